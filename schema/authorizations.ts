@@ -1,0 +1,15 @@
+import { boolean, id, nullable } from './resource.js'
+
+/** What a partner may use (api-v1.md, Resources: Authorization): one record a tenant; it says which tenants there are. */
+export const authorizations = {
+  name: 'authorizations',
+  doc: 'API partner authorizations: the grants by which a partner can use tenants.',
+  source: 'Resources: Authorization',
+  fields: {
+    id: id('Id of the authorization.'),
+    api_partner_id: id('Identifier of the API partner.'),
+    tenant_id: nullable(id('Tenant identifier.')),
+    writable: boolean('true if write actions are enabled for this authorization.'),
+    api_tenant_id: id('Identifier of the API tenant.'),
+  },
+} as const

@@ -1,0 +1,39 @@
+import { defineResource, field, id, oneOf, stamps, text } from './resource.js'
+
+const taggable = [
+  'Appointment',
+  'Assignment',
+  'CannedJob',
+  'Category',
+  'Customer',
+  'GpException',
+  'Inventory',
+  'Payment',
+  'PaymentTransaction',
+  'PurchaseRecord',
+  'Recommendation',
+  'RepairOrder',
+  'Shop',
+  'Staff',
+  'Status',
+  'Vehicle',
+  'Vendor',
+]
+
+export default defineResource({
+  name: 'integrator_tags',
+  singular: 'integrator_tag',
+  entity: 'IntegratorTag',
+  doc: 'Tags attached by the integrator to associate an entity with external data.',
+  source: 'Resources: IntegratorTag',
+  grain: 'one tag on one entity of a tenant',
+  embeddedAs: 'integrator_tags',
+  fields: {
+    id: id('Id of the tag.'),
+    ...stamps,
+    taggable_type: oneOf(taggable, 'Type of the tagged entity.'),
+    taggable_id: field('id', 'Id of the tagged entity.', { indexed: true }),
+    name: text('Tag name.'),
+    value: text('Tag value.'),
+  },
+})

@@ -1,0 +1,55 @@
+import { cents, defineResource, id, nullable, oneOf, ref, stamps, text } from './resource.js'
+
+const statuses = [
+  'approved',
+  'retry',
+  'declined',
+  'authentication_error',
+  'invalid_hsn',
+  'request_error',
+  'server_error',
+  'terminal_not_connected_error',
+  'terminal_in_use_error',
+  'transaction_cancelled_error',
+  'pin_debit_not_supported',
+  'decryption_failure',
+  'signature_not_supported',
+]
+
+export default defineResource({
+  name: 'payment_transactions',
+  singular: 'payment_transaction',
+  entity: 'PaymentTransaction',
+  doc: 'Attempts to charge or refund a card.',
+  source: 'Resources: PaymentTransaction',
+  grain: 'one attempt to charge or refund a card',
+  fields: {
+    id: id('Id of the transaction.'),
+    ...stamps,
+    payment_id: nullable(
+      ref(
+        'payments',
+        'Payment that appears on the RO and in reporting. Created only for authorized transactions.',
+        { indexed: true },
+      ),
+    ),
+    repair_order_id: ref('repair_orders', 'RO the transaction was made against.', { indexed: true }),
+    staff_id: ref('staffs', 'Staff member who attempted it.'),
+    status: oneOf(statuses, "Outcome. Only 'approved' is successful (authorized)."),
+    serial_number: text('HSN of the card reader.'),
+    mid: text('Merchant id.'),
+    requested_amount_cents: cents('Amount the user tried to charge or refund.'),
+    amount_cents: cents('Amount actually charged or refunded.'),
+    reference_number: text('Unique reference of the transaction.'),
+    account: text('Obfuscated card account number.'),
+    name: text('Name on the card.'),
+    response_code: text('Raw gateway response code.'),
+    response_text: text('Human-readable status description.'),
+    currency: text('Appears in responses. Description: not shown.'),
+    bin_type: text('Appears in responses. Description: not shown.'),
+    entry_mode: text('Appears in responses. Description: not shown.'),
+    avs_response: text('Appears in responses. Description: not shown.'),
+    cvv_response: text('Appears in responses. Description: not shown.'),
+    authorization_code: text('Appears in responses. Description: not shown.'),
+  },
+})

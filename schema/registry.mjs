@@ -1,0 +1,41 @@
+/**
+ * Writes schema/index.ts, the one registry, from the files in this folder: a resource is added by adding its file.
+ * Run by `npm run build`; a test compares the result with what is committed.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const notResources = new Set(['index.ts', 'resource.ts'])
+
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.ts') && !notResources.has(file))
+  .map((file) => file.slice(0, -'.ts'.length))
+  .filter((name) => readFileSync(`${folder}${name}.ts`, 'utf8').includes('defineResource('))
+  .sort()
+
+const imports = [...names.map((name) => [name, name]), ['resource', 'type { Resource, TablesOf }']].sort()
+const text = `/** GENERATED from the files of this folder by registry.mjs (npm run build). */
+${imports.map(([file, what]) => `import ${what} from './${file}.js'`).join('\n')}
+
+const declared = {
+${names.map((name) => `  ${name},`).join('\n')}
+}
+
+/** Every declared resource, by name. */
+export const resources: Readonly<Record<string, Resource>> = declared
+
+/** The warehouse's tables, as Kysely sees them: computed from the declarations, one by one. */
+export interface ResourceTables
+  extends ${names.map((name) => `Tables<'${name}'>`).join(',\n    ')} {}
+type Tables<N extends keyof typeof declared> = TablesOf<(typeof declared)[N]>
+`
+const file = `${folder}index.ts`
+const before = (() => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+})()
+if (before !== text) writeFileSync(file, text)

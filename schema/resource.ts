@@ -1,0 +1,270 @@
+/**
+ * The vocabulary in which every resource of the API is declared, once. It imports nothing, and does nothing:
+ * tables, keys, indexes, flattening, row types, the data dictionary, drift detection and the configuration's
+ * JSON Schema are derived from the declarations in this folder (see src/derive).
+ *
+ * Glossary: the words that tables, log keys, command-line words and types have in common.
+ *
+ * - resource:  a kind of thing that the API lists, such as `repair_orders`.
+ * - record:    one thing in the API's shape: nested JSON.
+ * - row:       one line of a warehouse table: flat. One record becomes one root row and any number of children.
+ * - page:      the records of one response of a list request.
+ * - cursor:    one resource of one tenant; the unit in which work is done, counted and judged.
+ * - watermark: of a cursor: every record whose `updated_at` is at or before it is in the warehouse.
+ * - walk:      reading a cursor's list from the newest record to the floor, page by page.
+ * - floor:     of a walk: records at or before it are not asked for (watermark minus overlap).
+ * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
+ * - boundary:  of a walk: how far down it has come; everything between ceiling and boundary is stored.
+ * - run:       one execution of a command; it has an id that rows of the state tables refer to.
+ * - tombstone: a row with `_deleted_at` set: the record no longer exists at the source.
+ * - drift:     what the API sends and its document does not show: unknown fields, unknown enumeration values.
+ * - verdict:   what a walk can claim about its completeness: `proven`, `repaired` or `unproven`.
+ */
+
+/** What a value means; each warehouse dialect has one column type for each (contract: warehouse tables). */
+export type Kind = 'id' | 'integer' | 'cents' | 'number' | 'boolean' | 'text' | 'timestamp' | 'json'
+
+/** A 64-bit integer, exact: a number while it is safe (|n| < 2^53), a bigint beyond. */
+export type Int64 = number | bigint
+
+/** What a kind reads as in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+export interface KindValue {
+  id: Int64
+  integer: Int64
+  cents: Int64
+  number: number
+  boolean: boolean
+  text: string
+  timestamp: string
+  json: unknown
+}
+
+/** One value of a record, and one column of its table. */
+export interface Field<K extends Kind = Kind> {
+  readonly type: 'field'
+  readonly kind: K
+  readonly doc: string
+  /** The document says that it may be null. Every column that is no key may be null all the same (quarantine). */
+  readonly nullable: boolean
+  /** The documented values of an enumeration; others are stored as they come, and reported as drift. */
+  readonly values?: readonly string[]
+  /** The table whose id this is. Such columns are indexed when `indexed` is set. */
+  readonly references?: string
+  readonly indexed?: boolean
+}
+
+/** A nested object: flattened into its owner's columns, joined by `_`. */
+export interface Nested<F extends Shape = Shape> {
+  readonly type: 'object'
+  readonly doc: string
+  readonly nullable: boolean
+  readonly fields: F
+}
+
+/**
+ * A nested array of objects (`many`), or a nested object that has a table of its own (`one`): a child table named
+ * `<singular of the resource>_<table>`. `key: 'id'`: items have ids; `'position'`: they are told apart by place.
+ */
+export interface Children<T extends string = string, F extends Shape = Shape, O extends string = string> {
+  readonly type: 'many' | 'one'
+  readonly table: T
+  readonly key: 'id' | 'position'
+  readonly doc: string
+  readonly fields: F
+  /** The column by which children of these children refer to them, such as `service_id`. */
+  readonly ownerColumn?: O
+}
+
+/** A nested array of plain values: a child table with one column for the value. */
+export interface Scalars<
+  T extends string = string,
+  C extends string = string,
+  K extends Kind = Kind,
+  I extends 'value' | 'position' = 'value' | 'position',
+> {
+  readonly type: 'scalars'
+  readonly table: T
+  readonly column: C
+  /** `'value'`: the value itself tells rows apart (a set); `'position'`: its place in the array does. */
+  readonly key: I
+  readonly doc: string
+  readonly of: Field<K>
+}
+
+export type Member = Field | Nested | Children | Scalars
+export interface Shape {
+  readonly [name: string]: Member
+}
+
+/** What the API calls the things that integrator tags attach to and webhooks speak of, such as `RepairOrder`. */
+export interface Resource<N extends string = string, S extends string = string, F extends Shape = Shape> {
+  /** The resource's name: its path segment, its table, its word on the command line. */
+  readonly name: N
+  /** Prefix of its child tables and of the column by which they refer to it (`<singular>_id`). */
+  readonly singular: S
+  readonly doc: string
+  /** Where in api-v1.md it stands. */
+  readonly source: string
+  /** false: the document refers to it but does not show its path; a 404 then means "not offered". */
+  readonly documented: boolean
+  /** `tenant`: `tenants/:tenant_id/<path>`; `partner`: `partners/:partner_id/<path>`. */
+  readonly scope: 'tenant' | 'partner'
+  /** Path after the scope, when it is not the name. */
+  readonly path?: string
+  /** `records`: list envelope of records; `strings`: a bare array of strings, without ids or time. */
+  readonly list: 'records' | 'strings'
+  /** Type in webhook payloads and in IntegratorTag.taggable_type, such as `RepairOrder`. */
+  readonly entity: string
+  /** What one row of its table stands for, for the data dictionary. */
+  readonly grain: string
+  /**
+   * Records of this resource also stand inside the records of others, in an array of this name: those become rows of
+   * this resource's table, whoever carries them.
+   */
+  readonly embeddedAs?: string
+  readonly fields: F
+}
+
+interface FieldOptions {
+  readonly indexed?: boolean
+}
+
+export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
+  type: 'field',
+  kind,
+  doc,
+  nullable: false,
+  ...more,
+})
+
+export const id = (doc: string): Field<'id'> => field('id', doc)
+export const integer = (doc: string): Field<'integer'> => field('integer', doc)
+export const cents = (doc: string): Field<'cents'> => field('cents', doc)
+export const number = (doc: string): Field<'number'> => field('number', doc)
+export const boolean = (doc: string): Field<'boolean'> => field('boolean', doc)
+export const text = (doc: string): Field<'text'> => field('text', doc)
+export const timestamp = (doc: string, options: FieldOptions = {}): Field<'timestamp'> =>
+  field('timestamp', doc, options)
+export const json = (doc: string): Field<'json'> => field('json', doc)
+/** An id of another table's row. */
+export const ref = (references: string, doc: string, options: FieldOptions = {}): Field<'id'> =>
+  field('id', doc, { references, ...options })
+/** A text with documented values. Unknown ones are stored all the same (api-v1.md, Versioning). */
+export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
+
+/** A wrapper, not an option: an option would widen on inference and make every column nullable, silently. */
+export const nullable = <M extends Field | Nested>(member: M): M => ({ ...member, nullable: true })
+
+export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({
+  type: 'object',
+  doc,
+  nullable: false,
+  fields,
+})
+
+interface ChildOptions<T extends string, F extends Shape, O extends string> {
+  readonly table: T
+  readonly key: 'id' | 'position'
+  readonly ownerColumn?: O
+  readonly fields: F
+}
+
+export const many = <const T extends string, F extends Shape, const O extends string = never>(
+  options: ChildOptions<T, F, O>,
+  doc: string,
+): Children<T, F, O> => ({ type: 'many', doc, ...options })
+
+export const one = <const T extends string, F extends Shape, const O extends string = never>(
+  options: ChildOptions<T, F, O>,
+  doc: string,
+): Children<T, F, O> => ({ type: 'one', doc, ...options })
+
+interface ScalarOptions<T extends string, C extends string, K extends Kind, I extends 'value' | 'position'> {
+  readonly table: T
+  readonly column: C
+  readonly key: I
+  readonly of: Field<K>
+}
+
+export const scalars = <
+  const T extends string,
+  const C extends string,
+  K extends Kind,
+  const I extends 'value' | 'position',
+>(
+  options: ScalarOptions<T, C, K, I>,
+  doc: string,
+): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
+
+/** Present on every record unless stated (api-v1.md, Resources and their fields: conventions). */
+export const stamps = {
+  created_at: timestamp('When the record was created.'),
+  updated_at: timestamp('When the record was last changed; the version of the record.'),
+} as const
+
+type Declared<N extends string, S extends string, F extends Shape> = Pick<
+  Resource<N, S, F>,
+  'name' | 'singular' | 'doc' | 'source' | 'entity' | 'grain' | 'fields'
+> &
+  Partial<Pick<Resource<N, S, F>, 'documented' | 'scope' | 'path' | 'list' | 'embeddedAs'>>
+
+export const defineResource = <const N extends string, const S extends string, F extends Shape>(
+  declared: Declared<N, S, F>,
+): Resource<N, S, F> => ({ documented: true, scope: 'tenant', list: 'records', ...declared })
+
+/* Row types, computed from the declarations: what Kysely knows of the tables. */
+
+type Flat<F extends Shape, P extends string = ''> = {
+  [K in keyof F & string as F[K] extends Field ? `${P}${K}` : never]: F[K] extends Field<infer V>
+    ? KindValue[V] | null
+    : never
+}
+type NestedKeys<F extends Shape> = { [K in keyof F & string]: F[K] extends Nested ? K : never }[keyof F &
+  string]
+type UnionToIntersection<U> = (U extends unknown ? (u: U) => void : never) extends (i: infer I) => void
+  ? I
+  : never
+type FlatNested<F extends Shape> = [NestedKeys<F>] extends [never]
+  ? unknown
+  : UnionToIntersection<
+      { [K in NestedKeys<F>]: F[K] extends Nested<infer G> ? Flat<G, `${K}_`> : never }[NestedKeys<F>]
+    >
+type Own<F extends Shape, Keys extends string> = Omit<Flat<F> & FlatNested<F>, Keys> & {
+  [K in keyof F & Keys]: F[K] extends Field<infer V> ? KindValue[V] : never
+}
+type Merge<T> = { [K in keyof T]: T[K] }
+/** What a row cannot be stored without; lists of strings have names in place of ids and versions. */
+type RootKeys<F extends Shape> = F extends { id: Field } ? 'id' | 'updated_at' : 'name'
+
+/** The row of a resource's own table. */
+export type RootRow<F extends Shape> = Merge<
+  { tenant_id: Int64 } & Own<F, RootKeys<F>> & {
+      _synced_at: string
+      _deleted_at: string | null
+      _extra: unknown
+    }
+>
+
+type Ids<Names extends string> = { [X in Names]: Int64 }
+type ChildRow<F extends Shape, Owners extends string> = Merge<
+  { tenant_id: Int64 } & Ids<Owners> & { position: number } & Own<F, 'id'> & { _synced_at: string }
+>
+type ScalarRow<C extends string, K extends Kind, I, Owners extends string> = Merge<
+  { tenant_id: Int64 } & Ids<Owners> & { position: number } & {
+      [X in C]: KindValue[K] | (I extends 'value' ? never : null)
+    } & { _synced_at: string }
+>
+/** `never` for what is no child: `unknown` would swallow the others. */
+type ChildrenOf<S extends string, F extends Shape, Owners extends string = `${S}_id`> = UnionToIntersection<
+  {
+    [K in keyof F & string]: F[K] extends Children<infer T, infer G, infer O>
+      ? { [X in `${S}_${T}`]: ChildRow<G, Owners> } & ChildrenOf<S, G, Owners | O>
+      : F[K] extends Scalars<infer T, infer C, infer V, infer I>
+        ? { [X in `${S}_${T}`]: ScalarRow<C, V, I, Owners> }
+        : never
+  }[keyof F & string]
+>
+
+/** The tables of one resource: its own, and one for each nested array. */
+export type TablesOf<R> =
+  R extends Resource<infer N, infer S, infer F> ? Merge<{ [K in N]: RootRow<F> } & ChildrenOf<S, F>> : never

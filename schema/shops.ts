@@ -1,0 +1,15 @@
+import { defineResource, id, stamps } from './resource.js'
+
+export default defineResource({
+  name: 'shops',
+  singular: 'shop',
+  entity: 'Shop',
+  doc: 'Shops: the business locations of a tenant. Their fields are not shown in the document.',
+  source: 'Resources: Other resources',
+  grain: 'one shop of a tenant',
+  documented: false,
+  fields: {
+    id: id('Id of the shop.'),
+    ...stamps,
+  },
+})

@@ -1,0 +1,15 @@
+import { defineResource, id, stamps } from './resource.js'
+
+export default defineResource({
+  name: 'statuses',
+  singular: 'status',
+  entity: 'Status',
+  doc: 'Statuses that repair orders can have. Their fields are not shown in the document.',
+  source: 'Resources: Other resources',
+  grain: 'one status of a tenant',
+  documented: false,
+  fields: {
+    id: id('Id of the status.'),
+    ...stamps,
+  },
+})

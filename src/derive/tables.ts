@@ -1,0 +1,201 @@
+import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../schema/resource.js'
+
+/** One column of a warehouse table. */
+export interface Column {
+  readonly name: string
+  readonly kind: Kind
+  /** false for keys and for what a row cannot be stored without; all else may be null (contract: quarantine). */
+  readonly nullable: boolean
+  /** The document says that the value may be null; absent on columns that do not come from the API. */
+  readonly mayBeNull?: boolean
+  readonly doc: string
+  /** The documented values of an enumeration. */
+  readonly values?: readonly string[]
+  /** The table whose id this is. */
+  readonly references?: string
+}
+
+/** One warehouse table, in the order in which its columns are created and its tuples are written. */
+export interface Table {
+  readonly name: string
+  readonly resource: string
+  readonly doc: string
+  readonly grain: string
+  /** `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row. */
+  readonly role: 'root' | 'child'
+  readonly columns: readonly Column[]
+  /** Names of the key's columns; the first is always tenant_id. */
+  readonly key: readonly string[]
+  /** Of a child: the column that holds its root's id. */
+  readonly owner?: string
+  /** Secondary indexes, each a list of columns. */
+  readonly indexes: readonly (readonly string[])[]
+}
+
+const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
+  name,
+  kind,
+  nullable,
+  doc,
+})
+
+const tenantId = column('tenant_id', 'id', false, 'The tenant (repair business) that the row belongs to.')
+const syncedAt = column(
+  '_synced_at',
+  'timestamp',
+  false,
+  'When the request was sent that brought this version of the row; the row is as the source was then, or later.',
+)
+const deletedAt = column(
+  '_deleted_at',
+  'timestamp',
+  true,
+  'When the record was found to be gone at the source; null while it exists there.',
+)
+const extra = column(
+  '_extra',
+  'json',
+  true,
+  'What the API sent and its document does not show, by path; null when there is nothing.',
+)
+
+/** Columns that are the same for every row of a batch: written by apply, not by flatten. */
+export const stampColumns: ReadonlySet<string> = new Set(['tenant_id', '_synced_at', '_deleted_at'])
+
+const ofField = (name: string, field: Field, nullable: boolean): Column => ({
+  name,
+  kind: field.kind,
+  nullable,
+  mayBeNull: field.nullable,
+  doc: field.doc,
+  ...(field.values ? { values: field.values } : {}),
+  ...(field.references ? { references: field.references } : {}),
+})
+
+/** The columns of an object's own values, nested objects included, in declared order. */
+const ownColumns = (fields: Shape, required: ReadonlySet<string>, prefix = ''): Column[] =>
+  Object.entries(fields).flatMap(([name, member]) => {
+    if (member.type === 'field') return [ofField(prefix + name, member, !required.has(prefix + name))]
+    if (member.type === 'object') return ownColumns(member.fields, required, `${prefix}${name}_`)
+    return []
+  })
+
+const indexed = (fields: Shape): string[] =>
+  Object.entries(fields).flatMap(([name, member]) =>
+    member.type === 'field' && member.indexed ? [name] : [],
+  )
+
+const rootTable = (resource: Resource): Table => {
+  const records = resource.list === 'records'
+  const key = records ? 'id' : 'name'
+  return {
+    name: resource.name,
+    resource: resource.name,
+    doc: resource.doc,
+    grain: resource.grain,
+    role: 'root',
+    columns: [
+      tenantId,
+      ...ownColumns(resource.fields, new Set([key, 'updated_at'])),
+      syncedAt,
+      deletedAt,
+      extra,
+    ],
+    key: ['tenant_id', key],
+    indexes: [
+      ...(records ? [['tenant_id', 'updated_at']] : []),
+      ...indexed(resource.fields).map((name) => ['tenant_id', name]),
+    ],
+  }
+}
+
+interface Owner {
+  readonly resource: Resource
+  readonly rootColumn: string
+  /** Owner columns below the root's, such as service_id. */
+  readonly path: readonly string[]
+  readonly grain: string
+}
+
+const ownerColumns = (owner: Owner): Column[] =>
+  [owner.rootColumn, ...owner.path].map((name, depth) => ({
+    ...column(name, 'id', false, `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')} it is part of.`),
+    ...(depth === 0 ? { references: owner.resource.name } : {}),
+  }))
+
+const position = column('position', 'integer', false, 'Its 0-based place in the array.')
+
+const childIndexes = (owner: Owner, key: readonly string[]): string[][] =>
+  key.includes(owner.rootColumn) ? [] : [['tenant_id', owner.rootColumn, ...owner.path]]
+
+const childrenTable = (owner: Owner, child: Children): Table => {
+  const key = child.key === 'id' ? ['tenant_id', 'id'] : ['tenant_id', owner.rootColumn, 'position']
+  return {
+    name: `${owner.resource.singular}_${child.table}`,
+    resource: owner.resource.name,
+    doc: child.doc,
+    grain: `one item of ${child.table.replaceAll('_', ' ')} of ${owner.grain}`,
+    role: 'child',
+    columns: [
+      tenantId,
+      ...ownerColumns(owner),
+      position,
+      ...ownColumns(child.fields, new Set(child.key === 'id' ? ['id'] : [])),
+      syncedAt,
+    ],
+    key,
+    owner: owner.rootColumn,
+    indexes: childIndexes(owner, key),
+  }
+}
+
+const scalarsTable = (owner: Owner, child: Scalars): Table => {
+  const byValue = child.key === 'value'
+  const key = ['tenant_id', owner.rootColumn, byValue ? child.column : 'position']
+  return {
+    name: `${owner.resource.singular}_${child.table}`,
+    resource: owner.resource.name,
+    doc: child.doc,
+    grain: `one ${child.column.replace(/_id$/, '')} of ${owner.grain}`,
+    role: 'child',
+    columns: [
+      tenantId,
+      ...ownerColumns(owner),
+      position,
+      ofField(child.column, child.of, !byValue),
+      syncedAt,
+    ],
+    key,
+    owner: owner.rootColumn,
+    indexes: [],
+  }
+}
+
+const childTables = (owner: Owner, fields: Shape): Table[] =>
+  Object.values(fields).flatMap((member) => {
+    if (member.type === 'scalars') return [scalarsTable(owner, member)]
+    if (member.type !== 'many' && member.type !== 'one') return []
+    const below = member.ownerColumn ? [...owner.path, member.ownerColumn] : owner.path
+    return [
+      childrenTable(owner, member),
+      ...childTables(
+        { ...owner, path: below, grain: `a ${member.table.replace(/s$/, '')} of ${owner.grain}` },
+        member.fields,
+      ),
+    ]
+  })
+
+/** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
+export function tablesOf(resource: Resource): Table[] {
+  const owner: Owner = {
+    resource,
+    rootColumn: `${resource.singular}_id`,
+    path: [],
+    grain: `a ${resource.singular.replaceAll('_', ' ')}`,
+  }
+  return [rootTable(resource), ...childTables(owner, resource.fields)]
+}
+
+/** The columns whose values flatten puts into a tuple, in order: all but those that a whole batch shares. */
+export const tupleColumns = (table: Table): readonly Column[] =>
+  table.columns.filter((c) => !stampColumns.has(c.name))

@@ -1,0 +1,117 @@
+import { test } from 'vitest'
+import type { ResourceTables } from '../../schema/index.js'
+import type { Int64, TablesOf } from '../../schema/resource.js'
+import { defineResource, id, many, nullable, number, object, stamps, text } from '../../schema/resource.js'
+
+/** Exact: the two are the same type, neither wider nor narrower (house style: the type trap). */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Compiles only when they are, or are not, as said. */
+const same = <A, B>(_: Same<A, B>): void => undefined
+
+interface Root {
+  tenant_id: Int64
+  id: Int64
+  created_at: string | null
+  updated_at: string
+  _synced_at: string
+  _deleted_at: string | null
+  _extra: unknown
+}
+type Plain<T> = { [K in keyof T]: T[K] }
+
+test('the row of a resource has exactly its columns, and only keys are never null', () => {
+  same<ResourceTables['categories'], Plain<Root & { text: string | null }>>(true)
+  same<ResourceTables['shops'], Plain<Root>>(true)
+  same<
+    ResourceTables['payments'],
+    Plain<
+      Root & {
+        repair_order_id: Int64 | null
+        payment_type: string | null
+        payment_type_details_type: string | null
+        payment_type_details_name: string | null
+        notes: string | null
+        amount_cents: Int64 | null
+      }
+    >
+  >(true)
+})
+
+test('a list of strings has rows without id and version', () => {
+  same<
+    ResourceTables['customer_payment_types'],
+    { tenant_id: Int64; name: string; _synced_at: string; _deleted_at: string | null; _extra: unknown }
+  >(true)
+})
+
+test('children carry the ids of their owners, at every depth', () => {
+  same<
+    ResourceTables['repair_order_hazmats'],
+    {
+      tenant_id: Int64
+      repair_order_id: Int64
+      service_id: Int64
+      position: number
+      id: Int64
+      created_at: string | null
+      updated_at: string | null
+      name: string | null
+      fee_cents: Int64 | null
+      taxable: boolean | null
+      quantity: number | null
+      _synced_at: string
+    }
+  >(true)
+  same<
+    ResourceTables['canned_job_inspections'],
+    {
+      tenant_id: Int64
+      canned_job_id: Int64
+      position: number
+      id: Int64
+      created_at: string | null
+      updated_at: string | null
+      name: string | null
+      _synced_at: string
+    }
+  >(true)
+  same<ResourceTables['recommendation_services']['recommendation_id'], Int64>(true)
+  same<Extract<keyof ResourceTables['recommendation_services'], 'service_id'>, never>(true)
+  same<Extract<keyof ResourceTables['recommendation_labors'], 'service_id'>, 'service_id'>(true)
+})
+
+test('plain values are null only where their place is the key', () => {
+  same<
+    ResourceTables['customer_shops'],
+    { tenant_id: Int64; customer_id: Int64; position: number; shop_id: Int64; _synced_at: string }
+  >(true)
+  same<
+    ResourceTables['inventory_tags'],
+    { tenant_id: Int64; inventory_id: Int64; position: number; tag: string | null; _synced_at: string }
+  >(true)
+})
+
+test('nullable() keeps the kind, and items that are told apart by place have no key of their own', () => {
+  const resource = defineResource({
+    name: 'things',
+    singular: 'thing',
+    entity: 'Thing',
+    doc: '',
+    source: '',
+    grain: '',
+    fields: {
+      id: id(''),
+      ...stamps,
+      size: nullable(number('')),
+      label: nullable(object({ text: text('') }, '')),
+      lines: many({ table: 'lines', key: 'position', fields: { note: nullable(text('')) } }, ''),
+    },
+  })
+  type Tables = TablesOf<typeof resource>
+  same<Tables['things'], Plain<Root & { size: number | null; label_text: string | null }>>(true)
+  same<
+    Tables['thing_lines'],
+    { tenant_id: Int64; thing_id: Int64; position: number; note: string | null; _synced_at: string }
+  >(true)
+  same<Tables['things'], Plain<Root & { size: string | null; label_text: string | null }>>(false)
+})
