@@ -1,0 +1,90 @@
+import type { Int64 } from '../../schema/resource.js'
+
+/** Who goes first when the rate limit is short (design: the rate governor). Lower is sooner. */
+export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
+
+/** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`) and always sent. */
+export interface ListRequest {
+  readonly tenantId: Int64
+  /** Path below `tenants/:tenant_id/`. */
+  readonly path: string
+  readonly updatedAfter: string
+  /** Page 1 is the first. */
+  readonly page: number
+  /** 1 to 100. */
+  readonly perPage: number
+  readonly priority: Priority
+  readonly signal?: AbortSignal
+}
+
+export interface ItemRequest {
+  readonly tenantId: Int64
+  readonly path: string
+  readonly id: Int64
+  readonly priority: Priority
+  readonly signal?: AbortSignal
+}
+
+/** What every answer tells about its request. */
+export interface Answer {
+  /** When the request was sent: canonical timestamp, unique and increasing within the process and the warehouse. */
+  readonly startedAt: string
+  /** The server's `Date` in microseconds, when it sent one. */
+  readonly serverDate: bigint | undefined
+  readonly requestId: string | undefined
+  /**
+   * The body held something that the fast path of flatten does not look for: U+0000, lone surrogates, or integers of
+   * 16 digits and more (which then come as bigint).
+   */
+  readonly careful: boolean
+}
+
+/** One page of a list (api-v1.md, List envelope). Records are whatever JSON values stood in `results`. */
+export interface Page extends Answer {
+  readonly records: readonly unknown[]
+  /** `total_count`: records over all pages that match. */
+  readonly total: number
+  readonly page: number
+  /** As the server says; computed from the total when it does not. */
+  readonly totalPages: number
+}
+
+export interface Item extends Answer {
+  readonly record: unknown
+}
+
+export interface Strings extends Answer {
+  readonly values: readonly unknown[]
+}
+
+/** What the API has answered so far: numbers for the report and the progress display. */
+export interface SourceStats {
+  readonly requests: number
+  readonly retries: number
+  /** Answers with status 429. */
+  readonly rateLimited: number
+  readonly bytes: number
+  /** The present window, when known: how many requests it has left, of how many, and when it ends (ms since epoch). */
+  readonly window:
+    | { readonly limit: number; readonly remaining: number; readonly resetsAt: number }
+    | undefined
+}
+
+/**
+ * The API, read only. Every method retries what can be retried (bounded) and then throws: `Skip` when this cursor
+ * cannot go on (404: reason absent; 403/422: refused; retries used up: failed), `Stop` when nobody can (401; exit 3).
+ */
+export interface Source {
+  list(request: ListRequest): Promise<Page>
+  /** undefined: the record does not exist (404). */
+  item(request: ItemRequest): Promise<Item | undefined>
+  /** A bare array, such as payments/customer_payment_types. */
+  strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
+  /** One page of `partners/:partner_id/authorizations`. */
+  authorizations(page: number, signal?: AbortSignal): Promise<Page>
+  /** The stats of everything, or of the requests made under one tag (see `tagged`). */
+  stats(): SourceStats
+  /** The same source, whose own `stats()` count only what is asked through it: one a cursor. */
+  tagged(): Source
+  close(): Promise<void>
+}

@@ -1,0 +1,348 @@
+import type { Int64 } from '../../schema/resource.js'
+import { Bug, Skip } from '../errors.js'
+import { type Balance, Book, type Sighting } from './books.js'
+import { PageReader } from './reader.js'
+
+/** One response of the walked list, flattened: what the books need, and what will be stored. */
+export interface WalkPage<P> {
+  /** `total_count`. */
+  readonly total: number
+  /** Page number that was asked for. */
+  readonly page: number
+  /** As the server says: it may hold fewer records a page than was asked for. */
+  readonly totalPages: number
+  /** How many records stood in it, unusable ones included. */
+  readonly records: number
+  readonly sightings: readonly Sighting[]
+  /** Handed to `store` as it is. */
+  readonly payload: P
+}
+
+/** Progress within a walk: committed with the rows it speaks of, so that a killed walk goes on where it stopped. */
+export interface Progress {
+  readonly floor: string
+  readonly ceiling: string
+  readonly first: number
+  readonly last: number
+  readonly fallen: number
+  readonly tied: boolean
+  /** Whether every page was asked for after the one before had come. */
+  readonly sequential: boolean
+  /** Oldest `updated_at` stored. */
+  readonly boundary: string
+  /** Records of the list behind the last page read, when it was read. */
+  readonly below: number
+  /** Number of the row of ids that goes with it. */
+  readonly part: number
+}
+
+/** What commits together with a page. */
+export interface Mark {
+  /** null: the walk is over. undefined: leave it as it is. */
+  readonly progress?: Progress | null
+  /** New ids of this page, and which of the pages before entered the list: kept while the walk lasts. */
+  readonly part?: {
+    readonly number: number
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /** The verdict, on the page that completes the walk. */
+  readonly outcome?: Outcome
+}
+
+export interface Outcome {
+  readonly verdict: 'proven' | 'repaired' | 'unproven'
+  /** Newest `updated_at` of the first response; null when the list was empty. */
+  readonly ceiling: string | null
+  readonly books: Balance
+  /** Why it is not proven. */
+  readonly reason: string | null
+}
+
+/** How the walk reaches the list and the warehouse. */
+export interface WalkPort<P> {
+  /** One page of the list of records newer than the floor. */
+  fetch(page: number, perPage: number): Promise<WalkPage<P>>
+  /** Stores a page with its mark in one transaction; returns the versions that the warehouse had before, by id. */
+  store(page: WalkPage<P>, mark: Mark): Promise<(id: Int64) => string | undefined>
+  /** How many records are newer than t (design: the question that the API can answer). */
+  countAfter(t: string): Promise<number>
+  /** How many pages to read ahead now; 0 reads strictly one after the other. */
+  readAhead(): number
+  note(message: string, fields: Record<string, unknown>): void
+}
+
+export interface WalkPlan {
+  readonly floor: string
+  /** 100, then other sizes that cut ties elsewhere. */
+  readonly pageSizes: readonly number[]
+  readonly resume?: {
+    readonly progress: Progress
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /** Rows that the warehouse has above the floor, where a walk that finds far fewer must not be believed. */
+  readonly expected?: number
+}
+
+/** Page sizes of the passes: coprime, so that records of one `updated_at` are cut at other places each time. */
+export const pageSizes = [100, 97, 89, 83, 79] as const
+/** A list that loses more than this share of its records at once is not believed. */
+const suspiciousShare = 0.2
+/** Below this many records a share means nothing. */
+const suspiciousFrom = 100
+/** How often the first page is asked for again while it keeps showing something newer. */
+const closingRounds = 12
+
+interface Pass<P> {
+  readonly number: number
+  readonly perPage: number
+  readonly reader: PageReader<WalkPage<P>>
+  /** The book that all passes share; in the first pass it is the pass's own. */
+  readonly joint: Book
+  readonly own: Book
+}
+
+/**
+ * Reads a list that moves while it is read, newest first, page by page, and says what it can claim. The argument is
+ * in design.md, "The walk": a list can only have moved forward between two responses if `total_count` fell; then the
+ * walk steps back. At the end the books are closed (books.ts); when they do not close, it walks again.
+ */
+export class Walk<P> {
+  readonly #port: WalkPort<P>
+  readonly #plan: WalkPlan
+  #part = 0
+  #entered: Int64[] = []
+  #sequential = true
+  #steppedBack = false
+  #newest = ''
+
+  constructor(port: WalkPort<P>, plan: WalkPlan) {
+    this.#port = port
+    this.#plan = plan
+  }
+
+  /** Throws Skip when the list cannot be read or is not believed; progress is kept for the next run. */
+  async run(): Promise<Outcome> {
+    let joint: Book | undefined
+    let outcome: Outcome | undefined
+    for (const [i, perPage] of this.#plan.pageSizes.entries()) {
+      const pass: { outcome: Outcome; joint: Book | undefined } =
+        (i === 0 ? await this.#resume(perPage) : undefined) ?? (await this.#pass(i + 1, perPage, joint))
+      if (pass.outcome.verdict !== 'unproven') return pass.outcome
+      this.#port.note('The books of the walk do not close', { pass: i + 1, ...pass.outcome.books })
+      joint = pass.joint
+      outcome = pass.outcome
+    }
+    if (!outcome) throw new Bug('A walk needs a page size')
+    return outcome
+  }
+
+  #reader(number: number, perPage: number): PageReader<WalkPage<P>> {
+    // What was read out of order and did not close is read again in order.
+    const ahead = number === 1 ? () => this.#port.readAhead() : () => 0
+    return new PageReader((page) => this.#port.fetch(page, perPage), ahead)
+  }
+
+  /** One reading of the whole list from its first page. */
+  async #pass(
+    number: number,
+    perPage: number,
+    before: Book | undefined,
+  ): Promise<{ outcome: Outcome; joint: Book | undefined }> {
+    const reader = this.#reader(number, perPage)
+    const first = await reader.get(1, 1)
+    this.#refuseLoss(first.total, this.#plan.expected ?? 0)
+    if (first.totalPages <= 1 && first.records >= first.total)
+      return { outcome: await this.#single(first, number), joint: before }
+    const { floor } = this.#plan
+    const own = new Book({ floor, total: first.total, ceiling: newest(first.sightings) || floor })
+    const pass = { number, perPage, reader, own, joint: before ?? own }
+    await this.#enter(pass, first)
+    await this.#descend(pass, 2, first.totalPages)
+    return { outcome: await this.#close(pass), joint: pass.joint }
+  }
+
+  /** A list of one page is its own proof. */
+  async #single(page: WalkPage<P>, number: number): Promise<Outcome> {
+    const outcome: Outcome = {
+      verdict: number > 1 ? 'repaired' : 'proven',
+      ceiling: newest(page.sightings) || null,
+      books: {
+        first: page.total,
+        last: page.total,
+        distinct: new Set(page.sightings.map((s) => s.id)).size,
+        entered: 0,
+        fallen: 0,
+      },
+      reason: number > 1 ? 'read again' : null,
+    }
+    await this.#port.store(page, { progress: null, outcome })
+    return outcome
+  }
+
+  /** Goes on where an earlier process stopped; undefined when it has to start anew. */
+  async #resume(perPage: number): Promise<{ outcome: Outcome; joint: Book } | undefined> {
+    const { resume, floor } = this.#plan
+    if (!resume || resume.progress.floor !== floor) return undefined
+    const { progress } = resume
+    const newer = await this.#port.countAfter(progress.boundary)
+    const total = await this.#port.countAfter(floor)
+    if (isLoss(total, progress.last)) return undefined
+    const book = Book.restored(floor, resume)
+    this.#part = progress.part
+    this.#sequential = progress.sequential
+    this.#newest = progress.ceiling
+    if (book.response(total, []).fell > 0) this.#steppedBack = true
+    // What lay behind the last page read lies behind it still, unless it was deleted or moved to the front since:
+    // counted from the end, the place can only be too early. What is newer than the boundary was read in any case.
+    const read = Math.max(newer, total - progress.below)
+    const pass = { number: 1, perPage, reader: this.#reader(1, perPage), own: book, joint: book }
+    const from = Math.floor(read / perPage) + 1
+    this.#port.note('Resuming a walk', { from, boundary: progress.boundary })
+    await this.#descend(pass, from, Math.ceil(total / perPage))
+    return { outcome: await this.#close(pass), joint: book }
+  }
+
+  /**
+   * Reads on from a page, down to the end of the list or to the first record older than `until`, stepping back
+   * whenever the total falls.
+   */
+  async #descend(pass: Pass<P>, from: number, known: number, until = ''): Promise<void> {
+    let pages = known
+    // A list that never holds still would be read for ever; the books then stay open.
+    const most = 3 * known + 100
+    for (let k = from, read = 0; k <= pages && read < most; k++, read++) {
+      const page = await pass.reader.get(k, pages)
+      const fell = await this.#enter(pass, page)
+      pages = page.records === 0 ? Math.min(pages, k) : page.totalPages
+      if (fell > 0) k = this.#stepBack(pass, k, fell)
+      else if (page.sightings.some((s) => s.updatedAt < until)) break
+    }
+    this.#sequential &&= pass.reader.sequential
+  }
+
+  /** The page after which to go on. */
+  #stepBack(pass: Pass<P>, k: number, fell: number): number {
+    const pages = Math.ceil(fell / pass.perPage)
+    const next = Math.max(1, k - pages)
+    pass.reader.discard()
+    this.#steppedBack = true
+    for (const book of new Set([pass.own, pass.joint])) book.stepBack(pages)
+    this.#port.note('Records were deleted while the list was read: stepping back', {
+      fell,
+      from: k,
+      to: next,
+    })
+    return next - 1
+  }
+
+  /** Enters a response into the books and stores it, with the progress that a resumed walk needs. */
+  async #enter(pass: Pass<P>, page: WalkPage<P>): Promise<number> {
+    this.#refuseLoss(page.total, pass.own.balance().last)
+    const { fresh, fell } = pass.own.response(page.total, page.sightings)
+    if (pass.joint !== pass.own) pass.joint.response(page.total, page.sightings)
+    const before = await this.#port.store(page, pass.number === 1 ? this.#mark(pass, page, fresh) : {})
+    this.#entered.push(...pass.own.judge(page.sightings, before))
+    if (pass.joint !== pass.own) pass.joint.judge(page.sightings, before)
+    const top = newest(page.sightings)
+    if (top > this.#newest) this.#newest = top
+    return fell
+  }
+
+  #mark(pass: Pass<P>, page: WalkPage<P>, ids: readonly Int64[]): Mark {
+    const { floor, ceiling, tied, lowest } = pass.own
+    const { first, last, fallen } = pass.own.balance()
+    const below = Math.max(0, page.total - page.page * pass.perPage)
+    const sequential = this.#sequential && pass.reader.sequential
+    const number = ++this.#part
+    const entered = this.#entered.splice(0)
+    return {
+      progress: {
+        floor,
+        ceiling,
+        first,
+        last,
+        fallen,
+        tied,
+        sequential,
+        boundary: lowest,
+        below,
+        part: number,
+      },
+      part: { number, ids, entered },
+    }
+  }
+
+  #refuseLoss(total: number, before: number): void {
+    if (!isLoss(total, before)) return
+    throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
+      reason: 'suspicious',
+      hint: 'Expected no more than a fifth to vanish at once. Run the same command again; if they were really deleted, it starts from what is there then',
+    })
+  }
+
+  /**
+   * Closes the books: the first page once more, until it shows nothing newer than what was seen; what is newer is
+   * read down to what was seen before. One request when nothing moved, two when something did.
+   */
+  async #close(pass: Pass<P>): Promise<Outcome> {
+    const { ceiling } = pass.joint
+    for (let round = 0; round < closingRounds; round++) {
+      const page = await this.#port.fetch(1, pass.perPage)
+      const seen = this.#newest
+      const news = page.sightings.some(
+        (s) => s.updatedAt > seen || (s.updatedAt > ceiling && !(pass.own.has(s.id) && pass.joint.has(s.id))),
+      )
+      if (!news) return this.#settle(pass, page)
+      await this.#enter(pass, page)
+      if (!page.sightings.some((s) => s.updatedAt < seen)) await this.#descend(pass, 2, page.totalPages, seen)
+    }
+    return outcomeOf(pass.own, 'unproven', 'the list never held still')
+  }
+
+  /** The last page shows nothing new: what do the books say? */
+  async #settle(pass: Pass<P>, page: WalkPage<P>): Promise<Outcome> {
+    const { own, joint } = pass
+    this.#refuseLoss(page.total, own.balance().last)
+    own.response(page.total, page.sightings)
+    if (joint !== own) joint.response(page.total, page.sightings)
+    const outcome = this.#judge(pass)
+    await this.#port.store(page, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
+    return outcome
+  }
+
+  #judge({ own, joint, number }: Pass<P>): Outcome {
+    const standing = own.standing(this.#sequential || number > 1)
+    if (standing === 'closed' && number === 1 && !this.#steppedBack) return outcomeOf(own, 'proven', null)
+    if (standing === 'closed')
+      return outcomeOf(own, 'repaired', number > 1 ? 'read again' : 'resumed or stepped back')
+    if (standing === 'complete')
+      return outcomeOf(own, 'repaired', 'records were deleted meanwhile; stepped back')
+    if (joint !== own && joint.standing(false) === 'closed')
+      return outcomeOf(
+        joint,
+        'repaired',
+        'records of one updated_at change their order; joined several readings',
+      )
+    return outcomeOf(
+      own,
+      'unproven',
+      own.tied ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
+    )
+  }
+}
+
+const outcomeOf = (book: Book, verdict: Outcome['verdict'], reason: string | null): Outcome => ({
+  verdict,
+  ceiling: book.ceiling,
+  books: book.balance(),
+  reason,
+})
+
+const isLoss = (total: number, before: number): boolean =>
+  before >= suspiciousFrom && total < before * (1 - suspiciousShare)
+
+/** Newest `updated_at` of a page; empty when there is none. */
+const newest = (sightings: readonly Sighting[]): string =>
+  sightings.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
