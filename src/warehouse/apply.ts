@@ -1,0 +1,238 @@
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import type { Flattened, QuarantineEntry, Tuple, Value } from '../derive/batch.js'
+import type { Table } from '../derive/tables.js'
+import { Bug, Retry, Stop } from '../errors.js'
+import { tupleIndex } from './bulk.js'
+import type { Dialect, Session, Version } from './dialect.js'
+
+/** One page on its way into the warehouse, as plain data. */
+export interface Batch {
+  readonly tenantId: Int64
+  readonly resource: string
+  readonly flattened: Flattened
+  /** `startedAt` of the request that brought it. */
+  readonly syncedAt: string
+  /** Progress: state statements that commit together with the rows they speak of. */
+  readonly statements: readonly CompiledQuery[]
+  /** The lease's token; undefined where no run holds one. */
+  readonly fence: Int64 | undefined
+}
+
+export interface Applied {
+  /** Warehouse rows really written, children and tags included. */
+  readonly written: number
+  /** Child rows removed because the new version has them no longer. */
+  readonly removed: number
+  /** Records that were older than what is stored. */
+  readonly stale: number
+  /** What was stored before, by record id. */
+  readonly previous: ReadonlyMap<Int64, Version>
+}
+
+/** Whether a version brought at `syncedAt` may overwrite the stored one: the guard of bulk.ts, said in JavaScript. */
+export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
+  if (stored.deletedAt !== null && syncedAt <= stored.syncedAt) return false
+  return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
+}
+
+const withOwners = (tuples: readonly Tuple[], place: number, owners: ReadonlySet<Value>): Tuple[] =>
+  tuples.filter((tuple) => owners.has(tuple[place] ?? null))
+
+interface Sorted {
+  /** Ids that are new, or newer than what is stored. */
+  readonly changed: Set<Value>
+  /** Ids stored with the same version: seen again, and nearly always the same. */
+  readonly same: Set<Value>
+  /** Of both, those that were stored before: their children may have to go. */
+  readonly known: Int64[]
+  readonly stale: Set<Value>
+}
+
+function sortOut(batch: Batch, previous: ReadonlyMap<Int64, Version>): Sorted {
+  const sorted: Sorted = { changed: new Set(), same: new Set(), known: [], stale: new Set() }
+  for (const record of batch.flattened.records) {
+    const stored = previous.get(record.id)
+    if (stored && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
+      sorted.stale.add(record.id)
+      continue
+    }
+    const isSame = stored?.updatedAt === record.updatedAt && stored.deletedAt === null
+    ;(isSame ? sorted.same : sorted.changed).add(record.id)
+    if (stored) sorted.known.push(record.id)
+  }
+  return sorted
+}
+
+async function writeRoots(
+  session: Session,
+  table: Table,
+  tuples: readonly Tuple[],
+  batch: Batch,
+  sorted: Sorted,
+): Promise<number> {
+  const place = tupleIndex(table, table.key[1] ?? '')
+  const all = sorted.same.size === 0 && sorted.stale.size === 0
+  const changed = all ? tuples : withOwners(tuples, place, sorted.changed)
+  let written = 0
+  if (changed.length > 0) written = await session.upsert(table, changed, batch, false)
+  // Somebody else (a webhook) stored a newer version between the look and the write: look again.
+  if (written < changed.length)
+    throw new Retry(`${table.name}: rows changed while they were written`, {
+      resource: batch.resource,
+      after: 0,
+    })
+  if (sorted.same.size === 0) return written
+  const same = withOwners(tuples, place, sorted.same)
+  written += await session.upsert(table, same, batch, true)
+  await session.confirm(
+    table,
+    same.map((tuple) => tuple[place] as Int64),
+    batch,
+  )
+  return written
+}
+
+async function writeChildren(
+  session: Session,
+  table: Table,
+  all: readonly Tuple[],
+  batch: Batch,
+  sorted: Sorted,
+): Promise<{ written: number; removed: number }> {
+  if (!table.owner) throw new Bug(`${table.name} is a child table without an owner`)
+  const place = tupleIndex(table, table.owner)
+  const tuples =
+    sorted.stale.size === 0 ? all : all.filter((tuple) => !sorted.stale.has(tuple[place] ?? null))
+  const removed =
+    sorted.known.length > 0 ? await session.prune(table, batch.tenantId, sorted.known, tuples) : 0
+  const written = tuples.length > 0 ? await session.upsert(table, tuples, batch, true) : 0
+  return { written, removed }
+}
+
+async function writeQuarantine(
+  dialect: Dialect,
+  session: Session,
+  batch: Batch,
+  sorted: Sorted,
+): Promise<void> {
+  const { tenantId, resource, syncedAt } = batch
+  const skipped = new Set([...sorted.stale].map(String))
+  const entries = batch.flattened.quarantine.filter((entry) => !skipped.has(entry.recordId))
+  for (let i = 0; i < entries.length; i += 100)
+    await session.run(quarantineStatement(dialect, batch, entries.slice(i, i + 100)))
+  const stored = [...sorted.changed, ...sorted.same].map(String)
+  if (stored.length === 0) return
+  const cleared = dialect.db
+    .deleteFrom('sync_quarantine')
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .where('record_id', 'in', stored)
+    .where('last_seen_at', '<', syncedAt)
+  await session.run(cleared.compile())
+}
+
+function quarantineStatement(
+  dialect: Dialect,
+  batch: Batch,
+  entries: readonly QuarantineEntry[],
+): CompiledQuery {
+  const { tenantId, resource, syncedAt } = batch
+  const unique = new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry]))
+  const rows = [...unique.values()].map((entry) => ({
+    tenant_id: tenantId,
+    resource,
+    record_id: entry.recordId,
+    path: entry.path,
+    value: entry.value,
+    reason: entry.reason,
+    first_seen_at: syncedAt,
+    last_seen_at: syncedAt,
+  }))
+  return dialect.db
+    .insertInto('sync_quarantine')
+    .values(rows)
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'resource', 'record_id', 'path']).doUpdateSet((eb) => ({
+        value: eb.ref('excluded.value'),
+        reason: eb.ref('excluded.reason'),
+        last_seen_at: eb.ref('excluded.last_seen_at'),
+      })),
+    )
+    .compile()
+}
+
+async function writeDrift(dialect: Dialect, session: Session, batch: Batch): Promise<void> {
+  const drift = batch.flattened.drift.toSorted((a, b) =>
+    `${a.resource} ${a.path}` < `${b.resource} ${b.path}` ? -1 : 1,
+  )
+  for (const entry of drift)
+    await session.run(
+      dialect.db
+        .insertInto('sync_drift')
+        .values({
+          ...entry,
+          tenant_id: batch.tenantId,
+          first_seen_at: batch.syncedAt,
+          last_seen_at: batch.syncedAt,
+        })
+        .onConflict((c) =>
+          c.columns(['resource', 'path', 'kind', 'detail']).doUpdateSet({ last_seen_at: batch.syncedAt }),
+        )
+        .compile(),
+    )
+}
+
+/** Fails when another run has taken the lease; holds it until the transaction ends. */
+export async function checkFence(
+  dialect: Dialect,
+  session: Session,
+  fence: Int64 | undefined,
+): Promise<void> {
+  if (fence === undefined) return
+  const held = (await session.run(dialect.fence())).rows[0]?.token
+  if (held === fence) return
+  throw new Stop(
+    `Another run has taken over (its token is ${held}, ours ${fence}); nothing of this page was written`,
+    {
+      exitCode: 4,
+      hint: 'This process was stopped longer than its lease lasts. Run the same command again when the other has ended',
+    },
+  )
+}
+
+/**
+ * The one write path: walks, backfills, reconciles and webhooks all come through here. In the transaction that the
+ * session stands for: roots under the version guard, children exactly those of the new versions, embedded rows,
+ * quarantine, drift, and the progress that speaks of them.
+ */
+export async function applyBatch(
+  dialect: Dialect,
+  tables: readonly Table[],
+  embedded: readonly Table[],
+  session: Session,
+  batch: Batch,
+): Promise<Applied> {
+  const root = tables[0]
+  if (!root) throw new Bug(`${batch.resource} has no table`)
+  const ids = batch.flattened.records.map((record) => record.id)
+  const previous =
+    ids.length > 0 ? await session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>()
+  const sorted = sortOut(batch, previous)
+  const rows = (table: Table): readonly Tuple[] => batch.flattened.rows.get(table.name) ?? []
+  let written = await writeRoots(session, root, rows(root), batch, sorted)
+  let removed = 0
+  for (const table of tables.slice(1)) {
+    const done = await writeChildren(session, table, rows(table), batch, sorted)
+    written += done.written
+    removed += done.removed
+  }
+  for (const table of embedded)
+    if (table !== root && rows(table).length > 0)
+      written += await session.upsert(table, rows(table), batch, true)
+  await writeQuarantine(dialect, session, batch, sorted)
+  await writeDrift(dialect, session, batch)
+  for (const statement of batch.statements) await session.run(statement)
+  await checkFence(dialect, session, batch.fence)
+  return { written, removed, stale: sorted.stale.size, previous }
+}

