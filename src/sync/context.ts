@@ -1,0 +1,39 @@
+import type { Int64 } from '../../schema/resource.js'
+import type { Source } from '../api/types.js'
+import type { Clock, Stamps } from '../clock.js'
+import type { Config } from '../config/config.js'
+import type { Model } from '../derive/registry.js'
+import { fromMicros } from '../derive/timestamp.js'
+import type { CursorState } from '../warehouse/cursors.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Observer } from './report.js'
+
+/** What a run is given. */
+export interface Dependencies {
+  readonly config: Pick<Config, 'sync'>
+  readonly model: Model
+  readonly warehouse: Warehouse
+  readonly source: Source
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly observer: Observer
+  /** How long the run's lease lasts without a sign of life, in milliseconds; default 60,000. */
+  readonly leaseMs?: number
+  /** Fires when the run is to end: what is in hand is committed, nothing new is begun. */
+  readonly signal: AbortSignal
+}
+
+/** A run under way. */
+export interface RunContext extends Dependencies {
+  readonly runId: string
+  /** The lease's token. */
+  readonly fence: Int64
+  /** Every cursor's state at the start of the run, by `cursorName`. */
+  readonly cursors: ReadonlyMap<string, CursorState>
+  /** Values, items and records that went to quarantine so far. */
+  readonly counted: { quarantined: number }
+  /** Whether a tenant is granted still; asks the API once per tenant and run. */
+  isGranted(tenantId: Int64): Promise<boolean>
+}
+
+export const now = (context: { clock: Clock }): string => fromMicros(context.clock.nowMicros())

@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import pLimit from 'p-limit'
+import type { Int64 } from '../../schema/resource.js'
+import type { ResourceModel } from '../derive/registry.js'
+import { Stop } from '../errors.js'
+import { readCursors } from '../warehouse/cursors.js'
+import { type Dependencies, now, type RunContext } from './context.js'
+import { type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
+import type { RunReport, RunRequest } from './report.js'
+import { type Grants, refreshTenants } from './tenants.js'
+
+/** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
+const newRunId = (startedAt: string): string =>
+  `${startedAt.slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
+
+function chooseTenants(deps: Dependencies, request: RunRequest, grants: Grants): readonly Int64[] {
+  const configured = deps.config.sync.tenants
+  const wanted = request.tenants ?? (configured === 'all' ? null : configured)
+  if (wanted === null) return grants.granted
+  const known = new Set([...grants.granted, ...grants.revoked])
+  const unknown = wanted.filter((tenant) => !known.has(tenant))
+  if (unknown.length > 0)
+    throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
+      exitCode: 2,
+      hint: `Granted are: ${grants.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+    })
+  return wanted
+}
+
+export function chooseResources(deps: Dependencies, request: RunRequest): ResourceModel[] {
+  const configured = deps.config.sync.resources
+  const wanted = request.resources ?? (configured === 'all' ? null : configured)
+  const enabled = deps.model.list.filter(
+    (resource) => resource.enabled && resource.resource.scope === 'tenant',
+  )
+  if (wanted === null) return enabled
+  const chosen = wanted.map((name) => {
+    const resource = enabled.find((candidate) => candidate.name === name)
+    if (resource) return resource
+    throw new Stop(`There is no resource ${name}, or it is switched off`, {
+      exitCode: 2,
+      hint: `Expected one of ${enabled.map((candidate) => candidate.name).join(', ')}`,
+    })
+  })
+  return [...new Set(chosen)]
+}
+
+/** Tenants in turn, so that a large one does not hold up the small ones. */
+const tasksOf = (tenants: readonly Int64[], resources: readonly ResourceModel[]): CursorTask[] =>
+  resources.flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
+
+/** A 404 means "not offered" only where the tenant answers otherwise. */
+function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
+  const answering = new Set(ends.filter((end) => end.report.status === 'ok').map((end) => end.task.tenantId))
+  return ends.map((end) =>
+    end.absent && answering.has(end.task.tenantId)
+      ? { ...end, report: { ...end.report, status: 'unavailable' } }
+      : end,
+  )
+}
+
+async function runAll(
+  context: RunContext,
+  tasks: readonly CursorTask[],
+  request: RunRequest,
+): Promise<CursorEnd[]> {
+  const limit = pLimit(Math.max(1, context.config.sync.concurrency))
+  const mode = request.mode === 'full' ? 'full' : 'sync'
+  const ends: CursorEnd[] = []
+  let stopped: unknown
+  const one = async (task: CursorTask): Promise<void> => {
+    if (stopped !== undefined || context.signal.aborted) return
+    try {
+      const end = await runCursor(context, task, mode)
+      ends.push(end)
+      context.observer.cursor?.(end.report)
+    } catch (error) {
+      stopped ??= error
+    }
+  }
+  await Promise.all(tasks.map((task) => limit(one, task)))
+  if (stopped !== undefined) throw stopped
+  return settleAbsent(ends)
+}
+
+const statusOf = (ends: readonly CursorEnd[], aborted: boolean): RunReport['status'] => {
+  const failed = ends.filter((end) => end.report.status === 'failed').length
+  if (failed === 0 && !aborted) return 'ok'
+  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
+}
+
+function reportOf(
+  context: RunContext,
+  request: RunRequest,
+  startedAt: string,
+  ends: readonly CursorEnd[],
+): RunReport {
+  const stats = context.source.stats()
+  const sum = (pick: (end: CursorEnd) => number): number => ends.reduce((total, end) => total + pick(end), 0)
+  return {
+    run_id: context.runId,
+    job: request.job,
+    mode: request.mode,
+    status: statusOf(ends, context.signal.aborted),
+    started_at: startedAt,
+    finished_at: now(context),
+    requests: stats.requests,
+    rate_limited: stats.rateLimited,
+    retries: stats.retries,
+    rows_upserted: sum((end) => end.report.rows_upserted),
+    rows_deleted: sum((end) => end.report.rows_deleted),
+    quarantined: context.counted.quarantined,
+    cursors: ends.map((end) => end.report),
+  }
+}
+
+async function recordEnds(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
+  const { db } = context.warehouse
+  const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => ({
+    ...report,
+    run_id: context.runId,
+    started_at: startedAt,
+    finished_at: finishedAt,
+    quarantined,
+    books: books === null ? null : JSON.stringify(books),
+  }))
+  for (let i = 0; i < rows.length; i += 200)
+    await context.warehouse.write(
+      [
+        db
+          .insertInto('sync_run_cursors')
+          .values(rows.slice(i, i + 200))
+          .compile(),
+      ],
+      context.fence,
+    )
+}
+
+/** Asks the authorizations again, once per tenant that a 404 casts doubt on. */
+function grantsOf(deps: Dependencies, fence: Int64): (tenantId: Int64) => Promise<boolean> {
+  const asked = new Map<Int64, Promise<boolean>>()
+  return (tenantId) => {
+    const known = asked.get(tenantId)
+    if (known) return known
+    const answer = refreshTenants(deps, fence).then(({ granted }) => granted.includes(tenantId))
+    asked.set(tenantId, answer)
+    return answer
+  }
+}
+
+/**
+ * Runs `sync` or `sync --full`: claims the warehouse, asks which tenants there are, walks every cursor, and records
+ * what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole cannot go on.
+ * When the signal fires, what is in hand is committed, and the report says what was not reached.
+ */
+export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
+  const startedAt = now(deps)
+  const runId = newRunId(startedAt)
+  const resources = chooseResources(deps, request)
+  const lease = await deps.warehouse.claim({
+    runId,
+    command: request.job ?? request.mode,
+    leaseMs: leaseMs(deps),
+  })
+  const signal = AbortSignal.any([deps.signal, lease.lost])
+  const context: RunContext = {
+    ...deps,
+    signal,
+    runId,
+    fence: lease.token,
+    cursors: await readCursors(deps.warehouse),
+    counted: { quarantined: 0 },
+    isGranted: grantsOf(deps, lease.token),
+  }
+  try {
+    await begin(context, request, startedAt)
+    const grants = await refreshTenants(context, context.fence)
+    const tasks = tasksOf(chooseTenants(deps, request, grants), resources)
+    deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
+    const ends = await runAll(context, tasks, request)
+    if (lease.lost.aborted) throw lease.lost.reason
+    for (const end of ends.filter((candidate) => candidate.report.status !== 'ok'))
+      await recordFailure(context, end)
+    await recordEnds(context, ends)
+    const report = reportOf(context, request, startedAt, ends)
+    await finish(context, report, deps.signal.aborted ? 'interrupted' : report.status, null)
+    if (report.rows_upserted > 0)
+      await deps.warehouse.optimize(resources.flatMap((resource) => resource.tables))
+    return report
+  } catch (error) {
+    const report = reportOf(context, request, startedAt, [])
+    await finish(context, report, 'failed', error).catch(() => {})
+    throw error
+  } finally {
+    await lease.release().catch(() => {})
+  }
+}
+
+const leaseMs = (deps: Dependencies): number => deps.leaseMs ?? 60_000
+
+async function begin(context: RunContext, request: RunRequest, startedAt: string): Promise<void> {
+  const row = {
+    run_id: context.runId,
+    job: request.job,
+    mode: request.mode,
+    status: 'running',
+    started_at: startedAt,
+    host: hostname(),
+    pid: process.pid,
+  }
+  const { db } = context.warehouse
+  // A run that was killed could not say so itself; whoever holds the lease now knows that it has ended.
+  const orphans = db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running')
+  await context.warehouse.write(
+    [orphans.compile(), db.insertInto('sync_runs').values(row).compile()],
+    context.fence,
+  )
+}
+
+async function finish(context: RunContext, report: RunReport, status: string, error: unknown): Promise<void> {
+  const { requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined, finished_at } = report
+  const text = error instanceof Error ? error.message : error === null ? null : String(error)
+  const row = {
+    status,
+    finished_at,
+    requests,
+    rate_limited,
+    retries,
+    rows_upserted,
+    rows_deleted,
+    quarantined,
+    error: text,
+  }
+  await context.warehouse.write([
+    context.warehouse.db.updateTable('sync_runs').set(row).where('run_id', '=', context.runId).compile(),
+  ])
+}
