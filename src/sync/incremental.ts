@@ -156,13 +156,13 @@ export class CursorWalk {
       store: (page, mark) => this.#store(page, mark),
       countAfter: (t) => this.#countAfter(t),
       readAhead: () => 0,
-      note: (message, fields) =>
-        this.#context.observer.notice?.(message, {
-          tenant_id: this.#tenantId,
-          resource: this.#resource.name,
-          ...fields,
-        }),
+      note: (message, fields) => this.#note(message, fields),
     }
+  }
+
+  #note(message: string, fields: Record<string, unknown>): void {
+    const { tenantId: tenant_id, resource } = this.#key
+    this.#context.observer.notice?.(message, { tenant_id, resource, ...fields })
   }
 
   async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
@@ -205,6 +205,10 @@ export class CursorWalk {
     counts.removed += applied.removed
     counts.done += flattened.records.length
     this.#context.counted.quarantined += flattened.quarantine.length
+    for (const { kind, path, detail } of applied.drift)
+      this.#note('The API sends what its document does not show', { kind, path, ...(detail && { detail }) })
+    if (flattened.quarantine.length > 0)
+      this.#note('Values could not be stored: see sync_quarantine', { count: flattened.quarantine.length })
     if (mark.outcome) this.#watermark = this.#moved(mark.outcome)
     this.#context.observer.page?.({
       ...this.#key,

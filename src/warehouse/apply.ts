@@ -1,6 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import type { Flattened, QuarantineEntry, Tuple, Value } from '../derive/batch.js'
+import type { DriftEntry, Flattened, QuarantineEntry, Tuple, Value } from '../derive/batch.js'
 import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Stop } from '../errors.js'
 import { tupleIndex } from './bulk.js'
@@ -28,6 +28,8 @@ export interface Applied {
   readonly stale: number
   /** What was stored before, by record id. */
   readonly previous: ReadonlyMap<Int64, Version>
+  /** Drift that no run has seen before. */
+  readonly drift: readonly DriftEntry[]
 }
 
 /** Whether a version brought at `syncedAt` may overwrite the stored one: the guard of bulk.ts, said in JavaScript. */
@@ -162,25 +164,35 @@ function quarantineStatement(
     .compile()
 }
 
-async function writeDrift(dialect: Dialect, session: Session, batch: Batch): Promise<void> {
-  const drift = batch.flattened.drift.toSorted((a, b) =>
-    `${a.resource} ${a.path}` < `${b.resource} ${b.path}` ? -1 : 1,
-  )
-  for (const entry of drift)
-    await session.run(
-      dialect.db
+/** Returns what the warehouse did not know yet. */
+async function writeDrift(dialect: Dialect, session: Session, batch: Batch): Promise<DriftEntry[]> {
+  const { db } = dialect
+  const name = (entry: DriftEntry): string => `${entry.resource} ${entry.path} ${entry.kind} ${entry.detail}`
+  const drift = batch.flattened.drift.toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
+  const fresh: DriftEntry[] = []
+  for (const entry of drift) {
+    const stamps = { first_seen_at: batch.syncedAt, last_seen_at: batch.syncedAt }
+    const inserted = await session.run(
+      db
         .insertInto('sync_drift')
-        .values({
-          ...entry,
-          tenant_id: batch.tenantId,
-          first_seen_at: batch.syncedAt,
-          last_seen_at: batch.syncedAt,
-        })
-        .onConflict((c) =>
-          c.columns(['resource', 'path', 'kind', 'detail']).doUpdateSet({ last_seen_at: batch.syncedAt }),
-        )
+        .values({ ...entry, tenant_id: batch.tenantId, ...stamps })
+        .onConflict((c) => c.doNothing())
         .compile(),
     )
+    if (inserted.affected > 0) fresh.push(entry)
+    else
+      await session.run(
+        db
+          .updateTable('sync_drift')
+          .set({ last_seen_at: batch.syncedAt })
+          .where('resource', '=', entry.resource)
+          .where('path', '=', entry.path)
+          .where('kind', '=', entry.kind)
+          .where('detail', '=', entry.detail)
+          .compile(),
+      )
+  }
+  return fresh
 }
 
 /** Fails when another run has taken the lease; holds it until the transaction ends. */
@@ -231,8 +243,8 @@ export async function applyBatch(
     if (table !== root && rows(table).length > 0)
       written += await session.upsert(table, rows(table), batch, true)
   await writeQuarantine(dialect, session, batch, sorted)
-  await writeDrift(dialect, session, batch)
+  const drift = await writeDrift(dialect, session, batch)
   for (const statement of batch.statements) await session.run(statement)
   await checkFence(dialect, session, batch.fence)
-  return { written, removed, stale: sorted.stale.size, previous }
+  return { written, removed, stale: sorted.stale.size, previous, drift }
 }
