@@ -1,0 +1,29 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type Call, notFound, Refusal } from './call.js'
+import type { Store } from './store.js'
+import type { Tenant } from './tenant.js'
+
+export interface Credentials {
+  readonly partnerId: string
+  readonly secret: string
+}
+
+function same(given: string | string[] | undefined, expected: string): boolean {
+  if (typeof given !== 'string') return false
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+export function isPartner(call: Call, { partnerId, secret }: Credentials): boolean {
+  const { headers } = call.info
+  return same(headers['x-api-partner-id'], partnerId) && same(headers['x-api-secret'], secret)
+}
+
+/** 404 for a tenant that is not granted, whether or not it exists; 403 for writing where only reading is. */
+export function grantedTenant(store: Store, call: Call): Tenant {
+  const tenant = call.info.tenant === null ? undefined : store.findTenant(call.info.tenant)
+  if (tenant === undefined || !tenant.granted) throw notFound()
+  if (call.info.method !== 'GET' && !tenant.writable)
+    throw new Refusal(403, 'This tenant has granted read access only')
+  return tenant
+}

@@ -1,0 +1,99 @@
+import type { Order } from './shape.js'
+import { DETAILS, NOTES } from './vocabulary.js'
+import { DAY, HOUR, MINUTE, type Moment, type ShopFacts, text, type World } from './world.js'
+
+/** What is written around the repair orders: notes, appointments, transfers, purchases, tags. */
+
+export function note(world: World, order: Order, at: Moment): void {
+  const record = {
+    ...world.stamps('notes', at),
+    description: world.random.pick(NOTES),
+    repair_order_id: order.id,
+  }
+  world.emit('notes', record, at)
+}
+
+/** An appointment made at `at`; without an order it has only a title. */
+export function appoint(
+  world: World,
+  shop: ShopFacts,
+  order: Order | null,
+  at: Moment,
+  startAt: Moment,
+): void {
+  const { random } = world
+  const record = {
+    ...world.stamps('appointments', at),
+    staff_id: random.chance(0.3) ? null : random.pick(shop.technicians),
+    title: order?.services[0]?.title ?? random.pick(DETAILS),
+    description: random.chance(0.4) ? random.pick(NOTES) : null,
+    start_at: text(startAt),
+    end_at: text(startAt + random.integer(1, 4) * HOUR),
+    repair_order_id: order?.id ?? null,
+    shop_id: shop.id,
+    integrator_tags: [],
+  }
+  world.emit('appointments', record, at)
+}
+
+export function assign(world: World, shop: ShopFacts, order: Order, at: Moment): void {
+  const { random } = world
+  const accepted = random.chance(0.8)
+  const decided = at + random.integer(1, 45) * MINUTE
+  const record = {
+    ...world.stamps('assignments', at),
+    repair_order_id: order.id,
+    transfer_to_id: random.pick(shop.technicians),
+    transfer_from_id: order.technician_id,
+    message: random.pick([
+      'Can you take this one?',
+      'I am off tomorrow',
+      'Needs the alignment rack',
+      'Please finish – customer waits',
+    ]),
+    accepted_at: accepted ? text(decided) : null,
+    cancelled_at: !accepted && random.chance(0.5) ? text(decided) : null,
+    integrator_tags: [],
+  }
+  world.emit('assignments', record, accepted || record.cancelled_at !== null ? decided : at)
+}
+
+export function purchase(world: World, shop: ShopFacts, at: Moment): void {
+  const { random } = world
+  const ecomm = random.chance(0.6)
+  const items = random.sample(shop.stock, random.integer(1, 5))
+  const record = {
+    ...world.stamps('purchase_records', at),
+    shop_id: shop.id,
+    invoice_number: `INV-${random.digits(6)}`,
+    vendor_id: random.pick(world.vendorIds),
+    payment_type: random.pick(['On account', 'Company card', 'Cash']),
+    ecomm_integrator_order_id: ecomm ? `EC${random.digits(9)}` : '',
+    is_return: random.chance(0.05),
+    line_items: items.map((item) => ({
+      inventory_id: item.id,
+      quantity: random.integer(1, 12),
+      list_price_cents: item.price,
+      cost_cents: item.cost,
+      ecomm_integrator_part_id: ecomm ? `ECP${random.digits(7)}` : '',
+    })),
+    integrator_tags: [],
+  }
+  const settled = at + (random.chance(0.3) && !world.live ? random.integer(1, 3) * DAY : 0)
+  world.emit('purchase_records', record, settled)
+}
+
+/** A tag of some partner, listed and, by the caller, embedded in the tagged record. */
+export function tag(world: World, type: string, id: number, at: Moment): unknown {
+  const { random } = world
+  const name = random.pick(['crm_id', 'accounting_ref', 'fleet_no'])
+  const record = {
+    ...world.stamps('integrator_tags', at),
+    taggable_type: type,
+    taggable_id: id,
+    name,
+    value: `${name.slice(0, 3).toUpperCase()}-${random.digits(6)}`,
+  }
+  world.emit('integrator_tags', record, at)
+  return { ...record }
+}

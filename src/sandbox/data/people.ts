@@ -1,0 +1,125 @@
+import { dateFromDays } from '../instant.js'
+import { tag } from './office.js'
+import { ascii } from './settings.js'
+import { COLORS, FIRST_NAMES, LAST_NAMES, MODELS, STREETS } from './vocabulary.js'
+import {
+  type CustomerFacts,
+  DAY,
+  MINUTE,
+  type Moment,
+  SECOND,
+  text,
+  type VehicleFacts,
+  type World,
+} from './world.js'
+
+/** A customer with a car, just before the first visit. The records are written when all visits are known. */
+export function newCustomer(world: World, at: Moment): CustomerFacts {
+  const { random } = world
+  const since = at - random.integer(2, 20) * MINUTE
+  const customer: CustomerFacts = {
+    id: world.id('customers'),
+    first: random.pick(FIRST_NAMES),
+    last: random.pick(LAST_NAMES),
+    shopIds: new Set(),
+    vehicles: [],
+    since,
+    seen: since,
+  }
+  const cars = random.chance(0.25) ? 2 : 1
+  for (let i = 0; i < cars; i += 1) customer.vehicles.push(newVehicle(world))
+  world.customers.push(customer)
+  return customer
+}
+
+const newVehicle = (world: World): VehicleFacts => ({
+  id: world.id('vehicles'),
+  model: world.random.pick(MODELS),
+  odometer: world.random.integer(8, 160) * 1000 + world.random.integer(0, 999),
+})
+
+/** Someone who was here before, more likely lately, or someone new. */
+export function customerFor(world: World, at: Moment): CustomerFacts {
+  const { random, customers } = world
+  if (customers.length === 0 || random.chance(0.4)) return newCustomer(world, at)
+  const customer = customers[Math.floor(Math.sqrt(random.next()) * customers.length)]
+  return customer ?? newCustomer(world, at)
+}
+
+/** A customer's record: at the last visit, or a little later when somebody corrected it. */
+export function emitCustomer(world: World, customer: CustomerFacts, until: Moment): void {
+  const { random } = world
+  const later = customer.seen + (random.chance(0.3) ? random.integer(1, 40 * 24 * 60) * MINUTE : 0)
+  const at = later < until ? later : customer.seen
+  const record = { ...customerFields(world, customer), created_at: text(customer.since), updated_at: '' }
+  if (random.chance(0.04)) record.integrator_tags.push(tag(world, 'Customer', customer.id, at))
+  world.emit('customers', record, at)
+  for (const [index, vehicle] of customer.vehicles.entries())
+    emitVehicle(world, customer, vehicle, Math.max(customer.since + index, customer.seen - index * SECOND))
+}
+
+function customerFields(world: World, customer: CustomerFacts) {
+  const { random } = world
+  const home = world.shops.find(({ id }) => customer.shopIds.has(id)) ?? random.pick(world.shops)
+  const numbers = random.chance(0.25) ? 2 : 1
+  const phones = Array.from({ length: numbers }, (_, index) =>
+    phone(
+      `${home.city.area}555${random.digits(4)}`,
+      index === 0,
+      random.chance(0.6) ? random.pick(['Mobile', 'Home', 'Work']) : null,
+    ),
+  )
+  return {
+    id: customer.id,
+    first_name: customer.first,
+    last_name: customer.last,
+    email: `${ascii(customer.first)}.${ascii(customer.last)}${customer.id}@example.com`,
+    phone: phones[0]?.national ?? '',
+    detail: random.chance(0.1) ? 'Prefers texts. Pays by card on file.' : '',
+    address: `${random.integer(1, 9900)} ${random.pick(STREETS)}`,
+    city: home.city.name,
+    zip: `${home.city.zip}${random.digits(2)}`,
+    state: home.city.state,
+    marketing_ok: random.chance(0.7),
+    shop_ids: [...customer.shopIds],
+    phones,
+    integrator_tags: [] as unknown[],
+  }
+}
+
+/** `digits`: area code and number, ten digits. */
+export function phone(digits: string, preferred: boolean, label: string | null) {
+  const [area, middle, last] = [digits.slice(0, 3), digits.slice(3, 6), digits.slice(6)]
+  return {
+    number: `+1${digits}`,
+    national: `(${area}) ${middle}-${last}`,
+    international: `+1 ${area}-${middle}-${last}`,
+    country_code: '1',
+    label,
+    preferred,
+  }
+}
+
+/** Fields of our own: the document does not show a vehicle's. */
+export function emitVehicle(world: World, customer: CustomerFacts, vehicle: VehicleFacts, at: Moment): void {
+  const { random } = world
+  const newest = dateFromDays(Math.floor(customer.since / DAY)).year
+  const year = random.integer(Math.max(vehicle.model.from, newest - 16), newest)
+  const record = {
+    id: vehicle.id,
+    created_at: text(customer.since),
+    updated_at: '',
+    customer_id: customer.id,
+    year,
+    make: vehicle.model.make,
+    model: vehicle.model.model,
+    engine: random.pick(vehicle.model.engines),
+    vin: random.chance(0.06)
+      ? null
+      : `${vehicle.model.vin}${random.digits(1)}${'ABCDEFGHJKLMNPRST'[year % 17]}${random.digits(7)}`,
+    license_plate: `${random.pick(['ABK', 'CJR', 'DPL', 'FTX', 'GHW', 'KNM'])} ${random.digits(4)}`,
+    color: random.pick(COLORS),
+    odometer: vehicle.odometer,
+  }
+  world.emit('vehicles', record, at)
+}

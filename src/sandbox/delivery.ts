@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
+import type { Answer } from './call.js'
+import type { Transport } from './rule.js'
+
+interface Wire {
+  readonly response: ServerResponse
+  readonly answer: Answer
+  readonly body: Buffer
+  /** Aborts when the client is gone or the sandbox closes. */
+  readonly gone: AbortSignal
+}
+
+export type Outcome = number | 'no answer'
+
+/** Sends the answer, undisturbed or with what the fault does to it on the wire. */
+export async function deliver(
+  reply: FastifyReply,
+  answer: Answer,
+  transport: Transport | undefined,
+  closing: AbortSignal,
+): Promise<Outcome> {
+  const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body)
+  if (transport === undefined) {
+    reply.code(answer.status).headers(answer.headers)
+    reply.send(answer.status === 304 ? undefined : body)
+    return answer.status
+  }
+  reply.hijack()
+  const client = new AbortController()
+  reply.raw.once('close', () => client.abort())
+  reply.raw.on('error', () => client.abort())
+  const gone = AbortSignal.any([client.signal, closing])
+  return disturb({ response: reply.raw, answer, body, gone }, transport)
+}
+
+async function disturb(wire: Wire, transport: Transport): Promise<Outcome> {
+  const { answer, body } = wire
+  switch (transport.kind) {
+    case 'drop':
+      wire.response.socket?.resetAndDestroy()
+      return 'no answer'
+    case 'reset':
+      await write(wire, body.subarray(0, transport.bytes ?? 0))
+      wire.response.socket?.resetAndDestroy()
+      return answer.status
+    case 'stall':
+      return stall(wire, transport.ms, transport.part ?? 'headers')
+    case 'cut':
+      await write(wire, body.subarray(0, Math.floor(body.length * (transport.fraction ?? 0.5))))
+      wire.response.socket?.end()
+      return answer.status
+    case 'length':
+      await write(wire, body, body.length + transport.by)
+      if (transport.by > 0) wire.response.socket?.end()
+      else wire.response.end()
+      return answer.status
+    case 'trickle':
+      return trickle(wire, transport.bytes ?? 64, transport.ms ?? 100)
+    case 'huge':
+      return flood(wire, transport.bytes ?? 1_000_000_000)
+  }
+}
+
+function head({ response, answer }: Wire, length: number | undefined): void {
+  const declared = length === undefined ? {} : { 'Content-Length': String(length) }
+  response.writeHead(answer.status, { ...answer.headers, ...declared })
+  response.flushHeaders()
+}
+
+/** Headers and a part of the body, handed to the operating system before this resolves. */
+async function write(wire: Wire, part: Buffer, length = wire.body.length): Promise<void> {
+  head(wire, length)
+  await new Promise<void>((resolve) => {
+    wire.gone.addEventListener('abort', () => resolve(), { once: true })
+    wire.response.write(part.length === 0 ? '' : part, () => resolve())
+    if (part.length === 0) setImmediate(resolve)
+  })
+}
+
+async function stall(wire: Wire, ms: number | undefined, part: 'headers' | 'body'): Promise<Outcome> {
+  const half = Math.floor(wire.body.length / 2)
+  if (part === 'body') await write(wire, wire.body.subarray(0, half))
+  if (!(await wait(wire, ms))) {
+    wire.response.socket?.destroy()
+    return part === 'body' ? wire.answer.status : 'no answer'
+  }
+  if (part === 'headers') head(wire, wire.body.length)
+  wire.response.end(part === 'body' ? wire.body.subarray(half) : wire.body)
+  return wire.answer.status
+}
+
+/** False when the client left, or the sandbox closed, before the time was over. */
+async function wait({ gone }: Wire, ms: number | undefined): Promise<boolean> {
+  if (gone.aborted) return false
+  try {
+    if (ms === undefined) await once(gone, 'abort')
+    else await sleep(ms, undefined, { signal: gone })
+    return ms !== undefined
+  } catch {
+    return false
+  }
+}
+
+async function trickle(wire: Wire, bytes: number, ms: number): Promise<Outcome> {
+  head(wire, wire.body.length)
+  for (let at = 0; at < wire.body.length; at += bytes) {
+    wire.response.write(wire.body.subarray(at, at + bytes))
+    if (!(await wait(wire, ms))) break
+  }
+  wire.response.end()
+  return wire.answer.status
+}
+
+/** Valid JSON up to its end, so that only a limit on the body's size can stop a client from reading it all. */
+async function flood(wire: Wire, bytes: number): Promise<Outcome> {
+  head(wire, undefined)
+  wire.response.write('{"results":[],"padding":"')
+  const chunk = Buffer.alloc(65_536, 'x')
+  for (let sent = 0; sent < bytes && !wire.gone.aborted; sent += chunk.length) {
+    if (!wire.response.write(chunk))
+      await once(wire.response, 'drain', { signal: wire.gone }).catch(() => undefined)
+  }
+  wire.response.end('"}')
+  return wire.answer.status
+}

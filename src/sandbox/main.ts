@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkRules } from './check.js'
+import type { TimestampStyle } from './instant.js'
+import type { RateOptions } from './rate.js'
+import type { Rule } from './rule.js'
+import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
+
+export interface RunSandboxOptions {
+  /** Default 8080. */
+  readonly port?: number
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  /** How many tenants; default 3. */
+  readonly tenants?: number
+  readonly seed?: number
+  readonly scale?: number
+  /** The shops go on working while the sandbox runs. */
+  readonly live?: boolean
+  /** Milliseconds between two changes of live shops; default 2000. */
+  readonly liveEveryMs?: number
+  /** A JSON file with a script of faults and motion. */
+  readonly faultsFile?: string
+  readonly rate?: RateOptions
+  readonly timestamps?: TimestampStyle
+  readonly gzip?: boolean
+  readonly secret?: string
+  readonly partnerId?: string
+  readonly signal: AbortSignal
+  readonly print: (line: string) => void
+}
+
+/** Starts the sandbox, says how to reach it, and stays up until the signal fires. Rejects when it cannot start. */
+export async function runSandbox(options: RunSandboxOptions): Promise<void> {
+  const { signal, print, live = false, liveEveryMs = 2000, faultsFile, port = 8080, ...rest } = options
+  const script = faultsFile === undefined ? [] : readScript(faultsFile)
+  const chosen: SandboxOptions = { ...rest, port, script }
+  const sandbox = await createSandbox(chosen)
+  try {
+    for (const line of greeting(sandbox)) print(line)
+    if (live) await keepWorking(sandbox, liveEveryMs, signal)
+    else if (!signal.aborted) await once(signal, 'abort')
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** The rules of a script file, or an error that names the file and what is wrong in it. */
+export function readScript(file: string): readonly Rule[] {
+  try {
+    return checkRules(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`cannot use the faults file ${file}: ${reason}`)
+  }
+}
+
+async function keepWorking(sandbox: Sandbox, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+    if (!signal.aborted) sandbox.work(1)
+  }
+}
+
+function greeting(sandbox: Sandbox): string[] {
+  const config = {
+    api: { baseUrl: sandbox.url, partnerId: sandbox.partnerId, secret: sandbox.secret },
+    warehouse: { url: 'sqlite:./warehouse.db' },
+  }
+  return [
+    `sandbox     ${sandbox.url}`,
+    `partner id  ${sandbox.partnerId}`,
+    `secret      ${sandbox.secret}`,
+    `tenants     ${sandbox.tenantIds.join(', ')}`,
+    '',
+    'config.json to sync from it:',
+    JSON.stringify(config, null, 2),
+    '',
+    'Stop with Ctrl-C.',
+  ]
+}

@@ -1,0 +1,90 @@
+import { type Answer, type Call, json, notFound, type TenantCall } from './call.js'
+import type { Entry } from './collection.js'
+import { filtersOf, instantParameter } from './filter.js'
+import type { Micros } from './instant.js'
+import { decode } from './json.js'
+import { Random } from './random.js'
+import type { Store } from './store.js'
+
+const DEFAULT_SIZE = 30
+const MAXIMUM_SIZE = 100
+
+interface Ask {
+  readonly page: number
+  readonly size: number
+}
+
+/** Values that are no positive integers count as absent, sizes over 100 as 100. */
+function ask(call: Call): Ask {
+  const { page, perPage } = call.info
+  const size = perPage === null || perPage < 1 ? DEFAULT_SIZE : Math.min(perPage, MAXIMUM_SIZE)
+  return { page: page === null || page < 1 ? 1 : page, size }
+}
+
+function envelope(texts: readonly string[], total: number, { page, size }: Ask): Answer {
+  const limited = size === MAXIMUM_SIZE && texts.length === MAXIMUM_SIZE && total > MAXIMUM_SIZE
+  const head = `"limit":${texts.length},"limited":${limited},"total_count":${total}`
+  const tail = `"current_page":${page},"total_pages":${Math.ceil(total / size)}`
+  return json(200, `{"results":[${texts.join(',')}],${head},${tail}}`)
+}
+
+function updatedAfter(call: Call): Micros | undefined {
+  const value = call.query['updated_after']
+  if (typeof value !== 'string' || value === '') return undefined
+  return instantParameter('updated_after', value)
+}
+
+export function listAnswer(store: Store, call: TenantCall, resource: string): Answer {
+  if (!store.offers(call.tenant, resource)) throw notFound()
+  const wanted = ask(call)
+  const offset = (wanted.page - 1) * wanted.size
+  const after = updatedAfter(call)
+  const collection = call.tenant.collection(resource)
+  const random = new Random(call.info.n)
+  const shuffle = store.shuffleTies ? () => random.next() : undefined
+  const newest = (from: number, count: number) => collection.newest(from, count, shuffle)
+  const filters = filtersOf(call, store, resource)
+
+  if (filters.length > 0) {
+    const size = after === undefined ? collection.size : collection.countAfter(after)
+    const range = after === undefined ? collection.scattered(0, size) : newest(0, size)
+    const found = range.filter(({ text }) => {
+      const record = decode(text)
+      return filters.every((matches) => matches(record))
+    })
+    return envelope(print(store, found.slice(offset, offset + wanted.size)), found.length, wanted)
+  }
+  if (after === undefined)
+    return envelope(print(store, collection.scattered(offset, wanted.size)), collection.size, wanted)
+  const total = collection.countAfter(after)
+  const count = Math.max(0, Math.min(wanted.size, total - offset))
+  return envelope(count === 0 ? [] : print(store, newest(offset, count)), total, wanted)
+}
+
+const print = (store: Store, entries: readonly Entry[]): string[] =>
+  entries.map((entry) => store.print(entry))
+
+export function itemAnswer(store: Store, call: TenantCall, resource: string): Answer {
+  const entry =
+    store.offers(call.tenant, resource) && call.info.id !== null
+      ? call.tenant.collection(resource).get(call.info.id)
+      : undefined
+  if (entry === undefined) throw notFound()
+  return json(200, store.print(entry))
+}
+
+/** The list of authorizations has no updated_at and so no updated_after. */
+export function authorizationsAnswer(store: Store, call: Call, partner: number): Answer {
+  const wanted = ask(call)
+  const offset = (wanted.page - 1) * wanted.size
+  const texts = store.granted.map((tenant) =>
+    JSON.stringify({
+      id: 5000 + tenant.id,
+      api_partner_id: partner,
+      tenant_id: tenant.id,
+      writable: tenant.writable,
+      api_tenant_id: 90_000 + tenant.id,
+    }),
+  )
+  return envelope(texts.slice(offset, offset + wanted.size), texts.length, wanted)
+}

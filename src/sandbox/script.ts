@@ -1,0 +1,60 @@
+import type { RequestInfo } from './call.js'
+import { Random } from './random.js'
+import { list, type Rule, type When } from './rule.js'
+
+const among = <T>(wanted: T | readonly T[] | undefined, value: T | null): boolean =>
+  wanted === undefined || (value !== null && list(wanted).includes(value))
+
+function describes(when: When, info: RequestInfo): boolean {
+  const kind = info.id === null ? 'list' : 'item'
+  return (
+    (when.method === undefined || when.method.toUpperCase() === info.method) &&
+    (when.kind === undefined || when.kind === kind) &&
+    among(when.tenant, info.tenant) &&
+    among(when.resource, info.resource) &&
+    among(when.id, info.id) &&
+    among(when.page, info.page ?? (kind === 'list' ? 1 : null)) &&
+    among(when.perPage, info.perPage)
+  )
+}
+
+/** A rule with its own count of matching requests. */
+class Watch {
+  readonly rule: Rule
+  readonly #random: Random
+  #matched = 0
+  #fired = 0
+
+  constructor(rule: Rule, position: number) {
+    this.rule = rule
+    this.#random = new Random(rule.when?.seed ?? position + 1)
+  }
+
+  fires(info: RequestInfo): boolean {
+    const when = this.rule.when ?? {}
+    if (!describes(when, info)) return false
+    this.#matched += 1
+    const due =
+      among(when.nth, this.#matched) &&
+      (when.every === undefined || this.#matched % when.every === 0) &&
+      this.#matched >= (when.from ?? 1) &&
+      this.#matched <= (when.to ?? Number.POSITIVE_INFINITY) &&
+      (when.probability === undefined || this.#random.chance(when.probability)) &&
+      this.#fired < (this.rule.times ?? Number.POSITIVE_INFINITY)
+    if (due) this.#fired += 1
+    return due
+  }
+}
+
+/** The rules in force, and which of them a request sets off. */
+export class Script {
+  #watches: Watch[] = []
+
+  set(rules: readonly Rule[]): void {
+    this.#watches = rules.map((rule, position) => new Watch(rule, position))
+  }
+
+  firing(info: RequestInfo): Rule[] {
+    return this.#watches.filter((watch) => watch.fires(info)).map(({ rule }) => rule)
+  }
+}

@@ -1,0 +1,195 @@
+import { advise } from './data/advice.js'
+import { close, complete, pickUp, start } from './data/lifecycle.js'
+import { pay } from './data/money.js'
+import { appoint, note, purchase } from './data/office.js'
+import { openOrder } from './data/order.js'
+import { customerFor, emitCustomer } from './data/people.js'
+import type { Order } from './data/shape.js'
+import { DAY, type Moment, type ShopFacts, type World } from './data/world.js'
+import type { ApiRecord } from './json.js'
+import { Random } from './random.js'
+import { revision } from './sample.js'
+import type { Change, Store } from './store.js'
+
+/** One piece of a shop's day. False when there was nothing to do it on. */
+type Task = (world: World, shop: ShopFacts, at: Moment) => boolean
+
+const NOTES_DELETED = ['notes', 'notes', 'appointments', 'recommendations', 'inventories'] as const
+
+const TASKS: readonly (readonly [weight: number, task: Task])[] = [
+  [18, arrive],
+  [10, makeAppointment],
+  [18, startWork],
+  [16, finish],
+  [10, writeNote],
+  [8, editCustomer],
+  [10, moveStock],
+  [4, buy],
+  [5, recommend],
+  [2, deleteSomething],
+]
+
+/** The shops that go on working: seeded changes, stamped by the sandbox clock. */
+export class Work {
+  readonly #store: Store
+  readonly #worlds: ReadonlyMap<number, World>
+  readonly #random: Random
+  #serial = 0
+
+  constructor(store: Store, worlds: ReadonlyMap<number, World>, seed: number) {
+    this.#store = store
+    this.#worlds = worlds
+    this.#random = new Random(seed + 104_729)
+  }
+
+  /** Does so many things, each of one or a few changes, and returns all changes. */
+  do(n: number, tenant?: number): Change[] {
+    const changes: Change[] = []
+    const stop = this.#store.onChange((change) => changes.push(change))
+    try {
+      for (let i = 0; i < n; i += 1) this.#one(tenant)
+    } finally {
+      stop()
+    }
+    return changes
+  }
+
+  #one(wanted: number | undefined): void {
+    const granted = this.#store.tenantIds
+    if (wanted === undefined && granted.length === 0) return
+    const tenant = wanted ?? this.#random.pick(granted)
+    const world = this.#worlds.get(tenant)
+    const shop = world === undefined || world.shops.length === 0 ? undefined : this.#random.pick(world.shops)
+    const works = this.#store.count(tenant, 'shops') > 0
+    if (world === undefined || shop === undefined || !works) {
+      this.#editAnything(tenant)
+      return
+    }
+    world.live = true
+    const at = Number(this.#store.clock.nowMicros())
+    const [, task] = TASKS[this.#random.weighted(TASKS.map(([weight]) => weight))] ?? [0, arrive]
+    if (!task(world, shop, at)) arrive(world, shop, at)
+  }
+
+  /** A tenant whose records a test has put there has no shop that works: one of its records changes. */
+  #editAnything(tenant: number): void {
+    const filled = this.#store.resources.filter((resource) => this.#store.count(tenant, resource) > 0)
+    if (filled.length === 0) return
+    const resource = this.#random.pick(filled)
+    const id = this.#random.pick(this.#store.ids(tenant, resource))
+    this.#serial += 1
+    this.#store.change(
+      tenant,
+      resource,
+      id,
+      revision(this.#store.stored(tenant, resource, id) ?? {}, this.#serial),
+    )
+  }
+}
+
+function orderIn(world: World, ...states: readonly string[]): Order | undefined {
+  for (const id of world.random.sample([...world.open].slice(-40), 8)) {
+    const order = world.store.stored(world.tenant, 'repair_orders', id) as ApiRecord | Order | undefined
+    if (order === undefined) world.open.delete(id)
+    else if (states.includes(String((order as Order).state))) return order as Order
+  }
+  return undefined
+}
+
+/** Ids are given out in order of time, so that the highest are those that people still work on. */
+function recent(world: World, resource: string): ApiRecord | undefined {
+  const newest = world.store.collection(world.tenant, resource).newest(0, 50)
+  if (newest.length === 0) return undefined
+  return world.store.stored(world.tenant, resource, world.random.pick(newest).key)
+}
+
+function arrive(world: World, shop: ShopFacts, at: Moment): boolean {
+  const known = world.customers.length
+  const customer = customerFor(world, at)
+  const order = openOrder(world, shop, customer, at)
+  if (world.customers.length > known) emitCustomer(world, customer, at)
+  else comeBack(world, order, [...customer.shopIds])
+  world.open.add(order.id)
+  world.emit('repair_orders', order, at)
+  return true
+}
+
+function comeBack({ store, tenant }: World, order: Order, shop_ids: readonly number[]): void {
+  const visited: unknown = store.stored(tenant, 'customers', order.customer_id)?.['shop_ids']
+  if (Array.isArray(visited) && visited.length < shop_ids.length)
+    store.change(tenant, 'customers', order.customer_id, { shop_ids })
+  if (order.odometer !== null)
+    store.change(tenant, 'vehicles', order.vehicle_id, { odometer: order.odometer })
+}
+
+function makeAppointment(world: World, shop: ShopFacts, at: Moment): boolean {
+  appoint(world, shop, null, at, at + world.random.integer(1, 10) * DAY)
+  return true
+}
+
+function startWork(world: World, _shop: ShopFacts, at: Moment): boolean {
+  const order = orderIn(world, 'estimate')
+  if (order === undefined) return false
+  start(world, order, at)
+  world.emit('repair_orders', order, at)
+  return true
+}
+
+function finish(world: World, _shop: ShopFacts, at: Moment): boolean {
+  const order = orderIn(world, 'in_progress')
+  if (order === undefined) return false
+  const undone = order.services.find(({ completed }) => !completed)
+  if (undone !== undefined && order.services.length > 1 && world.random.chance(0.4)) {
+    complete(undone, at)
+  } else {
+    close(world, order, at)
+    pay(world, order, at)
+    pickUp(order, at)
+    world.open.delete(order.id)
+  }
+  world.emit('repair_orders', order, at)
+  return true
+}
+
+function writeNote(world: World, _shop: ShopFacts, at: Moment): boolean {
+  const order = orderIn(world, 'estimate', 'in_progress')
+  if (order !== undefined) note(world, order, at)
+  return order !== undefined
+}
+
+function editCustomer(world: World): boolean {
+  const customer = recent(world, 'customers')
+  if (customer === undefined) return false
+  const { random } = world
+  const fields = random.chance(0.5)
+    ? { address: `${random.integer(1, 9900)} New Address Rd`, zip: random.digits(5) }
+    : { marketing_ok: customer['marketing_ok'] !== true, detail: 'Asked to be texted' }
+  return world.store.change(world.tenant, 'customers', customer.id, fields)
+}
+
+function moveStock(world: World): boolean {
+  const id = world.random.pick([0, ...world.store.ids(world.tenant, 'inventories')])
+  const stock = world.store.stored(world.tenant, 'inventories', id)
+  if (stock === undefined) return false
+  const quantity = Number(stock['quantity_on_hand'] ?? 0) + world.random.integer(-3, 6)
+  return world.store.change(world.tenant, 'inventories', id, { quantity_on_hand: Math.max(0, quantity) })
+}
+
+function buy(world: World, shop: ShopFacts, at: Moment): boolean {
+  purchase(world, shop, at)
+  return true
+}
+
+function recommend(world: World, shop: ShopFacts, at: Moment): boolean {
+  const order = orderIn(world, 'in_progress')
+  if (order === undefined) return false
+  const found = advise(world, shop, order, at, false)
+  for (const recommendation of found) world.emit('recommendations', recommendation, at)
+  return found.length > 0
+}
+
+function deleteSomething(world: World): boolean {
+  const resource = world.random.pick(NOTES_DELETED)
+  const record = recent(world, resource)
+  return record !== undefined && world.store.remove(world.tenant, resource, record.id)
+}

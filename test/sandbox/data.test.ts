@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest'
+import { billTotal } from '../../src/sandbox/data/bill.js'
+import type { Order } from '../../src/sandbox/data/shape.js'
+import {
+  type ApiRecord,
+  createSandbox,
+  parseInstant,
+  type Sandbox,
+  type SandboxOptions,
+} from '../../src/sandbox/index.js'
+import { EPOCH, emptySandbox, handClock, shop } from './support.js'
+
+const UNTIL = '2026-03-02T12:00:00Z'
+
+async function generated(options: SandboxOptions = {}): Promise<Sandbox> {
+  return emptySandbox({ data: 'generated', repairOrders: 300, ...options })
+}
+
+const everything = (sandbox: Sandbox): string =>
+  JSON.stringify(
+    sandbox.tenantIds.flatMap((tenant) =>
+      sandbox.store.resources.map((resource) => sandbox.store.all(tenant, resource)),
+    ),
+  )
+
+const orders = (sandbox: Sandbox): Order[] => sandbox.store.all(101, 'repair_orders') as unknown as Order[]
+
+/** Every timestamp under created_at and updated_at, nested ones included. */
+function* stamped(value: unknown): Generator<{ created_at: string; updated_at: string }> {
+  if (Array.isArray(value)) for (const item of value) yield* stamped(item)
+  else if (typeof value === 'object' && value !== null) {
+    if ('created_at' in value && 'updated_at' in value)
+      yield value as { created_at: string; updated_at: string }
+    for (const item of Object.values(value)) yield* stamped(item)
+  }
+}
+
+describe('generated data', () => {
+  it('is the same for the same seed, and another for another', async () => {
+    const [first, again, other] = [
+      await generated({ seed: 5 }),
+      await generated({ seed: 5 }),
+      await generated({ seed: 6 }),
+    ]
+    expect(everything(again)).toBe(everything(first))
+    expect(everything(other)).not.toBe(everything(first))
+  })
+
+  it('fills every resource of tenants of different size', async () => {
+    const sandbox = await generated({ repairOrders: undefined as never, tenants: 3, scale: 0.2 })
+    expect(sandbox.tenantIds).toEqual([101, 102, 103])
+    expect(sandbox.tenantIds.map((tenant) => sandbox.store.count(tenant, 'repair_orders'))).toEqual([
+      60, 180, 480,
+    ])
+    for (const resource of sandbox.store.resources)
+      expect([resource, sandbox.store.count(103, resource)]).not.toEqual([resource, 0])
+    expect((await shop(sandbox, 'payments/customer_payment_types')).body).toEqual([
+      'Fleet',
+      'Warranty',
+      'Visa',
+    ])
+  })
+
+  it.each([1, 2, 3])(
+    'stamps nothing before it was created, after its record or after now (seed %i)',
+    async (seed) => {
+      const clock = handClock()
+      const sandbox = await generated({ seed, clock })
+      const check = (until: bigint) => {
+        const wrong = sandbox.store.resources.flatMap((resource) =>
+          sandbox.store
+            .all(101, resource)
+            .flatMap((record) =>
+              [...stamped(record)]
+                .filter(
+                  ({ created_at, updated_at }) =>
+                    updated_at < created_at ||
+                    updated_at > record.updated_at ||
+                    parseInstant(updated_at)! > until,
+                )
+                .map((found) => ({ resource, id: record.id, found })),
+            ),
+        )
+        expect(wrong).toEqual([])
+      }
+      check(clock.nowMicros())
+      clock.advance(3600)
+      sandbox.work(300)
+      check(clock.nowMicros() + 5000n)
+    },
+  )
+
+  it('has states that agree with their timestamps', async () => {
+    for (const order of orders(await generated())) {
+      if (order.state === 'estimate')
+        expect([order.started_at, order.closed_at, order.picked_up_at]).toEqual([null, null, null])
+      else expect(order.started_at! >= order.created_at).toBe(true)
+      if (order.state === 'in_progress') expect(order.closed_at).toBeNull()
+      if (order.state === 'invoice') {
+        expect(order.closed_at! >= order.started_at!).toBe(true)
+        expect(
+          order.services.every(({ completed, completed_at }) => completed && completed_at !== null),
+        ).toBe(true)
+      }
+      for (const kind of ['part', 'labor'] as const)
+        expect([order[`${kind}_discount_cents`], order[`${kind}_discount_percentage`]]).toContain(null)
+    }
+  })
+
+  it('has ids that are unique in each table, nested ones included', async () => {
+    const services = orders(await generated()).flatMap((order) => order.services)
+    const unique = (items: readonly { id: number }[]) =>
+      expect(new Set(items.map(({ id }) => id)).size).toBe(items.length)
+    unique(services)
+    for (const kind of ['labors', 'parts', 'hazmats', 'sublets', 'inspections'] as const)
+      unique(services.flatMap((service): { id: number }[] => service[kind]))
+  })
+
+  it('refers only to records that exist', async () => {
+    const sandbox = await generated()
+    const known = (resource: string) => new Set(sandbox.store.ids(101, resource))
+    const [customers, staffs, vehicles, shops, stock, jobs] = [
+      'customers',
+      'staffs',
+      'vehicles',
+      'shops',
+      'inventories',
+      'canned_jobs',
+    ].map(known)
+    for (const order of orders(sandbox)) {
+      expect(
+        customers!.has(order.customer_id) && vehicles!.has(order.vehicle_id) && shops!.has(order.shop_id),
+      ).toBe(true)
+      expect(staffs!.has(order.technician_id) && staffs!.has(order.advisor_id)).toBe(true)
+      for (const service of order.services) {
+        expect(service.canned_job_id === null || jobs!.has(service.canned_job_id)).toBe(true)
+        for (const part of service.parts) expect(stock!.has(part.part_inventory_id)).toBe(true)
+      }
+    }
+  })
+
+  it('pays invoices in full, in payments, on the order and by card transactions alike', async () => {
+    const sandbox = await generated()
+    const sum = (items: readonly { amount_cents: number }[]) =>
+      items.reduce((total, { amount_cents }) => total + amount_cents, 0)
+    const payments = sandbox.store.all(101, 'payments') as (ApiRecord & { amount_cents: number })[]
+    let paid = 0
+    for (const order of orders(sandbox)) {
+      const own = payments.filter((payment) => payment['repair_order_id'] === order.id)
+      expect(sum(own)).toBe(sum(order.payments))
+      if (own.length > 0) {
+        paid += 1
+        expect(sum(own)).toBe(billTotal(order))
+      }
+    }
+    expect(paid).toBeGreaterThan(200)
+    for (const transaction of sandbox.store.all(101, 'payment_transactions'))
+      expect(transaction['payment_id'] === null).toBe(transaction['status'] !== 'approved')
+  })
+
+  it('looks like a shop: quiet Sundays, busy autumns, a margin on parts, some quick recommendations', async () => {
+    const sandbox = await generated({ repairOrders: 2000 })
+    const days = orders(sandbox).map(({ created_at }) => new Date(created_at))
+    const share = (test: (day: Date) => boolean) => days.filter(test).length / days.length
+    expect(share((day) => day.getUTCDay() === 0)).toBeLessThan(0.03)
+    expect(share((day) => day.getUTCMonth() === 10)).toBeGreaterThan(
+      share((day) => day.getUTCMonth() === 1) * 1.2,
+    )
+    const parts = orders(sandbox).flatMap((order) => order.services.flatMap((service) => service.parts))
+    const total = (key: 'cost_cents' | 'quoted_price_cents') =>
+      parts.reduce((sum, part) => sum + part[key] * part.quantity, 0)
+    const margin = 1 - total('cost_cents') / total('quoted_price_cents')
+    expect(margin).toBeGreaterThan(0.25)
+    expect(margin).toBeLessThan(0.6)
+    const services = sandbox.store
+      .all(101, 'recommendations')
+      .map((record) => Object.keys(record['service'] as object).length)
+    expect(new Set(services.map((keys) => keys === 0)).size).toBe(2)
+    expect(JSON.stringify(sandbox.store.all(101, 'customers'))).toMatch(/[^\u0020-\u007e’“”–]/)
+  })
+
+  it('embeds the very tags that it lists', async () => {
+    const sandbox = await generated({ repairOrders: 600 })
+    const listed = sandbox.store.all(101, 'integrator_tags')
+    const embedded = ['customers', 'repair_orders'].flatMap((resource) =>
+      sandbox.store.all(101, resource).flatMap((record) => record['integrator_tags'] as ApiRecord[]),
+    )
+    expect(listed.length).toBeGreaterThan(0)
+    expect(embedded.sort((a, b) => a.id - b.id)).toEqual([...listed].sort((a, b) => a.id - b.id))
+  })
+
+  it('has hardly two records of one updated_at', async () => {
+    const sandbox = await generated({ repairOrders: 2000 })
+    for (const resource of sandbox.store.resources) {
+      const times = sandbox.store.all(101, resource).map(({ updated_at }) => updated_at)
+      expect(times.length - new Set(times).size).toBeLessThanOrEqual(Math.max(1, times.length / 100))
+    }
+  })
+
+  it('makes thousands of repair orders quickly and serves any page of them at once', async () => {
+    const started = performance.now()
+    const sandbox = await generated({ repairOrders: 5000 })
+    expect(performance.now() - started).toBeLessThan(15_000)
+    const { body } = await shop(sandbox, `repair_orders?${EPOCH}&per_page=100&page=37`)
+    expect(body).toMatchObject({ total_count: 5000, total_pages: 50, limit: 100, limited: true })
+  })
+})
+
+describe('the shops at work', () => {
+  it('changes records with stamps that only ever grow, and says which', async () => {
+    const sandbox = await generated({ clock: handClock() })
+    const before = parseInstant(UNTIL)!
+    const changes = sandbox.work(300, 101)
+    expect(changes.length).toBeGreaterThanOrEqual(300)
+    expect(new Set(changes.map(({ action }) => action))).toEqual(new Set(['created', 'updated', 'deleted']))
+    const times: bigint[] = []
+    for (const { action, resource, id } of changes) {
+      const record = sandbox.store.get(101, resource, id)
+      if (record === undefined || action === 'deleted') continue
+      times.push(parseInstant(record.updated_at)!)
+    }
+    for (const time of times) expect(time).toBeGreaterThanOrEqual(before)
+    const resources = new Set(changes.map(({ resource }) => resource))
+    for (const resource of ['repair_orders', 'appointments', 'payments', 'notes', 'customers', 'inventories'])
+      expect(resources).toContain(resource)
+    const stamps = sandbox.store.all(101, 'repair_orders').map(({ updated_at }) => updated_at)
+    expect(new Set(stamps).size).toBe(stamps.length)
+  })
+
+  it('does the same for the same seed', async () => {
+    const run = async () => {
+      const sandbox = await generated({ clock: handClock(), tenants: 2 })
+      return [sandbox.work(80), everything(sandbox)]
+    }
+    expect(await run()).toEqual(await run())
+  })
+
+  it('moves estimates to in_progress and on to paid invoices', async () => {
+    const sandbox = await generated({ clock: handClock() })
+    const unpaid = new Set(
+      orders(sandbox)
+        .filter(({ state }) => state !== 'invoice')
+        .map(({ id }) => id),
+    )
+    sandbox.work(400)
+    const done = orders(sandbox).filter(({ id, state }) => state === 'invoice' && !unpaid.has(id) && id > 300)
+    expect(done.length).toBeGreaterThan(5)
+    for (const order of done)
+      expect(order.started_at !== null && order.closed_at !== null && order.picked_up_at !== null).toBe(true)
+  })
+})
+
+describe('createSandbox', () => {
+  it('refuses a reference date that is none', async () => {
+    await expect(createSandbox({ until: 'yesterday' })).rejects.toThrow('until: not an ISO 8601 datetime')
+  })
+})

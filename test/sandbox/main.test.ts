@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readScript, runSandbox } from '../../src/sandbox/index.js'
+
+function file(text: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'sandbox-')), 'faults.json')
+  writeFileSync(path, text)
+  return path
+}
+
+describe('runSandbox', () => {
+  it('says how to reach it, works on while it is live, and stops with the signal', async () => {
+    const stop = new AbortController()
+    const lines: string[] = []
+    const faultsFile = file(
+      '{"rules":[{"when":{"resource":"notes"},"fault":{"kind":"status","status":503}}]}',
+    )
+    const running = runSandbox({
+      port: 0,
+      tenants: 1,
+      scale: 0.1,
+      live: true,
+      liveEveryMs: 1,
+      faultsFile,
+      signal: stop.signal,
+      print: (line) => {
+        lines.push(line)
+      },
+    })
+    while (lines.at(-1) !== 'Stop with Ctrl-C.') await new Promise(setImmediate)
+    const config = JSON.parse(lines.find((line) => line.startsWith('{'))!)
+    const headers = { 'X-Api-Partner-Id': config.api.partnerId, 'X-Api-Secret': config.api.secret }
+    const status = async (path: string) =>
+      (await fetch(`${config.api.baseUrl}/api/v1/${path}`, { headers })).status
+    expect(await status('partners/42/authorizations')).toBe(200)
+    expect(await status('tenants/101/notes')).toBe(503)
+    stop.abort()
+    await running
+    await expect(status('tenants/101/shops')).rejects.toThrow()
+  })
+
+  it.each([
+    ['{', 'JSON'],
+    ['[{"fault":{"kind":"nap"}}]', 'rules[0].fault.kind must be one of'],
+  ])('names the file and what is wrong with %s', (text, message) => {
+    const path = file(text)
+    expect(() => readScript(path)).toThrow(path)
+    expect(() => readScript(path)).toThrow(message)
+    expect(() => readScript('no-such-file.json')).toThrow('no-such-file.json')
+  })
+})
+
+describe('docs/sandbox.md', () => {
+  it('shows only scripts that are accepted', () => {
+    const text = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+    const scripts = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, script]) => script!)
+    expect(scripts.length).toBeGreaterThan(1)
+    for (const script of scripts) expect(readScript(file(script)).length).toBeGreaterThan(0)
+  })
+})
