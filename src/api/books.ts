@@ -182,13 +182,13 @@ export class Book {
   }
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
-  standing(sequential: boolean): Standing {
+  standing(): Standing {
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful) return 'open'
     if (fallen === 0 && first + entered === last && distinct === last) return 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
-    return sequential && fallen > 0 && plausible && !this.#ties.found ? 'complete' : 'open'
+    return fallen > 0 && plausible && !this.#ties.found ? 'complete' : 'open'
   }
 
   balance(): Balance {

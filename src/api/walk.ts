@@ -1,7 +1,7 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
 import { type Balance, Book, type Sighting } from './books.js'
-import { PageReader } from './reader.js'
+import { Descent, type Place } from './descent.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
 export interface WalkPage<P> {
@@ -26,8 +26,6 @@ export interface Progress {
   readonly last: number
   readonly fallen: number
   readonly tied: boolean
-  /** Whether every page was asked for after the one before had come. */
-  readonly sequential: boolean
   /** Oldest `updated_at` stored. */
   readonly boundary: string
   /** Records of the list behind the last page read, when it was read. */
@@ -67,7 +65,10 @@ export interface WalkPort<P> {
   store(page: WalkPage<P>, mark: Mark): Promise<(id: Int64) => string | undefined>
   /** How many records are newer than t (design: the question that the API can answer). */
   countAfter(t: string): Promise<number>
-  /** How many pages to read ahead now; 0 reads strictly one after the other. */
+  /**
+   * How many pages may be under way at once. 0: a page is asked for when the one before is stored. 1: when the one
+   * before has come, while that is being stored; still strictly one after the other. More: several together.
+   */
   readAhead(): number
   note(message: string, fields: Record<string, unknown>): void
 }
@@ -97,7 +98,7 @@ const closingRounds = 12
 interface Pass<P> {
   readonly number: number
   readonly perPage: number
-  readonly reader: PageReader<WalkPage<P>>
+  readonly descent: Descent<P>
   /** The book that all passes share; in the first pass it is the pass's own. */
   readonly joint: Book
   readonly own: Book
@@ -113,7 +114,8 @@ export class Walk<P> {
   readonly #plan: WalkPlan
   #part = 0
   #entered: Int64[] = []
-  #sequential = true
+  /** How far a resumed walk need not read again; it goes with the next page that is stored. */
+  #progress: Progress | undefined
   #steppedBack = false
   #newest = ''
 
@@ -138,10 +140,25 @@ export class Walk<P> {
     return outcome
   }
 
-  #reader(number: number, perPage: number): PageReader<WalkPage<P>> {
-    // What was read out of order and did not close is read again in order.
-    const ahead = number === 1 ? () => this.#port.readAhead() : () => 0
-    return new PageReader((page) => this.#port.fetch(page, perPage), ahead)
+  /** How a pass reads down: its pages go through the books into the warehouse. */
+  #begin(number: number, perPage: number, own: Book, joint: Book): Pass<P> {
+    const books = new Set([own, joint])
+    const descent: Descent<P> = new Descent<P>({
+      perPage,
+      fetch: (page, size) => this.#port.fetch(page, size),
+      // What was read out of order and did not close is read again in order.
+      readAhead: () => (number === 1 ? this.#port.readAhead() : 0),
+      enter: (page, place): Promise<number> => this.#enter(pass, page, place),
+      observe: (total) => Math.max(...[...books].map((book) => book.response(total, []).fell)),
+      vouch: (page) => this.#vouch(pass, page),
+      steppedBack: (pages, details) => {
+        this.#steppedBack = true
+        for (const book of books) book.stepBack(pages)
+        this.#port.note('Records were deleted while the list was read: stepping back', details)
+      },
+    })
+    const pass: Pass<P> = { number, perPage, own, joint, descent }
+    return pass
   }
 
   /** One reading of the whole list from its first page. */
@@ -150,16 +167,16 @@ export class Walk<P> {
     perPage: number,
     before: Book | undefined,
   ): Promise<{ outcome: Outcome; joint: Book | undefined }> {
-    const reader = this.#reader(number, perPage)
-    const first = await reader.get(1, 1)
+    const first = await this.#port.fetch(1, perPage)
     this.#refuseLoss(first.total, this.#plan.expected ?? 0)
     if (first.totalPages <= 1 && first.records >= first.total)
       return { outcome: await this.#single(first, number), joint: before }
     const { floor } = this.#plan
     const own = new Book({ floor, total: first.total, ceiling: newest(first.sightings) || floor })
-    const pass = { number, perPage, reader, own, joint: before ?? own }
-    await this.#enter(pass, first)
-    await this.#descend(pass, 2, first.totalPages)
+    const pass = this.#begin(number, perPage, own, before ?? own)
+    pass.descent.showed(first)
+    await this.#enter(pass, first, 'next')
+    await pass.descent.run(2, first.totalPages)
     return { outcome: await this.#close(pass), joint: pass.joint }
   }
 
@@ -191,87 +208,51 @@ export class Walk<P> {
     if (isLoss(total, progress.last)) return undefined
     const book = Book.restored(floor, resume)
     this.#part = progress.part
-    this.#sequential = progress.sequential
     this.#newest = progress.ceiling
     if (book.response(total, []).fell > 0) this.#steppedBack = true
     // What lay behind the last page read lies behind it still, unless it was deleted or moved to the front since:
     // counted from the end, the place can only be too early. What is newer than the boundary was read in any case.
     const read = Math.max(newer, total - progress.below)
-    const pass = { number: 1, perPage, reader: this.#reader(1, perPage), own: book, joint: book }
+    this.#progress = progress
+    const pass = this.#begin(1, perPage, book, book)
     const from = Math.floor(read / perPage) + 1
     this.#port.note('Resuming a walk', { from, boundary: progress.boundary })
-    await this.#descend(pass, from, Math.ceil(total / perPage))
+    await pass.descent.run(from, Math.ceil(total / perPage))
     return { outcome: await this.#close(pass), joint: book }
   }
 
-  /**
-   * Reads on from a page, down to the end of the list or to the first record older than `until`, stepping back
-   * whenever the total falls.
-   */
-  async #descend(pass: Pass<P>, from: number, known: number, until = ''): Promise<void> {
-    let pages = known
-    // A list that never holds still would be read for ever; the books then stay open.
-    const most = 3 * known + 100
-    for (let k = from, read = 0; k <= pages && read < most; k++, read++) {
-      const page = await pass.reader.get(k, pages)
-      const fell = await this.#enter(pass, page)
-      pages = page.records === 0 ? Math.min(pages, k) : page.totalPages
-      if (fell > 0) k = this.#stepBack(pass, k, fell)
-      else if (page.sightings.some((s) => s.updatedAt < until)) break
-    }
-    this.#sequential &&= pass.reader.sequential
-  }
-
-  /** The page after which to go on. */
-  #stepBack(pass: Pass<P>, k: number, fell: number): number {
-    const pages = Math.ceil(fell / pass.perPage)
-    const next = Math.max(1, k - pages)
-    pass.reader.discard()
-    this.#steppedBack = true
-    for (const book of new Set([pass.own, pass.joint])) book.stepBack(pages)
-    this.#port.note('Records were deleted while the list was read: stepping back', {
-      fell,
-      from: k,
-      to: next,
-    })
-    return next - 1
-  }
-
   /** Enters a response into the books and stores it, with the progress that a resumed walk needs. */
-  async #enter(pass: Pass<P>, page: WalkPage<P>): Promise<number> {
-    this.#refuseLoss(page.total, pass.own.balance().last)
-    const { fresh, fell } = pass.own.response(page.total, page.sightings)
-    if (pass.joint !== pass.own) pass.joint.response(page.total, page.sightings)
-    const before = await this.#port.store(page, pass.number === 1 ? this.#mark(pass, page, fresh) : {})
-    this.#entered.push(...pass.own.judge(page.sightings, before))
-    if (pass.joint !== pass.own) pass.joint.judge(page.sightings, before)
+  async #enter(pass: Pass<P>, page: WalkPage<P>, place: Place): Promise<number> {
+    const { own, joint } = pass
+    this.#refuseLoss(page.total, own.balance().last)
+    // Totals that overlap in time have no order: a window's count when the list is looked at behind it.
+    const total = place === 'window' ? own.balance().last : page.total
+    const { fresh, fell } = own.response(total, page.sightings)
+    if (joint !== own) joint.response(place === 'window' ? joint.balance().last : page.total, page.sightings)
+    // After a fall, records may have slipped past in front of this page: progress stays where it was.
+    if (place === 'next' && fell === 0) this.#vouch(pass, page)
+    const before = await this.#port.store(page, pass.number === 1 ? this.#mark(fresh) : {})
+    this.#entered.push(...own.judge(page.sightings, before))
+    if (joint !== own) joint.judge(page.sightings, before)
     const top = newest(page.sightings)
     if (top > this.#newest) this.#newest = top
     return fell
   }
 
-  #mark(pass: Pass<P>, page: WalkPage<P>, ids: readonly Int64[]): Mark {
-    const { floor, ceiling, tied, lowest } = pass.own
+  /** Everything down to this page is read: a resumed walk may go on behind it. */
+  #vouch(pass: Pass<P>, page: WalkPage<P>): void {
+    const { floor, ceiling, tied } = pass.own
     const { first, last, fallen } = pass.own.balance()
     const below = Math.max(0, page.total - page.page * pass.perPage)
-    const sequential = this.#sequential && pass.reader.sequential
+    const boundary = oldest(page.sightings) || (this.#progress?.boundary ?? ceiling)
+    this.#progress = { floor, ceiling, first, last, fallen, tied, boundary, below, part: this.#part }
+  }
+
+  #mark(ids: readonly Int64[]): Mark {
     const number = ++this.#part
     const entered = this.#entered.splice(0)
-    return {
-      progress: {
-        floor,
-        ceiling,
-        first,
-        last,
-        fallen,
-        tied,
-        sequential,
-        boundary: lowest,
-        below,
-        part: number,
-      },
-      part: { number, ids, entered },
-    }
+    if (this.#progress) this.#progress = { ...this.#progress, part: number }
+    return { ...(this.#progress && { progress: this.#progress }), part: { number, ids, entered } }
   }
 
   #refuseLoss(total: number, before: number): void {
@@ -295,8 +276,8 @@ export class Walk<P> {
         (s) => s.updatedAt > seen || (s.updatedAt > ceiling && !(pass.own.has(s.id) && pass.joint.has(s.id))),
       )
       if (!news) return this.#settle(pass, page)
-      await this.#enter(pass, page)
-      if (!page.sightings.some((s) => s.updatedAt < seen)) await this.#descend(pass, 2, page.totalPages, seen)
+      await this.#enter(pass, page, 'top')
+      if (!page.sightings.some((s) => s.updatedAt < seen)) await pass.descent.run(2, page.totalPages, seen)
     }
     return outcomeOf(pass.own, 'unproven', 'the list never held still')
   }
@@ -313,13 +294,13 @@ export class Walk<P> {
   }
 
   #judge({ own, joint, number }: Pass<P>): Outcome {
-    const standing = own.standing(this.#sequential || number > 1)
+    const standing = own.standing()
     if (standing === 'closed' && number === 1 && !this.#steppedBack) return outcomeOf(own, 'proven', null)
     if (standing === 'closed')
       return outcomeOf(own, 'repaired', number > 1 ? 'read again' : 'resumed or stepped back')
     if (standing === 'complete')
       return outcomeOf(own, 'repaired', 'records were deleted meanwhile; stepped back')
-    if (joint !== own && joint.standing(false) === 'closed')
+    if (joint !== own && joint.standing() === 'closed')
       return outcomeOf(
         joint,
         'repaired',
@@ -346,3 +327,10 @@ const isLoss = (total: number, before: number): boolean =>
 /** Newest `updated_at` of a page; empty when there is none. */
 const newest = (sightings: readonly Sighting[]): string =>
   sightings.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
+
+/** Oldest `updated_at` of a page; empty when there is none. */
+const oldest = (sightings: readonly Sighting[]): string =>
+  sightings.reduce(
+    (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
+    '',
+  )

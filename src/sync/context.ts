@@ -17,6 +17,8 @@ export interface Dependencies {
   readonly clock: Clock
   readonly stamps: Stamps
   readonly observer: Observer
+  /** Pages of one walk that may be under way at once, where latency holds it back; default 16. */
+  readonly readAhead?: number
   /** How long the run's lease lasts without a sign of life, in milliseconds; default 60,000. */
   readonly leaseMs?: number
   /** Fires when the run is to end: what is in hand is committed, nothing new is begun. */

@@ -17,6 +17,7 @@ import type { ResourceModel } from '../derive/registry.js'
 import { endOfSecond, fromMicros, toMicros } from '../derive/timestamp.js'
 import { cursorName, moveCursor } from '../warehouse/cursors.js'
 import { now, type RunContext } from './context.js'
+import { Pace } from './pace.js'
 
 /** What came of one cursor, before the run judges it. */
 export interface CursorResult {
@@ -81,6 +82,7 @@ export class CursorWalk {
   readonly #floor: string
   readonly #before: string | null
   readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0, done: 0 }
+  readonly #pace: Pace
   #watermark: string | null
 
   constructor(
@@ -95,6 +97,7 @@ export class CursorWalk {
     this.#resource = resource
     this.#source = source
     this.#mode = mode
+    this.#pace = new Pace(context)
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
     this.#floor = floorOf(mode === 'full' ? null : this.#before, context.config.sync.overlap)
@@ -155,7 +158,7 @@ export class CursorWalk {
       fetch: (page, perPage) => this.#fetch(page, perPage),
       store: (page, mark) => this.#store(page, mark),
       countAfter: (t) => this.#countAfter(t),
-      readAhead: () => 0,
+      readAhead: () => this.#pace.readAhead(),
       note: (message, fields) => this.#note(message, fields),
     }
   }
@@ -166,7 +169,9 @@ export class CursorWalk {
   }
 
   async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
-    const answer = await this.#source.list({ ...this.#request, updatedAfter: this.#floor, page, perPage })
+    const answer = await this.#pace.fetching(
+      this.#source.list({ ...this.#request, updatedAfter: this.#floor, page, perPage }),
+    )
     const flattened = this.#resource.flatten(answer.records, answer.careful)
     return {
       total: answer.total,
@@ -191,13 +196,15 @@ export class CursorWalk {
 
   async #store(page: WalkPage<Payload>, mark: Mark): Promise<(id: Int64) => string | undefined> {
     const { flattened, startedAt } = page.payload
-    const applied = await this.#context.warehouse.apply({
-      ...this.#key,
-      flattened,
-      syncedAt: startedAt,
-      statements: this.#statements(mark),
-      fence: this.#context.fence,
-    })
+    const applied = await this.#pace.storing(
+      this.#context.warehouse.apply({
+        ...this.#key,
+        flattened,
+        syncedAt: startedAt,
+        statements: this.#statements(mark),
+        fence: this.#context.fence,
+      }),
+    )
     const counts = this.#counts
     counts.records += page.records
     counts.unstorable += flattened.unstorable

@@ -1,0 +1,169 @@
+import type { WalkPage } from './walk.js'
+
+/**
+ * Where a page stands. `next`: everything in front of it has been read, so a resumed walk may go on behind it.
+ * `window`: read together with others, and not yet known to be in order. `top`: read again for what is newer.
+ */
+export type Place = 'next' | 'window' | 'top'
+
+/** How a descent reaches the list and the walk. */
+export interface DescentPort<P> {
+  readonly perPage: number
+  fetch(page: number, perPage: number): Promise<WalkPage<P>>
+  /** How many pages may be under way at once (see WalkPort.readAhead). */
+  readAhead(): number
+  /**
+   * Enters a page into the books and stores it; returns by how much the total fell since the response before.
+   */
+  enter(page: WalkPage<P>, place: Place): Promise<number>
+  /** Enters a total that came without a page. */
+  observe(total: number): number
+  /** All up to this page has turned out to be read as if in order. */
+  vouch(page: WalkPage<P>): void
+  steppedBack(pages: number, details: Record<string, unknown>): void
+}
+
+/** What a list shows of itself without being read: its newest record and its length. */
+interface Front {
+  readonly newest: string
+  readonly total: number
+}
+
+/** Windows grow while the list stands still, and shrink when it moves; the check of one costs one small request. */
+const smallestWindow = 8
+const largestWindow = 1024
+
+const frontOf = <P>(page: WalkPage<P>): Front => {
+  const first = page.sightings[0]
+  return { newest: first ? `${first.id} ${first.updatedAt}` : '', total: page.total }
+}
+
+/**
+ * Reads a list downwards from a page. One page after the other, stepping back when the total falls; or, when many
+ * pages may be under way at once, window by window. Responses that overlap in time show the list at different moments,
+ * and an update between them can push a record from a page not yet read to one already read. So a window counts only
+ * if the list stood still while it was read: same newest record, same total, before and after. Otherwise the window
+ * is read again, smaller, and in the end one page after the other. Nothing is claimed that a sequential walk could not.
+ */
+export class Descent<P> {
+  readonly #port: DescentPort<P>
+  #front: Front | undefined
+  #window = smallestWindow * 2
+  #next: { number: number; page: Promise<WalkPage<P>> } | undefined
+
+  constructor(port: DescentPort<P>) {
+    this.#port = port
+  }
+
+  /** Tells what the list showed of itself last; without it the first window has to ask. */
+  showed(firstPage: WalkPage<P>): void {
+    this.#front = frontOf(firstPage)
+  }
+
+  /** Reads on from a page to the end of the list, or to the first record older than `until`. */
+  async run(from: number, known: number, until = ''): Promise<void> {
+    let pages = known
+    // A list that never holds still would be read for ever; the books then stay open.
+    let budget = 3 * known + 100
+    for (let k = from; k <= pages && budget > 0; ) {
+      const width = until === '' ? this.#width(pages - k + 1) : 1
+      const step = width > 1 ? await this.#windowed(k, width) : await this.#single(k, until)
+      budget -= Math.max(1, step.read)
+      pages = step.pages
+      k = step.next
+      if (step.done) return
+    }
+  }
+
+  #width(left: number): number {
+    return this.#port.readAhead() > 1 && left >= smallestWindow ? Math.min(this.#window, left) : 1
+  }
+
+  async #single(k: number, until: string): Promise<Step> {
+    const page = await this.#get(k)
+    const ahead =
+      this.#port.readAhead() > 0 &&
+      until === '' &&
+      k < page.totalPages &&
+      this.#width(page.totalPages - k) === 1
+    // Asked for when this one has come: still one after the other, but not waiting for the warehouse.
+    if (ahead) this.#prefetch(k + 1)
+    const fell = await this.#port.enter(page, until === '' ? 'next' : 'top')
+    const pages = page.records === 0 ? Math.min(page.totalPages, k) : page.totalPages
+    if (fell > 0) return { next: this.#stepBack(k, fell), pages, read: 1, done: false }
+    return { next: k + 1, pages, read: 1, done: page.sightings.some((s) => s.updatedAt < until) }
+  }
+
+  async #windowed(from: number, width: number): Promise<Step> {
+    const before = this.#front ?? (await this.#look())
+    let last: WalkPage<P> | undefined
+    let still = true
+    for await (const page of this.#together(from, width)) {
+      still &&= page.total === before.total
+      await this.#port.enter(page, 'window')
+      last = page
+    }
+    const after = await this.#look()
+    if (last && still && after.total === before.total && after.newest === before.newest) {
+      this.#window = Math.min(largestWindow, this.#window * 2)
+      this.#port.vouch(last)
+      return { next: from + width, pages: last.totalPages, read: width, done: false }
+    }
+    this.#window = Math.max(1, Math.floor(width / 4))
+    const pages = Math.max(from, Math.ceil(after.total / this.#port.perPage))
+    const fell = Math.max(0, before.total - after.total)
+    return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read: width, done: false }
+  }
+
+  /** Pages in order, as many under way at once as may be. */
+  async *#together(from: number, width: number): AsyncGenerator<WalkPage<P>> {
+    const under: Promise<WalkPage<P>>[] = []
+    const ask = (k: number): void => {
+      const page = this.#port.fetch(k, this.#port.perPage)
+      // Its failure is met when its turn comes.
+      page.catch(() => {})
+      under.push(page)
+    }
+    let asked = from
+    while (asked < from + width || under.length > 0) {
+      const most = Math.max(1, this.#port.readAhead())
+      while (asked < from + width && under.length < most) ask(asked++)
+      const page = await under.shift()
+      if (page) yield page
+    }
+  }
+
+  async #look(): Promise<Front> {
+    const page = await this.#port.fetch(1, 1)
+    this.#port.observe(page.total)
+    this.#front = frontOf(page)
+    return this.#front
+  }
+
+  #stepBack(k: number, fell: number): number {
+    const pages = Math.ceil(fell / this.#port.perPage)
+    const next = Math.max(1, k - pages)
+    this.#next = undefined
+    this.#port.steppedBack(pages, { fell, from: k, to: next })
+    return next
+  }
+
+  #prefetch(number: number): void {
+    const page = this.#port.fetch(number, this.#port.perPage)
+    page.catch(() => {})
+    this.#next = { number, page }
+  }
+
+  #get(k: number): Promise<WalkPage<P>> {
+    const ready = this.#next
+    this.#next = undefined
+    return ready?.number === k ? ready.page : this.#port.fetch(k, this.#port.perPage)
+  }
+}
+
+interface Step {
+  readonly next: number
+  readonly pages: number
+  readonly read: number
+  readonly done: boolean
+}
