@@ -40,13 +40,20 @@ class TieWatch {
   readonly #responses: string[][] = []
   readonly #seenIn = new Map<string, number>()
   #number = 0
+  #forgotten: { readonly from: string; readonly to: string } | undefined
   found = false
+
+  /** What an earlier process saw between these instants is not remembered: whatever turns up there may be tied. */
+  forget(from: string, to: string): void {
+    this.#forgotten = { from, to }
+  }
 
   response(sightings: readonly Sighting[], isNew: (sighting: Sighting) => boolean): void {
     const number = ++this.#number
     for (const sighting of sightings) {
       const before = this.#seenIn.get(sighting.updatedAt)
-      if (before !== undefined && before !== number && isNew(sighting)) this.found = true
+      const tied = (before !== undefined && before !== number) || this.#isForgotten(sighting.updatedAt)
+      if (tied && isNew(sighting)) this.found = true
     }
     const times = [...new Set(sightings.map((sighting) => sighting.updatedAt))]
     for (const time of times) this.#seenIn.set(time, number)
@@ -54,6 +61,10 @@ class TieWatch {
     if (this.#responses.length <= tieMemory) return
     for (const time of this.#responses.shift() ?? [])
       if ((this.#seenIn.get(time) ?? 0) <= number - tieMemory) this.#seenIn.delete(time)
+  }
+
+  #isForgotten(time: string): boolean {
+    return this.#forgotten !== undefined && time >= this.#forgotten.from && time <= this.#forgotten.to
   }
 
   /** A step back further than the memory reaches cannot be judged. */
@@ -119,6 +130,7 @@ export class Book {
     book.#fallen = progress.fallen
     book.#lowest = progress.boundary
     book.#ties.found = progress.tied
+    book.#ties.forget(progress.boundary, progress.ceiling)
     return book
   }
 

@@ -1,0 +1,176 @@
+import type { Clock, Stamps } from '../clock.js'
+import { Retry, Skip } from '../errors.js'
+import { Counter } from './counter.js'
+import { isObject, kindOf, readEnvelope } from './envelope.js'
+import { type Answered, type Call, Exchange, type ExchangeOptions, type RequestInfo } from './exchange.js'
+import { createGovernor } from './governor.js'
+import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './retry.js'
+import { checkCredential, parseTarget } from './target.js'
+import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './types.js'
+import { type Timeouts, Wire } from './wire.js'
+
+export interface SourceOptions {
+  /** May carry a path, which goes in front of `api/v1`. */
+  readonly baseUrl: string
+  readonly partnerId: string
+  readonly secret: string
+  /** Lets plain http go to other hosts than loopback. */
+  readonly allowInsecure?: boolean
+  readonly timeouts: Timeouts
+  /** Of one body, unpacked; default 64 MiB. */
+  readonly maxBodyBytes?: number
+  /** Requests in flight at most; default 16. */
+  readonly connections?: number
+  readonly rateReserve: number
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly userAgent: string
+  readonly gzip: boolean
+  readonly retry: Partial<RetryOptions>
+  readonly random?: () => number
+  readonly onRetry?: (info: RetryInfo) => void
+  readonly onRequest?: (info: RequestInfo) => void
+}
+
+/** What all sources that were split from one share. */
+interface Shared {
+  readonly partnerId: string
+  readonly prefix: string
+  readonly exchange: ExchangeOptions
+  readonly retry: Omit<RetryLoop, 'signal'>
+}
+
+/** The API, over HTTP. Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
+export function createSource(options: SourceOptions): Source {
+  const target = parseTarget(options.baseUrl, options.allowInsecure ?? false)
+  const connections = options.connections ?? 16
+  const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024
+  const headers = {
+    'x-api-partner-id': checkCredential('api.partnerId', options.partnerId),
+    'x-api-secret': checkCredential('api.secret', options.secret),
+    accept: 'application/json',
+    'user-agent': options.userAgent,
+    ...(options.gzip && { 'accept-encoding': 'gzip' }),
+  }
+  const wire = new Wire({
+    origin: target.origin,
+    headers,
+    timeouts: options.timeouts,
+    connections,
+    maxBodyBytes,
+  })
+  const { clock, stamps, secret, rateReserve, random = Math.random, onRequest, onRetry } = options
+  const bounds = { attempts: 6, baseMs: 500, maxMs: 30_000, ...options.retry }
+  const governor = createGovernor({ clock, connections, rateReserve, random, pause: bounds })
+  const exchange = { wire, governor, clock, stamps, maxBodyBytes, secret, onRequest }
+  const retry = {
+    options: bounds,
+    clock,
+    random,
+    onRetry: onRetry ?? (() => {}),
+  }
+  return new HttpSource(
+    { partnerId: options.partnerId, prefix: target.prefix, exchange, retry },
+    new Counter(),
+  )
+}
+
+class HttpSource implements Source {
+  readonly #shared: Shared
+  readonly #counter: Counter
+
+  constructor(shared: Shared, counter: Counter) {
+    this.#shared = shared
+    this.#counter = counter
+  }
+
+  list(request: ListRequest): Promise<Page> {
+    const { updatedAfter, page, perPage } = request
+    const query = `updated_after=${encodeURIComponent(updatedAfter)}&page=${page}&per_page=${perPage}`
+    return this.#page(this.#call(request, '', query), page, perPage)
+  }
+
+  async item(request: ItemRequest): Promise<Item | undefined> {
+    try {
+      return await this.#ask(this.#call(request, `/${request.id}`, ''), ({ value, ...answer }) => {
+        if (!isObject(value)) throw new Retry(`found ${kindOf(value)}, expected a record (a JSON object)`)
+        return { ...answer, record: value }
+      })
+    } catch (error) {
+      if (error instanceof Skip && error.reason === 'absent') return undefined
+      throw error
+    }
+  }
+
+  strings(request: Omit<ItemRequest, 'id'>): Promise<Strings> {
+    return this.#ask(this.#call(request, '', ''), ({ value, ...answer }) => {
+      if (!Array.isArray(value)) throw new Retry(`found ${kindOf(value)}, expected a JSON array`)
+      return { ...answer, values: value }
+    })
+  }
+
+  authorizations(page: number, signal?: AbortSignal): Promise<Page> {
+    const perPage = 100
+    const { partnerId } = this.#shared
+    const call: Call = {
+      path: this.#url(
+        `partners/${encodeURIComponent(partnerId)}/authorizations`,
+        `page=${page}&per_page=${perPage}`,
+      ),
+      tenantId: undefined,
+      resource: 'authorizations',
+      priority: 'lookup',
+      signal,
+    }
+    return this.#page(call, page, perPage)
+  }
+
+  stats(): SourceStats {
+    const { requests, retries, rateLimited, bytes } = this.#counter
+    return { requests, retries, rateLimited, bytes, window: this.#shared.exchange.governor.window() }
+  }
+
+  tagged(): Source {
+    return new HttpSource(this.#shared, this.#counter.child())
+  }
+
+  async close(): Promise<void> {
+    this.#shared.exchange.governor.close()
+    await this.#shared.exchange.wire.close()
+  }
+
+  #call(request: Omit<ItemRequest, 'id'>, suffix: string, query: string): Call {
+    const { tenantId, path, priority, signal } = request
+    const below = path.split('/').map(encodeURIComponent).join('/')
+    return {
+      path: this.#url(`tenants/${tenantId}/${below}${suffix}`, query),
+      tenantId,
+      resource: path,
+      priority,
+      signal,
+    }
+  }
+
+  #url(path: string, query: string): string {
+    return `${this.#shared.prefix}/api/v1/${path}${query && `?${query}`}`
+  }
+
+  #page(call: Call, page: number, perPage: number): Promise<Page> {
+    return this.#ask(call, ({ value, ...answer }) => ({
+      ...answer,
+      page,
+      ...readEnvelope(value, page, perPage),
+    }))
+  }
+
+  #ask<T>(call: Call, read: (answer: Answered) => T): Promise<T> {
+    const { exchange, retry } = this.#shared
+    const onRetry = (info: RetryInfo): void => {
+      this.#counter.retried()
+      retry.onRetry(info)
+    }
+    return withRetry({ ...retry, onRetry, signal: call.signal }, (attempt) =>
+      new Exchange(exchange, call, attempt, this.#counter).run(read),
+    )
+  }
+}

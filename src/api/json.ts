@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+
+/** JSON text read without rounding, and whether the fast path of flatten may be taken for what it holds. */
+export interface Parsed {
+  readonly value: unknown
+  /** An escape for U+0000 or a surrogate, or an integer of 16 digits and more outside of strings. */
+  readonly careful: boolean
+}
+
+/** Every integer of fewer digits is exact as a number; from 16 on some are not. */
+const WIDE = 16
+
+const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
+
+// Not part of a longer number (fraction, exponent, a second sign), nor a key, which JSON does not allow to be a number.
+const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
+
+export function parseJson(text: string): Parsed {
+  const escaped = text.includes('\\u') && SUSPECT_ESCAPE.test(text)
+  if (!hasWideDigits(text)) return { value: JSON.parse(text), careful: escaped }
+  const mark = `int:${randomUUID()}:`
+  const { text: marked, found, marks } = markWideIntegers(text, mark)
+  if (marks === 0) return { value: JSON.parse(text), careful: escaped || found }
+  const value: unknown = JSON.parse(marked, (_key, inner: unknown) =>
+    typeof inner === 'string' && inner.startsWith(mark) ? BigInt(inner.slice(mark.length)) : inner,
+  )
+  return { value, careful: true }
+}
+
+/** As JSON.parse, but an integer that a number would round comes as bigint. */
+export function parseLossless(text: string): unknown {
+  return parseJson(text).value
+}
+
+/** As JSON.stringify, with bigints printed as integers. What JSON cannot hold at the top (undefined) becomes null. */
+export function stringifyLossless(value: unknown): string {
+  let mark: string | undefined
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'bigint') return inner
+    mark ??= `int:${randomUUID()}:`
+    return mark + inner
+  })
+  if (text === undefined) return 'null'
+  return mark === undefined ? text : text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
+}
+
+/** A run of 16 digits covers one position that is a multiple of 16, so only those are looked at. */
+function hasWideDigits(text: string): boolean {
+  for (let at = WIDE - 1; at < text.length; at += WIDE) {
+    if (!isDigit(text, at)) continue
+    let first = at
+    while (first > 0 && isDigit(text, first - 1)) first--
+    let last = at
+    while (isDigit(text, last + 1)) last++
+    if (last - first + 1 >= WIDE) return true
+  }
+  return false
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 48 && code <= 57
+}
+
+/** Walks from string to string; what stands between them holds the numbers. */
+function markWideIntegers(text: string, mark: string): { text: string; found: boolean; marks: number } {
+  const parts: string[] = []
+  let found = false
+  let marks = 0
+  let at = 0
+  while (at < text.length) {
+    const quote = text.indexOf('"', at)
+    const between = text.slice(at, quote < 0 ? text.length : quote)
+    if (between.length < WIDE) parts.push(between)
+    else
+      parts.push(
+        between.replace(WIDE_INTEGER, (digits) => {
+          found = true
+          if (Number.isSafeInteger(Number(digits))) return digits
+          marks++
+          return `"${mark}${digits}"`
+        }),
+      )
+    if (quote < 0) break
+    at = endOfString(text, quote)
+    parts.push(text.slice(quote, at))
+  }
+  return { text: parts.join(''), found, marks }
+}
+
+function endOfString(text: string, quote: number): number {
+  let end = quote
+  for (;;) {
+    end = text.indexOf('"', end + 1)
+    if (end < 0) return text.length
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === 92) slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
+}

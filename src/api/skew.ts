@@ -1,0 +1,46 @@
+/** Two clocks drift apart by less than this, per millisecond, if both are sane. */
+const DRIFT = 1e-4
+
+/**
+ * How far the server's clock is ahead of ours, as bounds. Its `Date` has whole seconds, so one response leaves a
+ * second of doubt; each further one cuts it down, most of all those that fall near the turn of a second.
+ */
+export class Skew {
+  #low = Number.NEGATIVE_INFINITY
+  #high = Number.POSITIVE_INFINITY
+  #at = 0
+
+  /** `date`: the server's clock, cut to whole seconds, at some instant between sending and receiving. All in ms. */
+  observe(date: number, sentAt: number, receivedAt: number): void {
+    const widen = Math.max(0, receivedAt - this.#at) * DRIFT
+    this.#at = receivedAt
+    const low = date - receivedAt
+    const high = date + 1000 - sentAt
+    const kept = this.#low - widen
+    const keptHigh = this.#high + widen
+    // Bounds that contradict each other: a clock was set, or another host answered. The newest is believed.
+    const contradicted = low > keptHigh || high < kept
+    this.#low = contradicted ? low : Math.max(low, kept)
+    this.#high = contradicted ? high : Math.min(high, keptHigh)
+  }
+
+  /** Our time at which the server's clock has surely reached `server`. */
+  surely(server: number): number {
+    return Number.isFinite(this.#low) ? server - this.#low : server
+  }
+
+  /** Our time at which the server's clock may have reached `server`, at the earliest. */
+  perhaps(server: number): number {
+    return Number.isFinite(this.#high) ? server - this.#high : server
+  }
+
+  /** What the server's clock surely shows, at least, at our time `local`. */
+  atLeast(local: number): number {
+    return Number.isFinite(this.#low) ? local + this.#low : local
+  }
+
+  /** Milliseconds of doubt. */
+  get width(): number {
+    return this.#high - this.#low
+  }
+}

@@ -1,0 +1,58 @@
+import type { Outcome } from '../../../src/api/budget.js'
+import { type Claim, createGovernor, type Governor, type Permit } from '../../../src/api/governor.js'
+import type { RateReport } from '../../../src/api/headers.js'
+import type { VirtualClock } from './clock.js'
+
+const governors: Governor[] = []
+export function closeGovernors(): void {
+  for (const governor of governors.splice(0)) governor.close()
+}
+
+export function start(clock: VirtualClock, connections = 16, rateReserve = 0): Governor {
+  const governor = createGovernor({ clock, connections, rateReserve, random: () => 0.5 })
+  governors.push(governor)
+  return governor
+}
+
+export const work = (tenantId = 1, priority: Claim['priority'] = 'incremental'): Claim => ({
+  tenantId,
+  priority,
+})
+
+/** Permits as they are granted, in order, with the name of what was asked. */
+export function ask(
+  governor: Governor,
+  claims: ReadonlyArray<[name: string, claim: Claim]>,
+): Array<[string, Permit]> {
+  const granted: Array<[string, Permit]> = []
+  for (const [name, claim] of claims)
+    governor.acquire(claim).then(
+      (permit) => granted.push([name, permit]),
+      () => {},
+    )
+  return granted
+}
+
+export function ok(clock: VirtualClock, rate?: Partial<RateReport>, more: Partial<Outcome> = {}): Outcome {
+  return {
+    status: 200,
+    receivedAt: clock.now,
+    date: Math.floor(clock.now / 1000) * 1000,
+    retryAfter: undefined,
+    rate: rate && { key: 'p', limit: 100, remaining: 99, reset: clock.now + 60_000, ...rate },
+    ...more,
+  }
+}
+
+export const many = (count: number, claim = work()): Array<[string, Claim]> =>
+  Array.from({ length: count }, (_, index) => [String(index), claim])
+
+/** One request through, so that the governor knows the window. */
+export async function learn(
+  governor: Governor,
+  clock: VirtualClock,
+  rate: Partial<RateReport>,
+): Promise<void> {
+  const permit = await governor.acquire(work())
+  permit.release(ok(clock, rate))
+}

@@ -1,0 +1,264 @@
+import { Budget, type Outcome, type Ticket } from '../../../src/api/budget.js'
+
+export interface Scenario {
+  /** Length of a window in ms, and what it allows. */
+  readonly window: number
+  readonly limit: number
+  /** Mean time from request to answer in ms; each varies by ±30 %. */
+  readonly latency: number
+  /** The share of the limit that others use, spread evenly by chance. */
+  readonly others: number
+  readonly connections: number
+  readonly reserve: number
+  readonly windows: number
+  /** The server's clock minus ours, in ms. */
+  readonly skew: number
+  readonly seed: number
+  /** How the server names the end of a window that does not end on a whole second. */
+  readonly rounding?: 'floor' | 'ceil'
+  /** Windows begin at multiples of their length, or this many ms later. */
+  readonly phase?: number
+  /** Processes of ours on the same limit, each with its own governor; default 1. */
+  readonly processes?: number
+}
+
+export interface Tally {
+  /** Windows counted: whole ones, from the third on. */
+  readonly windows: number
+  readonly sent: number
+  readonly refused: number
+  /** Refused by windows that came after the first whole one. */
+  readonly refusedLater: number
+  readonly sentLater: number
+  /** Mean and least share of the limit that was used by anyone. */
+  readonly use: number
+  readonly leastUse: number
+  /** As `use`, of what could be used at all. */
+  readonly useOfPossible: number
+  readonly mostInflightUnknown: number
+}
+
+type Event = { at: number; run: () => void }
+
+/** A binary heap of events by time. */
+class Agenda {
+  readonly #heap: Event[] = []
+
+  push(at: number, run: () => void): void {
+    const heap = this.#heap
+    const event = { at, run }
+    let index = heap.length
+    heap.push(event)
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (heap[parent]!.at <= at) break
+      heap[index] = heap[parent]!
+      index = parent
+    }
+    heap[index] = event
+  }
+
+  pop(): Event | undefined {
+    const heap = this.#heap
+    const first = heap[0]
+    const last = heap.pop()
+    if (!first || !last || heap.length === 0) return first
+    let index = 0
+    for (;;) {
+      let child = 2 * index + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && heap[child + 1]!.at < heap[child]!.at) child++
+      if (heap[child]!.at >= last.at) break
+      heap[index] = heap[child]!
+      index = child
+    }
+    heap[index] = last
+    return first
+  }
+}
+
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/** A server with fixed windows, which counts a request when it arrives. */
+class Windows {
+  readonly used = new Map<number, number>()
+  readonly ours = new Map<number, number>()
+  readonly refused = new Map<number, number>()
+  readonly scenario: Scenario
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario
+  }
+
+  at(serverTime: number): number {
+    return Math.floor((serverTime - (this.scenario.phase ?? 0)) / this.scenario.window)
+  }
+
+  take(serverTime: number, mine: boolean): Pick<Outcome, 'status' | 'rate' | 'date'> {
+    const { window, limit, rounding = 'floor', phase = 0 } = this.scenario
+    const index = this.at(serverTime)
+    const used = this.used.get(index) ?? 0
+    const allowed = used < limit
+    if (allowed) this.used.set(index, used + 1)
+    if (mine) {
+      this.ours.set(index, (this.ours.get(index) ?? 0) + 1)
+      if (!allowed) this.refused.set(index, (this.refused.get(index) ?? 0) + 1)
+    }
+    const end = ((index + 1) * window + phase) / 1000
+    return {
+      status: allowed ? 200 : 429,
+      date: Math.floor(serverTime / 1000) * 1000,
+      rate: {
+        key: 'partner',
+        limit,
+        remaining: limit - (this.used.get(index) ?? 0),
+        reset: (rounding === 'floor' ? Math.floor(end) : Math.ceil(end)) * 1000,
+      },
+    }
+  }
+}
+
+const START = 1_700_000_000_000
+
+/** Endless work for one governor, or several, against one server, in virtual time. */
+export function simulate(scenario: Scenario): Tally {
+  const world = new World(scenario)
+  const begin = START + world.random() * scenario.window
+  const first = world.server.at(begin + scenario.skew)
+  world.clock = begin
+  if (scenario.others > 0) world.other()
+  const clients = Array.from({ length: scenario.processes ?? 1 }, () => new Client(world))
+  for (const client of clients) world.agenda.push(begin + 500 * world.random(), () => client.pump())
+  world.run(begin + (scenario.windows + 3) * scenario.window)
+  return tally(
+    scenario,
+    world.server,
+    first,
+    Math.max(...clients.map((client) => client.mostInflightUnknown)),
+  )
+}
+
+class World {
+  readonly scenario: Scenario
+  readonly random: () => number
+  readonly server: Windows
+  readonly agenda = new Agenda()
+  clock = 0
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario
+    this.random = randomFrom(scenario.seed)
+    this.server = new Windows(scenario)
+  }
+
+  run(end: number): void {
+    for (let event = this.agenda.pop(); event && event.at < end; event = this.agenda.pop()) {
+      this.clock = event.at
+      event.run()
+    }
+  }
+
+  /** Requests of others, by chance. */
+  other(): void {
+    const { others, limit, window, skew } = this.scenario
+    const wait = (-Math.log(1 - this.random()) * window) / (others * limit)
+    this.agenda.push(this.clock + wait, () => {
+      this.server.take(this.clock + skew, false)
+      this.other()
+    })
+  }
+}
+
+class Client {
+  readonly #world: World
+  readonly #budget: Budget
+  #wakeAt = Number.POSITIVE_INFINITY
+  #known = false
+  mostInflightUnknown = 0
+
+  constructor(world: World) {
+    this.#world = world
+    const { connections, reserve } = world.scenario
+    this.#budget = new Budget({ connections, reserve, random: world.random })
+  }
+
+  pump(): void {
+    const { agenda } = this.#world
+    for (;;) {
+      const now = this.#world.clock
+      const decision = this.#budget.decide(now)
+      if (decision.kind === 'send') this.#send(now)
+      else {
+        if (decision.kind === 'wait' && decision.at !== this.#wakeAt) {
+          const at = Math.max(decision.at, now + 1)
+          this.#wakeAt = at
+          agenda.push(at, () => this.#wake(at))
+        }
+        return
+      }
+    }
+  }
+
+  #wake(at: number): void {
+    if (this.#wakeAt !== at) return
+    this.#wakeAt = Number.POSITIVE_INFINITY
+    this.pump()
+  }
+
+  #send(now: number): void {
+    const { agenda, random, scenario, server } = this.#world
+    const ticket: Ticket = this.#budget.send(now)
+    if (!this.#known) this.mostInflightUnknown = Math.max(this.mostInflightUnknown, this.#budget.inflight)
+    const latency = scenario.latency * (0.7 + 0.6 * random())
+    agenda.push(now + latency * (0.3 + 0.4 * random()), () => {
+      const answer = server.take(this.#world.clock + scenario.skew, true)
+      agenda.push(now + latency, () => {
+        this.#known = true
+        const receivedAt = this.#world.clock
+        this.#budget.settle(ticket, receivedAt, { ...answer, receivedAt, retryAfter: undefined })
+        this.pump()
+      })
+    })
+  }
+}
+
+/** What could be used of a window at all: by our connections at this latency, and by the others. */
+export function sendable(scenario: Omit<Scenario, 'windows' | 'skew' | 'seed' | 'reserve'>): number {
+  const { limit, processes = 1, connections, window, latency, others } = scenario
+  return Math.min(limit, (processes * connections * window) / latency + others * limit)
+}
+
+function tally(scenario: Scenario, server: Windows, first: number, mostInflightUnknown: number): Tally {
+  const possible = sendable(scenario)
+  let use = 0
+  let least = 1
+  let sentLater = 0
+  let refusedLater = 0
+  for (let index = first + 2; index < first + 2 + scenario.windows; index++) {
+    const used = server.used.get(index) ?? 0
+    use += used
+    least = Math.min(least, used / scenario.limit)
+    sentLater += server.ours.get(index) ?? 0
+    refusedLater += server.refused.get(index) ?? 0
+  }
+  const sum = (counts: Map<number, number>): number => [...counts.values()].reduce((a, b) => a + b, 0)
+  return {
+    windows: scenario.windows,
+    sent: sum(server.ours),
+    refused: sum(server.refused),
+    sentLater,
+    refusedLater,
+    use: use / scenario.windows / scenario.limit,
+    leastUse: least,
+    useOfPossible: use / scenario.windows / possible,
+    mostInflightUnknown,
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Law 9 on a list in memory: tens of thousands of walks under creates, updates, deletes, bulk deletes, ties that are
+ * shuffled in every response, and pages that overlap in time. The list knows the truth; the walk must not claim more.
+ */
+import { describe, expect, it } from 'vitest'
+import { epoch, type Sighting } from '../../src/api/books.js'
+import type { Mark, Outcome, Progress, WalkPage, WalkPort } from '../../src/api/walk.js'
+import { Walk } from '../../src/api/walk.js'
+import { fromMicros } from '../../src/derive/timestamp.js'
+
+/** Mulberry32: small, seeded, good enough. */
+function random(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+interface Live {
+  readonly id: number
+  readonly created: number
+  updated: number
+}
+
+const text = (t: number): string => fromMicros(1_700_000_000_000_000n + BigInt(t))
+
+/** The source: a list that moves, and what the walk has stored of it. */
+class World {
+  readonly live = new Map<number, Live>()
+  readonly stored = new Map<number, string>()
+  readonly next: () => number
+  readonly shuffle: boolean
+  time = 0
+  #ids = 0
+  /** Whether records moved at all; a still world must be proven. */
+  moved = false
+
+  constructor(seed: number, count: number, ties: number) {
+    this.next = random(seed)
+    this.shuffle = this.next() < 0.5
+    for (let i = 0; i < count; i++) {
+      if (this.next() >= ties) this.time += 1 + Math.floor(this.next() * 3)
+      this.#create()
+    }
+  }
+
+  #create(): void {
+    const id = ++this.#ids
+    this.live.set(id, { id, created: this.time, updated: this.time })
+  }
+
+  #pick(): Live | undefined {
+    const all = [...this.live.values()]
+    return all[Math.floor(this.next() * all.length)]
+  }
+
+  move(): void {
+    this.moved = true
+    this.time++
+    const dice = this.next()
+    const one = this.#pick()
+    if (dice < 0.3 || !one) this.#create()
+    else if (dice < 0.6) one.updated = this.time
+    else if (dice < 0.85) this.live.delete(one.id)
+    else if (dice < 0.93) for (let i = 0; i < 7; i++) this.live.delete(this.#pick()?.id ?? 0)
+    else {
+      // Created and deleted between two requests, so that the totals agree.
+      this.#create()
+      this.live.delete(one.id)
+    }
+  }
+
+  list(floor: string): Live[] {
+    const above = [...this.live.values()].filter((record) => text(record.updated) > floor)
+    const order = new Map(above.map((record) => [record.id, this.shuffle ? this.next() : record.id]))
+    return above.sort((a, b) => b.updated - a.updated || (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0))
+  }
+
+  page(floor: string, page: number, perPage: number): WalkPage<Live[]> {
+    const all = this.list(floor)
+    const part = all.slice((page - 1) * perPage, page * perPage).map((record) => ({ ...record }))
+    return {
+      total: all.length,
+      page,
+      totalPages: Math.ceil(all.length / perPage),
+      records: part.length,
+      sightings: part.map(
+        ({ id, created, updated }): Sighting => ({ id, createdAt: text(created), updatedAt: text(updated) }),
+      ),
+      payload: part,
+    }
+  }
+
+  store(part: readonly Live[]): (id: number | bigint) => string | undefined {
+    const before = new Map(this.stored)
+    for (const { id, updated } of part) {
+      const version = text(updated)
+      if (version >= (this.stored.get(id) ?? '')) this.stored.set(id, version)
+    }
+    return (id) => before.get(Number(id))
+  }
+
+  /** Live records at or before the watermark that the walk has not stored in that version. */
+  missing(watermark: string | null, floor: string): number {
+    return [...this.live.values()].filter(({ id, updated }) => {
+      const version = text(updated)
+      return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
+    }).length
+  }
+}
+
+interface Setting {
+  readonly motion: number
+  readonly ahead: number
+  readonly pageSizes: readonly number[]
+}
+
+const dies = new Error('the process dies')
+
+/** One walk, from the port's side; `diesAt` ends it at that request, leaving the progress that was committed. */
+function port(
+  world: World,
+  floor: string,
+  setting: Setting,
+  kept: { progress?: Progress | null; parts: Map<number, Mark['part']> },
+  diesAt: number,
+): WalkPort<Live[]> {
+  let requests = 0
+  const look = async <T>(see: () => T): Promise<T> => {
+    if (++requests === diesAt) throw dies
+    for (let ticks = Math.floor(world.next() * 6); ticks > 0; ticks--) await Promise.resolve()
+    while (world.next() < setting.motion) world.move()
+    return see()
+  }
+  return {
+    fetch: (page, perPage) => look(() => world.page(floor, page, perPage)),
+    countAfter: (t) => look(() => world.list(t < floor ? floor : t).length),
+    readAhead: () => setting.ahead,
+    note: () => {},
+    store: async (page, mark) => {
+      await Promise.resolve()
+      if (mark.progress !== undefined) kept.progress = mark.progress
+      if (mark.part) kept.parts.set(mark.part.number, mark.part)
+      return world.store(page.payload)
+    },
+  }
+}
+
+async function walk(world: World, floor: string, setting: Setting, die: boolean): Promise<Outcome> {
+  const kept: { progress?: Progress | null; parts: Map<number, Mark['part']> } = { parts: new Map() }
+  let diesAt = die ? 2 + Math.floor(world.next() * 6) : 0
+  for (;;) {
+    const parts = [...kept.parts.values()].filter((part) => (part?.number ?? 0) <= (kept.progress?.part ?? 0))
+    const resume = kept.progress && {
+      progress: kept.progress,
+      ids: parts.flatMap((part) => part?.ids ?? []),
+      entered: parts.flatMap((part) => part?.entered ?? []),
+    }
+    try {
+      return await new Walk(port(world, floor, setting, kept, diesAt), {
+        floor,
+        pageSizes: setting.pageSizes,
+        ...(resume && { resume }),
+      }).run()
+    } catch (error) {
+      if (error !== dies) throw error
+      diesAt = 0
+      while (world.next() < setting.motion) world.move()
+    }
+  }
+}
+
+interface Tally {
+  proven: number
+  repaired: number
+  unproven: number
+  wrong: string[]
+}
+
+async function campaign(
+  walks: number,
+  settingOf: (next: () => number) => Setting,
+  die = false,
+): Promise<Tally> {
+  const tally: Tally = { proven: 0, repaired: 0, unproven: 0, wrong: [] }
+  for (let seed = 1; seed <= walks; seed++) {
+    const next = random(seed * 7919)
+    const setting = settingOf(next)
+    const world = new World(seed, 5 + Math.floor(next() * 60), next() < 0.4 ? 0.5 : 0)
+    const isFirst = next() < 0.5
+    const middle = world.list(epoch)[Math.floor(world.live.size / 2)]
+    const floor = isFirst || !middle ? epoch : text(middle.updated)
+    // An incremental walk has what lies below its floor, and an older state of some of what lies above.
+    if (!isFirst)
+      for (const record of world.live.values())
+        if (text(record.updated) <= floor) world.stored.set(record.id, text(record.updated))
+    const outcome = await walk(world, floor, setting, die)
+    tally[outcome.verdict]++
+    if (outcome.verdict !== 'unproven' && world.missing(outcome.ceiling, floor) > 0)
+      tally.wrong.push(`seed ${seed}: ${outcome.verdict}, ${JSON.stringify(outcome)}`)
+    if (!world.moved && !world.shuffle && outcome.verdict !== 'proven' && !die)
+      tally.wrong.push(`seed ${seed}: still, yet ${outcome.verdict}`)
+  }
+  return tally
+}
+
+const sizes = [5, 4, 3, 7]
+const walks = Number(process.env.WALKS ?? 4000)
+
+describe('a walk of a list in memory', () => {
+  it.each([
+    ['one page after the other', 0],
+    ['asking for the next page while one is stored', 1],
+    ['several pages together', 4],
+  ])('never claims more than it has, %s (law 9)', async (_, ahead) => {
+    const tally = await campaign(walks, (next) => ({
+      motion: [0, 0.1, 0.3, 0.5][Math.floor(next() * 4)] ?? 0,
+      ahead,
+      pageSizes: sizes,
+    }))
+    console.log(_, { ...tally, wrong: tally.wrong.slice(0, 5) })
+    expect(tally.wrong).toEqual([])
+    expect(tally.proven).toBeGreaterThan(walks / 10)
+    expect(tally.repaired).toBeGreaterThan(walks / 100)
+  })
+
+  it('never claims more than it has when it was killed and resumed', async () => {
+    const tally = await campaign(
+      walks,
+      (next) => ({
+        motion: [0, 0.1, 0.3][Math.floor(next() * 3)] ?? 0,
+        ahead: next() < 0.5 ? 0 : 3,
+        pageSizes: sizes,
+      }),
+      true,
+    )
+    console.log({ ...tally, wrong: tally.wrong.slice(0, 5) })
+    expect(tally.wrong).toEqual([])
+  })
+})
