@@ -32,44 +32,65 @@ export interface Balance {
  */
 export type Standing = 'closed' | 'complete' | 'open'
 
-/** How many responses back two records of one `updated_at` are still noticed. */
-const tieMemory = 300
+/** Where the `updated_at`s of a response begin and end, and whether the list goes on beyond it. */
+export interface Edges {
+  readonly newest: string
+  readonly oldest: string
+  /** Nothing of the list lies in front of it. */
+  readonly isTop: boolean
+  /** Nothing of the list lies behind it. */
+  readonly isEnd: boolean
+}
 
-/** Notices when two records of one `updated_at` were seen in different responses: then their order proves nothing. */
+/**
+ * Finds records of one `updated_at` that two responses have between them. They have no order among themselves: the
+ * source may show one of them twice and another never. Responses follow one another so that each begins at or before
+ * the place where the one before ended (that is what stepping back is for). Then a group of equal times is whole in
+ * one response unless it is the last of one and the first of the next, or the next begins in front of it; what is
+ * doubtful stays so until some response shows it with newer and older records around it.
+ */
 class TieWatch {
-  readonly #responses: string[][] = []
-  readonly #seenIn = new Map<string, number>()
-  #number = 0
-  #forgotten: { readonly from: string; readonly to: string } | undefined
-  found = false
+  readonly #doubtful = new Set<string>()
+  #end: string
+  #held: Edges[] = []
 
-  /** What an earlier process saw between these instants is not remembered: whatever turns up there may be tied. */
-  forget(from: string, to: string): void {
-    this.#forgotten = { from, to }
+  constructor(end: string, found: boolean) {
+    this.#end = end
+    if (found) this.#doubtful.add('')
   }
 
-  response(sightings: readonly Sighting[], isNew: (sighting: Sighting) => boolean): void {
-    const number = ++this.#number
-    for (const sighting of sightings) {
-      const before = this.#seenIn.get(sighting.updatedAt)
-      const tied = (before !== undefined && before !== number) || this.#isForgotten(sighting.updatedAt)
-      if (tied && isNew(sighting)) this.found = true
-    }
-    const times = [...new Set(sightings.map((sighting) => sighting.updatedAt))]
-    for (const time of times) this.#seenIn.set(time, number)
-    this.#responses.push(times)
-    if (this.#responses.length <= tieMemory) return
-    for (const time of this.#responses.shift() ?? [])
-      if ((this.#seenIn.get(time) ?? 0) <= number - tieMemory) this.#seenIn.delete(time)
+  get found(): boolean {
+    return this.#doubtful.size > 0
   }
 
-  #isForgotten(time: string): boolean {
-    return this.#forgotten !== undefined && time >= this.#forgotten.from && time <= this.#forgotten.to
+  /** The next response in order. */
+  follow(edges: Edges): void {
+    this.#held = []
+    if (this.#end !== '' && edges.newest >= this.#end) this.#doubtful.add(this.#end)
+    this.glimpse(edges)
+    this.#end = edges.isEnd ? '' : edges.oldest
   }
 
-  /** A step back further than the memory reaches cannot be judged. */
-  stepBack(pages: number): void {
-    if (pages >= tieMemory) this.found = true
+  /** A response of a window, of which it is not yet known whether it is in order. */
+  hold(edges: Edges): void {
+    this.#held.push(edges)
+  }
+
+  followHeld(): void {
+    for (const edges of this.#held.splice(0)) this.follow(edges)
+  }
+
+  /** A response out of order: it can dispel doubts, not raise them. */
+  glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
+    for (const time of this.#doubtful)
+      if (
+        time !== '' &&
+        (isTop || time < newest) &&
+        (isEnd || time > oldest) &&
+        time <= newest &&
+        time >= oldest
+      )
+        this.#doubtful.delete(time)
   }
 }
 
@@ -107,40 +128,28 @@ export class Book {
   readonly #seen = new IdSet()
   readonly #odd = new Set<string>()
   readonly #entered = new IdSet()
-  readonly #ties = new TieWatch()
+  readonly ties: TieWatch
   #last: number
   #fallen = 0
   #doubtful = false
-  #lowest: string
 
-  constructor(open: OpenBook) {
+  constructor(open: OpenBook, ties = new TieWatch('', false)) {
+    this.ties = ties
     this.floor = open.floor
     this.ceiling = open.ceiling
     this.#first = open.total
     this.#last = open.total
-    this.#lowest = open.ceiling
   }
 
   /** The book of a walk that an earlier process began. */
   static restored(floor: string, { progress, ids, entered }: Restored): Book {
-    const book = new Book({ floor, total: progress.first, ceiling: progress.ceiling })
+    const ties = new TieWatch(progress.boundary, progress.tied)
+    const book = new Book({ floor, total: progress.first, ceiling: progress.ceiling }, ties)
     for (const id of ids) book.#seen.add(id)
     for (const id of entered) book.#entered.add(id)
     book.#last = progress.last
     book.#fallen = progress.fallen
-    book.#lowest = progress.boundary
-    book.#ties.found = progress.tied
-    book.#ties.forget(progress.boundary, progress.ceiling)
     return book
-  }
-
-  /** Oldest `updated_at` seen so far. */
-  get lowest(): string {
-    return this.#lowest
-  }
-
-  get tied(): boolean {
-    return this.#ties.found
   }
 
   has(id: Int64 | string): boolean {
@@ -152,19 +161,12 @@ export class Book {
     const fell = Math.max(0, this.#last - total)
     this.#fallen += fell
     this.#last = total
-    this.#ties.response(sightings, (sighting) => !this.has(sighting.id))
     const fresh: Int64[] = []
-    for (const { id, updatedAt } of sightings) {
-      if (updatedAt !== '' && updatedAt < this.#lowest) this.#lowest = updatedAt
+    for (const { id } of sightings) {
       if (typeof id === 'string') this.#odd.add(id)
       else if (this.#seen.add(id)) fresh.push(id)
     }
     return { fresh, fell }
-  }
-
-  /** The walk goes so many pages back. */
-  stepBack(pages: number): void {
-    this.#ties.stepBack(pages)
   }
 
   /**
@@ -200,7 +202,7 @@ export class Book {
     if (fallen === 0 && first + entered === last && distinct === last) return 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
-    return fallen > 0 && plausible && !this.#ties.found ? 'complete' : 'open'
+    return fallen > 0 && plausible && !this.ties.found ? 'complete' : 'open'
   }
 
   balance(): Balance {

@@ -20,7 +20,7 @@ export interface DescentPort<P> {
   observe(total: number): number
   /** All up to this page has turned out to be read as if in order. */
   vouch(page: WalkPage<P>): void
-  steppedBack(pages: number, details: Record<string, unknown>): void
+  steppedBack(details: Record<string, unknown>): void
 }
 
 /** What a list shows of itself without being read: its newest record and its length. */
@@ -144,7 +144,7 @@ export class Descent<P> {
     const pages = Math.ceil(fell / this.#port.perPage)
     const next = Math.max(1, k - pages)
     this.#next = undefined
-    this.#port.steppedBack(pages, { fell, from: k, to: next })
+    this.#port.steppedBack({ fell, from: k, to: next })
     return next
   }
 

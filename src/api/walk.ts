@@ -1,6 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
-import { type Balance, Book, type Sighting } from './books.js'
+import { type Balance, Book, type Edges, type Sighting } from './books.js'
 import { Descent, type Place } from './descent.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
@@ -150,10 +150,12 @@ export class Walk<P> {
       readAhead: () => (number === 1 ? this.#port.readAhead() : 0),
       enter: (page, place): Promise<number> => this.#enter(pass, page, place),
       observe: (total) => Math.max(...[...books].map((book) => book.response(total, []).fell)),
-      vouch: (page) => this.#vouch(pass, page),
-      steppedBack: (pages, details) => {
+      vouch: (page) => {
+        own.ties.followHeld()
+        this.#vouch(pass, page)
+      },
+      steppedBack: (details) => {
         this.#steppedBack = true
-        for (const book of books) book.stepBack(pages)
         this.#port.note('Records were deleted while the list was read: stepping back', details)
       },
     })
@@ -203,8 +205,9 @@ export class Walk<P> {
     const { resume, floor } = this.#plan
     if (!resume || resume.progress.floor !== floor) return undefined
     const { progress } = resume
-    const newer = await this.#port.countAfter(progress.boundary)
+    // The total first: what is deleted from then on shows as a fall in the next page, and is stepped back for.
     const total = await this.#port.countAfter(floor)
+    const newer = await this.#port.countAfter(progress.boundary)
     if (isLoss(total, progress.last)) return undefined
     const book = Book.restored(floor, resume)
     this.#part = progress.part
@@ -229,6 +232,9 @@ export class Walk<P> {
     const total = place === 'window' ? own.balance().last : page.total
     const { fresh, fell } = own.response(total, page.sightings)
     if (joint !== own) joint.response(place === 'window' ? joint.balance().last : page.total, page.sightings)
+    const edges = edgesOf(page)
+    if (edges && place === 'next' && fell === 0) own.ties.follow(edges)
+    else if (edges) own.ties[place === 'window' ? 'hold' : 'glimpse'](edges)
     // After a fall, records may have slipped past in front of this page: progress stays where it was.
     if (place === 'next' && fell === 0) this.#vouch(pass, page)
     const before = await this.#port.store(page, pass.number === 1 ? this.#mark(fresh) : {})
@@ -241,11 +247,21 @@ export class Walk<P> {
 
   /** Everything down to this page is read: a resumed walk may go on behind it. */
   #vouch(pass: Pass<P>, page: WalkPage<P>): void {
-    const { floor, ceiling, tied } = pass.own
+    const { floor, ceiling, ties } = pass.own
     const { first, last, fallen } = pass.own.balance()
     const below = Math.max(0, page.total - page.page * pass.perPage)
     const boundary = oldest(page.sightings) || (this.#progress?.boundary ?? ceiling)
-    this.#progress = { floor, ceiling, first, last, fallen, tied, boundary, below, part: this.#part }
+    this.#progress = {
+      floor,
+      ceiling,
+      first,
+      last,
+      fallen,
+      tied: ties.found,
+      boundary,
+      below,
+      part: this.#part,
+    }
   }
 
   #mark(ids: readonly Int64[]): Mark {
@@ -309,7 +325,7 @@ export class Walk<P> {
     return outcomeOf(
       own,
       'unproven',
-      own.tied ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
+      own.ties.found ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
     )
   }
 }
@@ -334,3 +350,9 @@ const oldest = (sightings: readonly Sighting[]): string =>
     (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
     '',
   )
+
+function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges | undefined {
+  const top = newest(sightings)
+  if (top === '') return undefined
+  return { newest: top, oldest: oldest(sightings), isTop: page === 1, isEnd: page >= totalPages }
+}

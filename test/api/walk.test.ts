@@ -2,8 +2,8 @@
  * Law 9 on a list in memory: tens of thousands of walks under creates, updates, deletes, bulk deletes, ties that are
  * shuffled in every response, and pages that overlap in time. The list knows the truth; the walk must not claim more.
  */
-import { describe, expect, it } from 'vitest'
-import { epoch, type Sighting } from '../../src/api/books.js'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Book, epoch, type Sighting } from '../../src/api/books.js'
 import type { Mark, Outcome, Progress, WalkPage, WalkPort } from '../../src/api/walk.js'
 import { Walk } from '../../src/api/walk.js'
 import { fromMicros } from '../../src/derive/timestamp.js'
@@ -208,7 +208,7 @@ async function campaign(
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 4000)
+const walks = Number(process.env.WALKS ?? 2000)
 
 describe('a walk of a list in memory', () => {
   it.each([
@@ -221,7 +221,6 @@ describe('a walk of a list in memory', () => {
       ahead,
       pageSizes: sizes,
     }))
-    console.log(_, { ...tally, wrong: tally.wrong.slice(0, 5) })
     expect(tally.wrong).toEqual([])
     expect(tally.proven).toBeGreaterThan(walks / 10)
     expect(tally.repaired).toBeGreaterThan(walks / 100)
@@ -237,7 +236,30 @@ describe('a walk of a list in memory', () => {
       }),
       true,
     )
-    console.log({ ...tally, wrong: tally.wrong.slice(0, 5) })
     expect(tally.wrong).toEqual([])
+  })
+
+  // Mutants: a campaign that nothing can fail would prove nothing.
+  const busy = (): Setting => ({ motion: 0.3, ahead: 0, pageSizes: sizes })
+  afterEach(() => vi.restoreAllMocks())
+
+  it('would notice books that are believed without being closed', async () => {
+    vi.spyOn(Book.prototype, 'standing').mockReturnValue('closed')
+    expect((await campaign(300, busy)).wrong).not.toEqual([])
+  })
+
+  it('would notice a walk that takes no notice of ties', async () => {
+    const { ties } = new Book({ floor: epoch, total: 0, ceiling: epoch })
+    vi.spyOn(Object.getPrototypeOf(ties), 'follow').mockReturnValue(undefined)
+    const tied = await campaign(4000, busy)
+    expect(tied.wrong).not.toEqual([])
+  })
+
+  it('would notice a walk that does not step back', async () => {
+    const response = Book.prototype.response
+    vi.spyOn(Book.prototype, 'response').mockImplementation(function (this: Book, total, sightings) {
+      return { ...response.call(this, total, sightings), fell: 0 }
+    })
+    expect((await campaign(300, busy)).wrong).not.toEqual([])
   })
 })
