@@ -19,6 +19,8 @@ export interface Dependencies {
   readonly observer: Observer
   /** Pages of one walk that may be under way at once, where latency holds it back; default 16. */
   readonly readAhead?: number
+  /** Page sizes of a walk's passes; default: those of walk.ts. */
+  readonly pageSizes?: readonly number[]
   /** How long the run's lease lasts without a sign of life, in milliseconds; default 60,000. */
   readonly leaseMs?: number
   /** Fires when the run is to end: what is in hand is committed, nothing new is begun. */

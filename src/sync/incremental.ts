@@ -15,7 +15,7 @@ import {
 import type { Flattened } from '../derive/batch.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { endOfSecond, fromMicros, toMicros } from '../derive/timestamp.js'
-import { cursorName, moveCursor } from '../warehouse/cursors.js'
+import { type CursorState, cursorName, moveCursor } from '../warehouse/cursors.js'
 import { now, type RunContext } from './context.js'
 import { Pace } from './pace.js'
 
@@ -39,6 +39,10 @@ interface Payload {
 interface StoredWalk extends Progress {
   readonly mode: 'sync' | 'full'
 }
+
+/** How many records a walk that was cut short had still before it. */
+export const remaining = (state: CursorState | undefined): number =>
+  (state?.walk as StoredWalk | null | undefined)?.below ?? 0
 
 /**
  * Where to start: the watermark less the overlap, for records that become visible late. Always at the last microsecond
@@ -83,6 +87,7 @@ export class CursorWalk {
   readonly #before: string | null
   readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0, done: 0 }
   readonly #pace: Pace
+  readonly #startedAt: string
   #watermark: string | null
 
   constructor(
@@ -98,6 +103,7 @@ export class CursorWalk {
     this.#source = source
     this.#mode = mode
     this.#pace = new Pace(context)
+    this.#startedAt = now(context)
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
     this.#floor = floorOf(mode === 'full' ? null : this.#before, context.config.sync.overlap)
@@ -122,7 +128,7 @@ export class CursorWalk {
     const expected = this.#mode === 'full' && this.#before !== null ? await this.#liveRows() : undefined
     const walk = new Walk<Payload>(this.#port(), {
       floor: this.#floor,
-      pageSizes,
+      pageSizes: this.#context.pageSizes ?? pageSizes,
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
     })
@@ -249,9 +255,21 @@ export class CursorWalk {
           .compile(),
       )
     }
+    if (outcome && this.#floor === epoch) statements.push(this.#forgetNameless())
     if (outcome) statements.push(this.#finished(outcome))
     else if (walk !== undefined) statements.push(moveCursor(db, this.#key, { walk }))
     return statements
+  }
+
+  /** Records without an id can only be told apart by what they held; a walk of everything shows which are left. */
+  #forgetNameless(): CompiledQuery {
+    return this.#context.warehouse.db
+      .deleteFrom('sync_quarantine')
+      .where('tenant_id', '=', this.#tenantId)
+      .where('resource', '=', this.#resource.name)
+      .where('record_id', 'like', '?%')
+      .where('last_seen_at', '<', this.#startedAt)
+      .compile()
   }
 
   #forgetParts(): CompiledQuery {

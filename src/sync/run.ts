@@ -4,14 +4,15 @@ import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { Stop } from '../errors.js'
-import { readCursors } from '../warehouse/cursors.js'
+import { type CursorState, cursorName, readCursors } from '../warehouse/cursors.js'
 import { type Dependencies, now, type RunContext } from './context.js'
 import { type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
+import { remaining } from './incremental.js'
 import type { RunReport, RunRequest } from './report.js'
 import { type Grants, refreshTenants } from './tenants.js'
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
-const newRunId = (startedAt: string): string =>
+export const newRunId = (startedAt: string): string =>
   `${startedAt.slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
 
 function chooseTenants(deps: Dependencies, request: RunRequest, grants: Grants): readonly Int64[] {
@@ -46,9 +47,23 @@ export function chooseResources(deps: Dependencies, request: RunRequest): Resour
   return [...new Set(chosen)]
 }
 
-/** Tenants in turn, so that a large one does not hold up the small ones. */
-const tasksOf = (tenants: readonly Int64[], resources: readonly ResourceModel[]): CursorTask[] =>
-  resources.flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
+/**
+ * Longest first, so that no big cursor runs alone at the end: walks that were cut short, by what lay before them; then
+ * resources by how much a record of theirs holds. Among equals tenants take turns, so that a large one does not hold
+ * up the small ones.
+ */
+function tasksOf(
+  tenants: readonly Int64[],
+  resources: readonly ResourceModel[],
+  cursors: ReadonlyMap<string, CursorState>,
+): CursorTask[] {
+  const left = ({ tenantId, resource }: CursorTask): number =>
+    remaining(cursors.get(cursorName({ tenantId, resource: resource.name })))
+  return resources
+    .toSorted((a, b) => b.tables.length - a.tables.length)
+    .flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
+    .toSorted((a, b) => left(b) - left(a))
+}
 
 /** A 404 means "not offered" only where the tenant answers otherwise. */
 function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
@@ -176,7 +191,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
   try {
     await begin(context, request, startedAt)
     const grants = await refreshTenants(context, context.fence)
-    const tasks = tasksOf(chooseTenants(deps, request, grants), resources)
+    const tasks = tasksOf(chooseTenants(deps, request, grants), resources, context.cursors)
     deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
     const ends = await runAll(context, tasks, request)
     if (lease.lost.aborted) throw lease.lost.reason

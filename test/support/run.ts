@@ -38,8 +38,12 @@ export function sourceOf(sandbox: Sandbox, stamps: Stamps, clock: Clock = system
   })
 }
 
-/** One run of sync, as the command line would make it, but in this process. */
-export async function sync(sandbox: Sandbox, warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> {
+/** What a run is given, on the sandbox and a warehouse. */
+export async function depsOf(
+  sandbox: Sandbox,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
   const clock = options.clock ?? systemClock
   const stamps = new Stamps(clock, await warehouse.newestStamp())
   const source = sourceOf(sandbox, stamps, clock)
@@ -61,6 +65,16 @@ export async function sync(sandbox: Sandbox, warehouse: Warehouse, options: RunO
     signal: options.signal ?? new AbortController().signal,
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
   }
+  return { deps, close: () => source.close() }
+}
+
+/** One run of sync, as the command line would make it, but in this process. */
+export async function sync(
+  sandbox: Sandbox,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<RunReport> {
+  const { deps, close } = await depsOf(sandbox, warehouse, options)
   try {
     return await runSync(deps, {
       mode: options.mode ?? 'sync',
@@ -69,6 +83,6 @@ export async function sync(sandbox: Sandbox, warehouse: Warehouse, options: RunO
       resources: options.resources ?? null,
     })
   } finally {
-    await source.close()
+    await close()
   }
 }

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import { listQuarantine, replayQuarantine } from '../../src/sync/quarantine.js'
+import { depsOf, sync } from '../support/run.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }] })
+})
+afterEach(() => sandbox.close())
+const everything = { tenants: null, resources: null }
+
+describe.each(warehouses())('$name', (kind) => {
+  it('stores what can be stored by now, and says what became of the rest', async () => {
+    const warehouse = await open(kind)
+    const put = (id: unknown, fields: object): void =>
+      sandbox.store.put(
+        1,
+        'payments',
+        { id, updated_at: '2026-11-01T00:00:00Z', ...fields },
+        { key: Number(id) || 99 },
+      )
+    put(1, { amount_cents: 12.5 })
+    put(2, { amount_cents: 'a lot' })
+    put(3, { updated_at: 'yesterday' })
+    put(null, { amount_cents: 5 })
+    await sync(sandbox, warehouse, { resources: ['payments'] })
+    expect(
+      (await listQuarantine(warehouse, everything)).map((row) => [row.record_id.slice(0, 1), row.path]),
+    ).toEqual([
+      ['1', 'amount_cents'],
+      ['2', 'amount_cents'],
+      ['3', ''],
+      ['?', ''],
+    ])
+    put(1, { amount_cents: 1250 })
+    sandbox.store.remove(1, 'payments', 2)
+    put(3, { updated_at: '2026-11-02T00:00:00Z' })
+    const { deps, close } = await depsOf(sandbox, warehouse)
+    const outcomes = await replayQuarantine(deps, everything, 'test')
+    await close()
+    expect(outcomes.map((one) => one.outcome)).toEqual(['stored', 'gone', 'stored', 'unreachable'])
+    const rows = await rowsOf(warehouse, 'payments')
+    expect(rows.map((row) => [row.id, row.amount_cents])).toEqual([
+      [1, 1250],
+      [2, null],
+      [3, null],
+    ])
+    expect((await listQuarantine(warehouse, everything)).map((row) => row.record_id.slice(0, 1))).toEqual([
+      '2',
+      '?',
+    ])
+    // What has no id is forgotten when a walk of everything no longer shows it.
+    sandbox.store.put(1, 'payments', { id: 4, updated_at: '2026-11-01T00:00:00Z' }, { key: 99 })
+    await sync(sandbox, warehouse, { resources: ['payments'], mode: 'full' })
+    expect((await listQuarantine(warehouse, everything)).map((row) => row.record_id)).toEqual(['2'])
+    await warehouse.close()
+  })
+})
