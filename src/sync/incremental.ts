@@ -218,8 +218,10 @@ export class CursorWalk {
     counts.removed += applied.removed
     counts.done += flattened.records.length
     this.#context.counted.quarantined += flattened.quarantine.length
-    for (const { kind, path, detail } of applied.drift)
-      this.#note('The API sends what its document does not show', { kind, path, ...(detail && { detail }) })
+    if (applied.drift.length > 0)
+      this.#note('The API sends what its document does not show; it is kept, see sync_drift', {
+        found: applied.drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
+      })
     if (flattened.quarantine.length > 0)
       this.#note('Values could not be stored: see sync_quarantine', { count: flattened.quarantine.length })
     if (mark.outcome) this.#watermark = this.#moved(mark.outcome)
