@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resources } from '../../schema/index.js'
+import { jobSchema } from '../config/job.js'
 import { configSchema } from '../config/schema.js'
 import { Bug } from '../errors.js'
 import { dictionary, toMarkdown } from './dictionary.js'
@@ -23,3 +24,4 @@ function writeWhenChanged(file: URL, text: string): void {
 const root = projectRoot()
 writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(dictionary(Object.values(resources))))
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(configSchema(), null, 2)}\n`)
+writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(jobSchema(), null, 2)}\n`)

@@ -9,7 +9,7 @@ import { type Dependencies, now, type RunContext } from './context.js'
 import { type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
 import { remaining } from './incremental.js'
 import type { RunReport, RunRequest } from './report.js'
-import { type Grants, refreshTenants } from './tenants.js'
+import { firstGrants, type Grants, refreshTenants } from './tenants.js'
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
 export const newRunId = (startedAt: string): string =>
@@ -190,7 +190,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
   }
   try {
     await begin(context, request, startedAt)
-    const grants = await refreshTenants(context, context.fence)
+    const grants = await firstGrants(context, context.fence)
     const tasks = tasksOf(chooseTenants(deps, request, grants), resources, context.cursors)
     deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
     const ends = await runAll(context, tasks, request)

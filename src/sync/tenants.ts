@@ -2,6 +2,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import type { Page } from '../api/types.js'
 import { type AuthorizationRow, flattenAuthorization } from '../derive/authorization.js'
+import { Skip, Stop } from '../errors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies } from './context.js'
 
@@ -63,6 +64,23 @@ export interface Grants {
   readonly granted: readonly Int64[]
   /** Tenants that the warehouse knows and that are granted no longer; their rows are kept. */
   readonly revoked: readonly Int64[]
+}
+
+/** Before anything else can be done: whoever does not answer this lets no run start. */
+export async function firstGrants(
+  deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
+  fence: Int64 | undefined,
+): Promise<Grants> {
+  try {
+    return await refreshTenants(deps, fence)
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    throw new Stop(`The API did not say which tenants there are: ${error.message}`, {
+      exitCode: 3,
+      hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
+      cause: error,
+    })
+  }
 }
 
 /** Asks which tenants there are, and records it: the `tenants` table follows the authorizations. */

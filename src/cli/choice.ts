@@ -1,0 +1,62 @@
+import type { Int64 } from '../../schema/resource.js'
+import type { Config } from '../config/config.js'
+import { parseId } from '../config/int64.js'
+import { nearest } from '../config/nearest.js'
+import { Stop } from '../errors.js'
+
+export interface Choice {
+  /** null: all. */
+  readonly tenants: readonly Int64[] | null
+  readonly resources: readonly string[] | null
+}
+
+const unlessAll = <T>(choice: 'all' | readonly T[]): readonly T[] | null => (choice === 'all' ? null : choice)
+
+/** What flags or a job name; where they name nothing, what the configuration does. */
+export function chooseFrom(
+  config: Config,
+  wanted: { tenants: 'all' | readonly Int64[]; resources: 'all' | readonly string[] },
+): Choice {
+  for (const name of unlessAll(wanted.resources) ?? []) checkResource(config, name)
+  return {
+    tenants: unlessAll(wanted.tenants) ?? unlessAll(config.sync.tenants),
+    resources: unlessAll(wanted.resources) ?? unlessAll(config.sync.resources),
+  }
+}
+
+/** What --tenant and --resource say. */
+export function chosenByFlags(config: Config, options: Readonly<Record<string, unknown>>): Choice {
+  const tenants = texts(options.tenant).map(tenantId)
+  const resources = texts(options.resource)
+  return chooseFrom(config, {
+    tenants: tenants.length > 0 ? tenants : 'all',
+    resources: resources.length > 0 ? resources : 'all',
+  })
+}
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? [...new Set(value.map(String))] : [])
+
+function tenantId(text: string): Int64 {
+  const id = parseId(text)
+  if (id !== undefined) return id
+  throw new Stop(`Found --tenant "${text}", expected the id of a tenant: a positive whole number`, {
+    exitCode: 2,
+    hint: 'Type shopsync check to see the tenants there are',
+  })
+}
+
+function checkResource(config: Config, name: string): void {
+  const known = Object.keys(config.resources)
+  if (!known.includes(name)) {
+    const near = nearest(name, known)
+    throw new Stop(`Found the resource "${name}", expected one of ${known.join(', ')}`, {
+      exitCode: 2,
+      hint: near ? `Did you mean ${near}?` : 'Type one of these',
+    })
+  }
+  if (config.resources[name]?.enabled) return
+  throw new Stop(`Found the resource "${name}", which the configuration switches off`, {
+    exitCode: 2,
+    hint: `Expected an enabled one. Remove "enabled": false at resources.${name}, or name another`,
+  })
+}

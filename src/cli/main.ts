@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander'
+import { Stop } from '../errors.js'
+import type { Globals } from './command.js'
+import { commands } from './commands.js'
+import { Output } from './output.js'
+import { type Call, globalsOf, program, usageProblem } from './program.js'
+import { Signals } from './signals.js'
+
+/** A reader that goes away (`| head`) ends the output, not the work. */
+function bearClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
+const output = ({ json, quiet }: Globals): Output =>
+  new Output({ json, quiet, stdout: process.stdout, stderr: process.stderr })
+
+/** Does what the command line says, and gives the exit code. */
+async function perform(call: Call, globals: Globals): Promise<number> {
+  const out = output(globals)
+  const signals = new Signals((text) => out.note(text))
+  const { command, argument, options } = call
+  try {
+    const exitCode = await command.run({ command: command.name, globals, argument, options, out, signals })
+    if (signals.exitCode === undefined) return exitCode
+  } catch (error) {
+    if (signals.exitCode === undefined) return await failed(error, out)
+  }
+  const resumes = signals.resumesAt?.() ?? 'nothing was left half done'
+  await out.error(new Error(`Interrupted; ${resumes}`), signals.exitCode)
+  return signals.exitCode
+}
+
+async function failed(error: unknown, out: Output): Promise<number> {
+  const exitCode = error instanceof Stop ? error.exitCode : 1
+  await out.error(error, exitCode)
+  const expected = error instanceof Error && ['Stop', 'Skip', 'Retry'].includes(error.name)
+  if (!expected && error instanceof Error) out.note(`This should not have happened.\n${error.stack ?? ''}`)
+  return exitCode
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  let exitCode = 0
+  const root = program(commands, async (call) => {
+    exitCode = await perform(call, globalsOf(root))
+  })
+  try {
+    await root.parseAsync(words, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    const problem = usageProblem(error)
+    if (!problem) return 0
+    // Commander stops at the first wrong word, so a --json behind it has not been seen.
+    const globals = { ...globalsOf(root), json: words.includes('--json') }
+    await output(globals).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
+    return 2
+  }
+}
+
+bearClosedPipes()
+const exitCode = await main(process.argv.slice(2))
+// What was written may still be on its way; what else keeps the process alive is done with.
+process.stdout.write('', () => process.exit(exitCode))

@@ -1,0 +1,83 @@
+import { Command as Commander, type CommanderError, Option as CommanderOption } from 'commander'
+import type { LogLevel } from '../config/config.js'
+import type { Command, Globals, Option } from './command.js'
+import { packageVersion } from './package.js'
+
+/** Named here once more, because the configuration's list would bring its whole module into every start. */
+const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+
+const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
+
+const exitCodes = `
+Exit codes: 0 done, all of it; 1 finished, but something failed or differs; 2 wrong usage or configuration, nothing
+was done; 3 could not start: credentials refused, API or warehouse unreachable; 4 another run holds the lock.
+
+Nothing configured yet? Type shopsync demo`
+
+export interface Call {
+  readonly command: Command
+  readonly argument: string | undefined
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** The command line, with `act` called for the command that it names. */
+export function program(commands: readonly Command[], act: (call: Call) => Promise<void>): Commander {
+  const root = new Commander('shopsync')
+    .description(about)
+    .version(packageVersion(), '--version', 'print the version')
+    .helpOption('--help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
+    .option('--json', 'one JSON document on stdout, nothing else there')
+    .option('--quiet', 'say nothing but errors')
+    .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', exitCodes)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+  for (const command of commands) root.addCommand(subcommand(command, root, act))
+  return root
+}
+
+function subcommand(command: Command, root: Commander, act: (call: Call) => Promise<void>): Commander {
+  const sub = new Commander(command.name)
+    .copyInheritedSettings(root)
+    .summary(command.summary)
+    .description(command.summary)
+    .helpOption('--help', 'print help')
+    .allowExcessArguments(false)
+  if (command.help) sub.addHelpText('after', `\n${command.help.trim()}`)
+  if (command.argument) sub.argument(`<${command.argument.name}>`, command.argument.description)
+  for (const option of command.options ?? []) sub.addOption(commanderOption(option))
+  return sub.action(async () => {
+    await act({ command, argument: sub.args[0], options: sub.opts() })
+  })
+}
+
+function commanderOption({ flags, description, repeatable, choices }: Option): CommanderOption {
+  const option = new CommanderOption(flags, description)
+  if (choices) option.choices(choices)
+  if (repeatable)
+    option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
+  return option
+}
+
+export function globalsOf(root: Commander): Globals {
+  const { config, json, quiet, logLevel } = root.opts<Partial<Globals>>()
+  return { config, json: json === true, quiet: quiet === true, logLevel }
+}
+
+/** What to say of words that commander refuses; undefined when it only printed help or the version. */
+export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
+  if (error.exitCode === 0) return undefined
+  if (error.code === 'commander.help' || error.message === '(outputHelp)') {
+    return { message: 'No command was given', hint: 'Type shopsync --help to see what there is' }
+  }
+  const [found = '', ...more] = error.message.replace(/^error: /, '').split('\n')
+  const meant = /\(Did you mean (.+)\?\)/s.exec(more.join('\n'))?.[1]
+  const message = found.charAt(0).toUpperCase() + found.slice(1).replace(/\.$/, '')
+  return {
+    message,
+    hint: meant ? `Did you mean ${meant}?` : 'Type shopsync --help, or shopsync help COMMAND',
+  }
+}

@@ -1,0 +1,60 @@
+import type { Problem } from './problems.js'
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+const example = 'Type "baseUrl": "https://api.example.com"'
+
+/** What is wrong with the API's address. `shown` is how the file writes it. */
+export function baseUrlProblem(url: string, shown: string, allowInsecure: boolean): Problem | undefined {
+  const problem = (expected: string, hint: string): Problem => ({
+    path: 'api.baseUrl',
+    found: JSON.stringify(shown),
+    expected,
+    hint,
+  })
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+    return problem('an address that begins with https://', example)
+  }
+  if (parsed.username || parsed.password || parsed.search || parsed.hash) {
+    return problem(
+      'an address without user, query or fragment',
+      `${example}; the credentials are partnerId and secret`,
+    )
+  }
+  if (/\/api(\/v\d+)?\/*$/.test(parsed.pathname)) {
+    return problem('the address without api/v1, which is added to it', `Type "baseUrl": "${parsed.origin}"`)
+  }
+  if (parsed.protocol === 'http:' && !allowInsecure && !isLoopback(parsed.hostname)) {
+    const secure = `Type "https://${parsed.host}", or set "api.allowInsecure": true if the secret may cross the network in clear text`
+    return problem('https, since plain http shows the secret to the network', secure)
+  }
+  return undefined
+}
+
+/** What is wrong with the warehouse's address, in words that do not repeat its password. */
+export function warehouseProblem(url: string): Problem | undefined {
+  const problem = (found: string): Problem => ({
+    path: 'warehouse.url',
+    found,
+    expected: '"sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
+    hint: 'Type "url": "sqlite:./warehouse.db"',
+  })
+  if (/^sqlite:(?!\/\/)./s.test(url)) return undefined
+  if (url.startsWith('sqlite:'))
+    return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
+  if (/^postgres(ql)?:\/\//.test(url))
+    return URL.canParse(url) ? undefined : problem('a Postgres address that cannot be read')
+  const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
+  return problem(
+    scheme ? `an address that begins with "${scheme}:"` : 'an address without "sqlite:" or "postgres:"',
+  )
+}
+
+/** The warehouse's address without its password. */
+export function warehouseLabel(url: string): string {
+  if (!URL.canParse(url) || url.startsWith('sqlite:')) return url
+  const { protocol, username, host, pathname } = new URL(url)
+  return `${protocol}//${username ? `${username}@` : ''}${host}${pathname}`
+}

@@ -1,0 +1,51 @@
+import type { Int64, Kind } from '../../schema/resource.js'
+import type { Secret } from './secret.js'
+
+/** What may be said of one resource (contract: configuration). */
+export interface ResourceConfig {
+  readonly enabled: boolean
+  /** Path below `tenants/:tenant_id/`, when it is not the declared one. */
+  readonly path: string | undefined
+  /** Fields the document does not show that are to have columns of their own. */
+  readonly columns: Readonly<Record<string, Kind>>
+}
+
+/** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
+export interface Config {
+  /** The file it came from; undefined when it was made in memory. */
+  readonly file: string | undefined
+  readonly api: {
+    /** Without a slash at its end. */
+    readonly baseUrl: string
+    readonly partnerId: string
+    readonly secret: Secret
+    readonly rateReserve: number
+    readonly allowInsecure: boolean
+    readonly timeouts: { readonly connect: number; readonly headers: number; readonly body: number }
+    readonly maxBodyBytes: number
+    readonly concurrency: number
+    readonly gzip: boolean
+    readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number }
+  }
+  readonly warehouse: {
+    /** A Postgres address may hold a password. */
+    readonly url: Secret
+    /** The same without it, for people. */
+    readonly label: string
+    readonly schema: string
+    readonly autoMigrate: boolean
+  }
+  readonly sync: {
+    readonly tenants: 'all' | readonly Int64[]
+    readonly resources: 'all' | readonly string[]
+    readonly overlap: number
+    readonly concurrency: number
+  }
+  /** One entry for every declared resource. */
+  readonly resources: Readonly<Record<string, ResourceConfig>>
+  readonly status: { readonly staleAfter: number }
+  readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]

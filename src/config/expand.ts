@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { memberPath } from './json.js'
+import type { Problem } from './problems.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Expansion {
+  readonly value: unknown
+  readonly problems: Problem[]
+  /** Names of the environment variables that were used. */
+  readonly variables: ReadonlySet<string>
+}
+
+interface Context {
+  readonly environment: Environment
+  /** Folder to which `{"file": PATH}` is relative: that of the configuration file. */
+  readonly folder: string
+  /** Where `{"file": PATH}` may stand. */
+  readonly secrets: ReadonlySet<string>
+}
+
+/** Puts in what the environment and files hold. What they hold is taken as it is: it is not looked into again. */
+export function expand(value: unknown, context: Context): Expansion {
+  const problems: Problem[] = []
+  const variables = new Set<string>()
+  const visit = (item: unknown, path: string): unknown => {
+    if (typeof item === 'string') return fillIn(item, path, context.environment, problems, variables)
+    if (Array.isArray(item)) return item.map((member, index) => visit(member, `${path}[${index}]`))
+    if (typeof item !== 'object' || item === null) return item
+    const members = Object.entries(item).map(([key, member]) => [key, visit(member, memberPath(path, key))])
+    const filled: Record<string, unknown> = Object.fromEntries(members)
+    return context.secrets.has(path) ? fromFile(filled, path, context.folder, problems) : filled
+  }
+  return { value: visit(value, ''), problems, variables }
+}
+
+function fillIn(
+  text: string,
+  path: string,
+  environment: Environment,
+  problems: Problem[],
+  variables: Set<string>,
+): string {
+  return text.replaceAll(/\$?\$\{([^}]*)\}/g, (whole, name: string) => {
+    if (whole.startsWith('$$')) return whole.slice(1)
+    variables.add(name)
+    const value = environment[name]
+    if (value) return value
+    const state = value === undefined ? 'is not set' : 'is empty'
+    problems.push({
+      path,
+      found: `\${${name}}, but the environment variable ${name} ${state}`,
+      expected: 'its value in the environment',
+      hint: `Type export ${name}=... in the shell, or in what starts shopsync`,
+    })
+    return whole
+  })
+}
+
+function fromFile(item: Record<string, unknown>, path: string, folder: string, problems: Problem[]): unknown {
+  const { file } = item
+  if (typeof file !== 'string' || Object.keys(item).length !== 1) return item
+  const place = resolve(folder, file)
+  try {
+    return readFileSync(place, 'utf8').trim()
+  } catch (error) {
+    problems.push({
+      path: `${path}.file`,
+      found: `no readable file at ${place} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'})`,
+      expected: 'a file that holds the secret and nothing else',
+      hint: 'A relative path starts at the folder of the configuration file',
+    })
+    return item
+  }
+}

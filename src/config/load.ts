@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { resources as declared } from '../../schema/index.js'
+import type { Resource } from '../../schema/resource.js'
+import { Stop } from '../errors.js'
+import { baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
+import type { Config } from './config.js'
+import { type Environment, expand } from './expand.js'
+import { JsonError, parseJson } from './json.js'
+import { listProblems, type Problem, problemsOf } from './problems.js'
+import { type ConfigDocument, configSchema, configShape } from './schema.js'
+import { Secret } from './secret.js'
+
+export interface LoadOptions {
+  /** From --config. */
+  readonly file?: string | undefined
+  readonly environment: Environment
+  readonly workingDirectory: string
+  readonly resources?: Readonly<Record<string, Resource>>
+}
+
+export interface Loaded {
+  readonly config: Config
+  /** Names of the environment variables that the file refers to. */
+  readonly variables: readonly string[]
+}
+
+/** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
+const secretPaths: ReadonlySet<string> = new Set(['api.secret', 'warehouse.url'])
+
+export const loadConfig = (options: LoadOptions): Config => load(options).config
+
+export function load(options: LoadOptions): Loaded {
+  const name = options.file ?? (options.environment.SHOPSYNC_CONFIG || 'config.json')
+  const file = resolve(options.workingDirectory, name)
+  const text = readConfig(file, options)
+  const { value, lines } = parseFile(text, name)
+  return readDocument(value, { ...options, name, file, lines })
+}
+
+export interface DocumentOptions {
+  readonly environment: Environment
+  readonly workingDirectory: string
+  readonly resources?: Readonly<Record<string, Resource>>
+  /** What to call the document in messages. */
+  readonly name: string
+  readonly file?: string | undefined
+  readonly lines?: ReadonlyMap<string, number>
+}
+
+/** Checks a configuration that is already parsed: the part of loading that needs no file. */
+export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
+  const resources = options.resources ?? declared
+  const folder = options.file ? dirname(options.file) : options.workingDirectory
+  const { value, problems, variables } = expand(raw, {
+    environment: options.environment,
+    folder,
+    secrets: secretPaths,
+  })
+  const parsed = configShape(resources).safeParse(value)
+  if (!parsed.success) {
+    const context = { raw, schema: configSchema(resources), secrets: secretPaths }
+    problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
+  } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw), problems))
+  if (problems.length > 0 || !parsed.success) return refuse(problems, options)
+  const config = freeze(toConfig(parsed.data, options.file, resources))
+  return { config, variables: [...variables] }
+}
+
+/** A value that could not be filled in is one problem, not two. */
+const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Problem[] =>
+  more.filter(
+    (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
+  )
+
+function addressProblems(document: ConfigDocument, raw: unknown): Problem[] {
+  const { baseUrl, allowInsecure } = document.api
+  const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
+  const api = baseUrlProblem(baseUrl, shown, allowInsecure)
+  const warehouse = warehouseProblem(textOf(document.warehouse.url))
+  return [api, warehouse].filter((problem) => problem !== undefined)
+}
+
+const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
+
+/** The text of a configuration file, or a Stop that says how to come by one. */
+export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const absent = code === 'ENOENT'
+    const message = absent
+      ? `Found no configuration at ${file}`
+      : `Could not read the configuration ${file} (${code})`
+    const from = options.file
+      ? '--config'
+      : options.environment.SHOPSYNC_CONFIG
+        ? 'SHOPSYNC_CONFIG'
+        : undefined
+    const hint = absent
+      ? `Expected a JSON file${from ? ` where ${from} says` : ''}. Type cp config.example.json ${from ? `"${file}"` : 'config.json'} and fill it in, or try shopsync demo, which needs none`
+      : 'Expected a file that this user may read. Check its permissions'
+    throw new Stop(message, { exitCode: 2, hint, cause })
+  }
+}
+
+/** Parses a JSON file that a person wrote; `name` is what to call it. */
+export function parseFile(text: string, name: string): ReturnType<typeof parseJson> {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new Stop(
+      `${name} is not valid JSON: line ${error.line}, column ${error.column}: ${error.message}`,
+      {
+        exitCode: 2,
+        hint: 'Mend it there and try again',
+      },
+    )
+  }
+}
+
+const everySetting =
+  'Every setting is described in schema/config.schema.json; config.example.json shows them all.'
+
+/** Stops with all problems of a file at once. */
+export function refuse(
+  problems: readonly Problem[],
+  options: { name: string; lines?: ReadonlyMap<string, number>; help?: string },
+): never {
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
+  const list = listProblems(problems, options.lines ?? new Map())
+  throw new Stop(`${options.name} has ${count}:\n${list}\n${options.help ?? everySetting}`, { exitCode: 2 })
+}
+
+function toConfig(
+  document: ConfigDocument,
+  file: string | undefined,
+  resources: Readonly<Record<string, Resource>>,
+): Config {
+  const { api, warehouse, sync, status, log } = document
+  const { attempts, base, max } = api.retry
+  const url = textOf(warehouse.url)
+  const settings = Object.keys(resources).map((name) => {
+    const { enabled = true, path, columns = {} } = document.resources[name] ?? {}
+    return [name, { enabled, path, columns }] as const
+  })
+  return {
+    file,
+    api: {
+      ...api,
+      baseUrl: api.baseUrl.replace(/\/+$/, ''),
+      secret: new Secret(textOf(api.secret)),
+      retry: { attempts, baseMs: base, maxMs: max },
+    },
+    warehouse: { ...warehouse, url: new Secret(url), label: warehouseLabel(url) },
+    sync,
+    resources: Object.fromEntries(settings),
+    status,
+    log: { level: log.level, format: log.format },
+  }
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) freeze(member)
+  }
+  return value
+}

@@ -1,0 +1,36 @@
+/** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swap = swapped ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min(replace, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    before = row
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/** The known word that was most likely meant; undefined when none comes near. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
+  const ranked = [...known]
+    .map((candidate) => ({ candidate, edits: distance(plain(word), plain(candidate)) }))
+    .sort((a, b) => a.edits - b.edits)
+  const best = ranked[0]
+  if (best === undefined) return undefined
+  return best.edits <= Math.max(2, Math.ceil(word.length * 0.4)) ? best.candidate : undefined
+}
+
+/** The known key nearest to an unknown one, however far: an error about a key always names one. */
+export function nearestOrFirst(word: string, known: readonly string[]): string | undefined {
+  return (
+    nearest(word, known) ??
+    [...known].sort((a, b) => distance(word, a) - distance(word, b) || a.localeCompare(b))[0]
+  )
+}

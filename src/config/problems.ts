@@ -1,0 +1,136 @@
+import type { z } from 'zod'
+import { memberPath, toJson } from './json.js'
+import { nearest, nearestOrFirst } from './nearest.js'
+
+/** One thing that is wrong with a file that a person wrote. */
+export interface Problem {
+  /** Where, such as `sync.tenants[2]`; empty for the whole. */
+  readonly path: string
+  readonly found: string
+  readonly expected: string
+  readonly hint?: string
+}
+
+type Path = readonly PropertyKey[]
+interface Node {
+  readonly properties?: Record<string, Node>
+  readonly additionalProperties?: Node | boolean
+  readonly items?: Node
+  readonly anyOf?: readonly Node[]
+  readonly examples?: readonly unknown[]
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+}
+
+export const pathText = (path: Path): string =>
+  path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : memberPath(text, String(key))),
+    '',
+  )
+
+/** The problems that a check found, in words. `raw` is the file's own value: what came from the environment is not shown. */
+export function problemsOf(
+  error: z.ZodError,
+  context: { raw: unknown; schema: object; secrets: ReadonlySet<string> },
+): Problem[] {
+  return error.issues.flatMap((issue) => unfold(issue)).flatMap((issue) => describe(issue, context))
+}
+
+/** Of a choice between shapes, the complaints about the one that was evidently meant. */
+function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const meant = issue.errors.find(
+    (issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0),
+  )
+  if (!meant) return [issue]
+  return meant.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
+function describe(
+  issue: z.core.$ZodIssue,
+  context: { raw: unknown; schema: object; secrets: ReadonlySet<string> },
+): Problem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => unknownKey(issue.path, key, context.schema as Node))
+  }
+  const path = pathText(issue.path)
+  const value = valueAt(context.raw, issue.path)
+  const node = nodeAt(context.schema as Node, issue.path)
+  const words = node?.enum?.filter((word) => typeof word === 'string') ?? []
+  const near = typeof value === 'string' && words.length > 0 ? nearest(value, words) : undefined
+  const example = node?.examples?.[0] ?? node?.default
+  const key = issue.path.findLast((part) => typeof part === 'string')
+  const typed =
+    example === undefined || typeof example === 'object'
+      ? undefined
+      : `Type "${String(key)}": ${toJson(example)}`
+  const hint = near ? `Did you mean "${near}"?` : typed
+  const expected = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+  return [{ path, found: found(value, context.secrets.has(path)), expected, ...(hint ? { hint } : {}) }]
+}
+
+function unknownKey(path: Path, key: string, schema: Node): Problem {
+  const here = Object.keys(nodeAt(schema, path)?.properties ?? {})
+  const near = nearest(key, here)
+  const elsewhere = near ? undefined : pathsOf(schema).find((known) => lastOf(known) === key)
+  const meant = near ?? nearestOrFirst(key, here)
+  const hint = elsewhere
+    ? `It belongs under "${elsewhere.slice(0, -key.length - 1)}"`
+    : meant && `The nearest known key is "${meant}"`
+  return {
+    path: pathText([...path, key]),
+    found: `the unknown key "${key}"`,
+    expected:
+      here.length > 8 ? 'a known key' : `one of ${here.filter((name) => name !== '$schema').join(', ')}`,
+    ...(hint ? { hint } : {}),
+  }
+}
+
+const lastOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
+
+/** All paths of keys, resources' settings aside: those would match every other word. */
+function pathsOf(node: Node, prefix = ''): string[] {
+  return Object.entries(node.properties ?? {}).flatMap(([key, below]) =>
+    prefix === 'resources' || prefix === 'privacy'
+      ? []
+      : [memberPath(prefix, key), ...pathsOf(below, memberPath(prefix, key))],
+  )
+}
+
+export function nodeAt(node: Node | undefined, path: Path): Node | undefined {
+  const [key, ...rest] = path
+  if (key === undefined || node === undefined) return node
+  const rested = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined
+  const next = typeof key === 'number' ? node.items : (node.properties?.[String(key)] ?? rested)
+  const below = next && nodeAt(next, rest)
+  return below ?? node.anyOf?.map((choice) => nodeAt(choice, path)).find((choice) => choice !== undefined)
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
+    value,
+  )
+}
+
+function found(value: unknown, hidden: boolean): string {
+  if (value === undefined) return 'nothing'
+  if (hidden)
+    return value === ''
+      ? 'an empty text'
+      : `a value of type ${value === null ? 'null' : typeof value} (not shown)`
+  const text = toJson(value)
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+/** One line each; with line numbers where the file has them. */
+export function listProblems(problems: readonly Problem[], lines: ReadonlyMap<string, number>): string {
+  return problems
+    .map((problem) => {
+      const line = lines.get(problem.path)
+      const place = `${problem.path || 'the file'}${line === undefined ? '' : ` (line ${line})`}`
+      const hint = problem.hint ? `. ${problem.hint}` : ''
+      return `  ${place}: found ${problem.found}, expected ${problem.expected}${hint}`
+    })
+    .join('\n')
+}

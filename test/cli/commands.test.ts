@@ -1,0 +1,216 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { exampleQueries } from '../../schema/views/demo.js'
+import type { StatusReport } from '../../src/report/status.js'
+import type { RunReport } from '../../src/sync/report.js'
+import { type Place, place, shopsync } from './support.js'
+
+let here: Place
+
+beforeAll(async () => {
+  here = await place()
+})
+afterAll(() => here.remove())
+afterEach(() => {
+  here.sandbox.script([])
+  here.configure()
+})
+
+describe('status', () => {
+  test('of a warehouse that nothing was synced into: exit 1, and what to type', async () => {
+    const { code, stdout } = await here.run('status')
+    expect(code).toBe(1)
+    expect(stdout).toContain('Type shopsync sync')
+    expect((await here.run('status', '--json')).json<StatusReport>()).toMatchObject({
+      healthy: false,
+      cursors: [],
+    })
+  })
+
+  test('tells freshness, watermark, live rows and verdict of every cursor', async () => {
+    await here.run('sync', '--quiet')
+    const { code, json } = await here.run('status', '--json')
+    expect(code).toBe(0)
+    const report = json<StatusReport>()
+    expect(report).toMatchObject({ healthy: true, quarantined: 0, lease: null, last_run: { status: 'ok' } })
+    expect(report.cursors).toHaveLength(2 * 21)
+    const [tenant] = here.sandbox.tenantIds
+    const customers = report.cursors.find((c) => c.tenant_id === tenant && c.resource === 'customers')
+    expect(customers).toMatchObject({
+      state: 'ok',
+      completeness: 'proven',
+      rows: here.sandbox.store.count(Number(tenant), 'customers'),
+      watermark: expect.stringMatching(/^\d{4}-.*Z$/),
+      last_error: null,
+    })
+    expect(customers?.age_seconds).toBeLessThan(120)
+  })
+
+  test('exits with 1 when anything is stale', async () => {
+    here.configure({ status: { staleAfter: 'PT0S' } })
+    const { code, stdout } = await here.run('status')
+    expect(code).toBe(1)
+    expect(stdout).toContain('42 of 42 cursors stale or failing')
+  })
+
+  test('counts neither the rows of deleted records nor the trouble of revoked tenants', async () => {
+    const db = new Database(join(here.folder, 'data/warehouse.db'))
+    const [, revoked] = here.sandbox.tenantIds
+    const at = '2026-01-01T00:00:00.000000Z'
+    db.prepare('update categories set _deleted_at = ?').run(at)
+    db.prepare('update tenants set revoked_at = ? where tenant_id = ?').run(at, revoked)
+    db.prepare("update sync_cursors set status = 'failed' where tenant_id = ?").run(revoked)
+    const { code, json } = await here.run('status', '--json')
+    expect(code).toBe(0)
+    const { cursors } = json<StatusReport>()
+    expect(cursors.filter((c) => c.resource === 'categories').map((c) => c.rows)).toEqual([0, 0])
+    expect(new Set(cursors.filter((c) => c.tenant_id === revoked).map((c) => c.state))).toEqual(
+      new Set(['revoked']),
+    )
+    db.prepare('update categories set _deleted_at = null').run()
+    db.close()
+    await here.run('sync', '--quiet')
+  })
+})
+
+describe('check', () => {
+  test('finds all well', async () => {
+    const { code, stdout } = await here.run('check')
+    expect(code).toBe(0)
+    for (const what of ['configuration', 'environment', 'credentials', 'tenant', 'warehouse']) {
+      expect(stdout).toMatch(new RegExp(`^✓ {2}${what}`, 'm'))
+    }
+    expect(stdout).toContain('API_SECRET set')
+  })
+
+  test('asks each tenant once, and nothing but GET', async () => {
+    here.sandbox.resetRequests()
+    await here.run('check')
+    expect(here.sandbox.requests).toHaveLength(1 + here.sandbox.tenantIds.length)
+    expect(new Set(here.sandbox.requests.map((request) => request.method))).toEqual(new Set(['GET']))
+  })
+
+  test('2: the configuration is wrong', async () => {
+    here.configure({ sync: { overlap: 'soon' } })
+    const { code, stdout } = await here.run('check')
+    expect(code).toBe(2)
+    expect(stdout).toMatch(/✗ {2}configuration/)
+    expect(stdout).toContain('sync.overlap')
+  })
+
+  test('3: the credentials are refused; the warehouse is tried all the same', async () => {
+    const { code, stdout } = await shopsync(['check'], { cwd: here.folder, env: { API_SECRET: 'wrong' } })
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/✗ {2}credentials .*401/)
+    expect(stdout).toMatch(/✓ {2}warehouse/)
+    expect(stdout).toContain('→ Check api.partnerId and api.secret')
+  })
+
+  test('3: the API is not there', async () => {
+    here.configure({ api: { baseUrl: 'http://127.0.0.1:9' } })
+    const { code, json } = await here.run('check', '--json')
+    expect(code).toBe(3)
+    const { checks } = json<{ checks: { what: string; ok: boolean; found: string }[] }>()
+    expect(checks.find(({ what }) => what === 'credentials')).toMatchObject({
+      ok: false,
+      found: expect.stringContaining('ECONNREFUSED'),
+    })
+  })
+
+  test('3: the warehouse is not to be written', async () => {
+    here.configure({ warehouse: { url: 'sqlite:/proc/warehouse.db' } })
+    const { code, stdout } = await here.run('check')
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/✗ {2}warehouse/)
+  })
+
+  test('1: a tenant that is configured but not granted, and one that does not answer', async () => {
+    const [tenant] = here.sandbox.tenantIds
+    here.configure({ sync: { tenants: [Number(tenant), 999] } })
+    here.sandbox.script([{ when: { tenant: Number(tenant) }, fault: { kind: 'status', status: 500 } }])
+    const { code, stdout } = await here.run('check')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/✗ {2}tenant 999 +is not granted/)
+    expect(stdout).toMatch(new RegExp(`✗ {2}tenant ${tenant} .*500`))
+  })
+})
+
+describe('run', () => {
+  test('carries out a shipped job, under its name', async () => {
+    const report = (await here.run('run', 'hourly', '--json')).json<RunReport>()
+    expect(report).toMatchObject({ job: 'hourly', mode: 'sync', status: 'ok' })
+  })
+
+  test('prefers the jobs of the working directory; several steps make one document', async () => {
+    mkdirSync(join(here.folder, 'jobs'))
+    const steps = [
+      { command: 'sync', resources: ['notes'] },
+      { command: 'sync', resources: ['categories'], tenants: here.sandbox.tenantIds.slice(0, 1), full: true },
+    ]
+    writeFileSync(join(here.folder, 'jobs/mine.json'), JSON.stringify({ description: 'Mine.', steps }))
+    const { code, json } = await here.run('run', 'mine', '--json')
+    expect(code).toBe(0)
+    const report = json<RunReport>()
+    expect(report.cursors.map((cursor) => cursor.resource)).toEqual(['notes', 'notes', 'categories'])
+    // Each step asks for the authorizations once, and for each cursor once.
+    expect(report.requests).toBe(2 + report.cursors.length)
+  })
+
+  test('an unknown job lists those there are', async () => {
+    const { code, stderr } = await here.run('run', 'hurly')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/expected one of hourly.*nightly.*Did you mean shopsync run hourly\?/)
+  })
+})
+
+describe('dictionary', () => {
+  test.each([
+    ['md', /^# Data dictionary/],
+    ['html', /^<!doctype html>/i],
+    ['json', /^\{/],
+  ])('as %s, without any configuration', async (format, beginning) => {
+    const { code, stdout } = await shopsync(['dictionary', '--format', format])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(beginning)
+    expect(stdout).toContain('repair_order_labors')
+  })
+
+  test('shows promoted columns, and needs no secret for that', async () => {
+    here.configure({ resources: { vehicles: { columns: { vin: 'text' } } } })
+    const { code, json } = await shopsync(['dictionary', '--json'], { cwd: here.folder })
+    expect(code).toBe(0)
+    const { tables } = json<{ tables: { name: string; columns: { name: string }[] }[] }>()
+    expect(tables.find(({ name }) => name === 'vehicles')?.columns.map(({ name }) => name)).toContain('vin')
+  })
+})
+
+test('sandbox says how to reach it, and ends in good order when it is stopped', async () => {
+  const { code, stdout } = await shopsync(['sandbox', '--port', '0', '--tenants', '1'], {
+    during: (child) =>
+      child.stdout?.on('data', (text: Buffer) => String(text).includes('Ctrl-C') && child.kill('SIGINT')),
+  })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/sandbox +http:\/\/127\.0\.0\.1:\d+/)
+  expect(stdout).toContain('"baseUrl"')
+})
+
+test('demo fills a warehouse twice and answers three questions', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-demo-'))
+  try {
+    const { code, stdout } = await shopsync(['demo'], { cwd: folder })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ +first sync +second sync$/m)
+    for (const { title, columns } of exampleQueries) {
+      expect(stdout).toContain(`── ${title} ─`)
+      expect(stdout).toContain(columns.at(-1)?.title)
+    }
+    expect(stdout).toMatch(/^\d{4}-\d\d +\d+ +[\d,]+\.\d\d /m)
+    expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
+    expect(existsSync(join(folder, 'demo/warehouse.db-wal'))).toBe(false)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

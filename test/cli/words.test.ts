@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest'
+import { createLog } from '../../src/cli/log.js'
+import { count, dollars, span, table } from '../../src/report/format.js'
+import { Progress, Tracker } from '../../src/report/progress.js'
+import { joinReports, runSummary } from '../../src/report/summary.js'
+import type { CursorReport, RunReport } from '../../src/sync/report.js'
+
+const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
+  tenant_id: 1,
+  resource: 'notes',
+  status: 'ok',
+  completeness: 'proven',
+  watermark: null,
+  requests: 1,
+  records: 10,
+  rows_upserted: 10,
+  rows_deleted: 0,
+  error: null,
+  ...more,
+})
+const report = (more: Partial<RunReport> = {}): RunReport => ({
+  run_id: 'r',
+  job: null,
+  mode: 'sync',
+  status: 'ok',
+  started_at: '2026-01-01T00:00:00.000000Z',
+  finished_at: '2026-01-01T00:01:05.000000Z',
+  requests: 5,
+  rate_limited: 0,
+  retries: 0,
+  rows_upserted: 10,
+  rows_deleted: 0,
+  quarantined: 0,
+  cursors: [cursor()],
+  ...more,
+})
+
+test('numbers, money, times and tables', () => {
+  expect([0, 999, 1000, 1234567].map(count)).toEqual(['0', '999', '1,000', '1,234,567'])
+  expect(count(9007199254740993n)).toBe('9,007,199,254,740,993')
+  expect([0, 5, 123456, -99].map(dollars)).toEqual(['0.00', '0.05', '1,234.56', '-0.99'])
+  expect([0, 1234, 9949, 59_499, 61_000, 3_600_000, 100_000_000].map(span)).toEqual([
+    '0.0 s',
+    '1.2 s',
+    '9.9 s',
+    '59 s',
+    '1 min 1 s',
+    '1 h',
+    '1 d 3 h',
+  ])
+  const drawn = table(
+    [{ title: 'name' }, { title: 'n', align: 'right' }],
+    [
+      ['Łukasz', '1'],
+      ['b', '22'],
+    ],
+  )
+  expect(drawn).toBe('name     n\n──────  ──\nŁukasz   1\nb       22')
+})
+
+describe('the summary of a run', () => {
+  test('names what failed, what is not offered, and what to do', () => {
+    const text = runSummary(
+      report({
+        status: 'partial',
+        quarantined: 2,
+        cursors: [
+          cursor(),
+          cursor({ tenant_id: 2, completeness: 'unproven', rows_upserted: 0 }),
+          cursor({ resource: 'vendors', status: 'failed', error: 'GET vendors answered 500' }),
+          cursor({ resource: 'shops', status: 'unavailable', completeness: 'unproven' }),
+        ],
+      }),
+    )
+    expect(text).toContain('finished, but something failed in 1 min 5 s: 2 tenants, 5 requests, 40 records')
+    expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
+    expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
+    expect(text).toContain('Not offered by the API (404): shops')
+    expect(text).toContain('2 values could not be stored as they came: see the table sync_quarantine')
+    expect(text).toContain('shopsync check')
+  })
+
+  test('of several steps adds up; one failure makes it partial', () => {
+    const whole = joinReports([
+      report({ run_id: 'a' }),
+      report({ run_id: 'b', status: 'failed', requests: 7 }),
+    ])
+    expect(whole).toMatchObject({ run_id: 'a', status: 'partial', requests: 12 })
+    expect(whole?.cursors).toHaveLength(2)
+    expect(joinReports([])).toBeUndefined()
+  })
+})
+
+describe('the progress line', () => {
+  const start = () => {
+    const written: string[] = []
+    let time = 1000
+    const tracker = new Tracker()
+    const window = { limit: 1000, remaining: 400, resetsAt: 30_000 }
+    const stats = () => ({ requests: 1, retries: 0, rateLimited: 0, bytes: 0, window })
+    const progress = new Progress(
+      tracker,
+      { write: (text) => written.push(text), width: () => 60 },
+      stats,
+      () => time,
+    )
+    return { written, tracker, progress, at: (now: number) => (time = now) }
+  }
+  const page = { tenantId: 1, resource: 'notes', records: 100, rows: 100, expected: 400, done: 100 }
+
+  test('tells tenants, cursors, records a second, the window and the time to go', () => {
+    const { tracker, progress } = start()
+    tracker.planned(2, 4)
+    tracker.page(page)
+    tracker.cursor(cursor({ tenant_id: 2, resource: 'shops' }))
+    tracker.cursor(cursor({ tenant_id: 2, resource: 'vendors' }))
+    const line = progress.line(6000)
+    progress.stop()
+    expect(line).toBe(
+      'tenants 1/2 · cursors 2/4 · 100 records · 20/s · 400 of 1,000 requests left · 22 s to go',
+    )
+  })
+
+  test('is drawn at most ten times a second, fits the terminal, makes room and leaves nothing behind', () => {
+    const { written, tracker, progress, at } = start()
+    tracker.planned(2, 4)
+    tracker.page(page)
+    for (let time = 1000; time <= 2000; time += 10) {
+      at(time)
+      progress.draw()
+    }
+    expect(written.length).toBeGreaterThan(8)
+    expect(written.length).toBeLessThanOrEqual(11)
+    expect(Math.max(...written.map((text) => text.replace('\r\u001B[2K', '').length))).toBeLessThan(60)
+    written.length = 0
+    progress.around(() => written.push('a log line\n'))
+    expect(written).toEqual(['\r\u001B[2K', 'a log line\n'])
+    progress.draw()
+    progress.stop()
+    expect(written.at(-1)).toBe('\r\u001B[2K')
+    progress.stop()
+    expect(written).toHaveLength(4)
+  })
+})
+
+describe('the log', () => {
+  const log = (text: boolean) => {
+    const lines: string[] = []
+    const secrets = ['tops3cret', 'pa55"word']
+    return { lines, log: createLog({ level: 'info', text, secrets, write: (line) => lines.push(line) }) }
+  }
+
+  test.each([true, false])('never carries a secret, wherever it comes from (as text: %s)', (text) => {
+    const { lines, log: it } = log(text)
+    it.info({ headers: { 'x-api-secret': 'other' }, secret: 'other', api: { secret: 'other' } }, 'a')
+    it.error({ error: 'got tops3cret back' }, 'b tops3cret')
+    it.warn({ url: 'postgres://me:pa55"word@host' }, 'c')
+    expect(lines).toHaveLength(3)
+    expect(lines.join('')).not.toMatch(/tops3cret|other|pa55/)
+    expect(lines.join('')).toContain('[secret]')
+  })
+
+  test('is JSON lines, or words', () => {
+    const json = log(false)
+    json.log.info({ tenant: 7 }, 'Cursor done')
+    expect(JSON.parse(json.lines[0] ?? '')).toMatchObject({ level: 'info', msg: 'Cursor done', tenant: 7 })
+    const words = log(true)
+    words.log.warn({ tenant: 7, why: 'two words' }, 'Cursor failed')
+    words.log.debug('too fine')
+    expect(words.lines).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d WARN {2}Cursor failed tenant=7 why="two words"\n$/),
+    ])
+  })
+})
