@@ -20,7 +20,7 @@ const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flat
 ])
 
 export function createLog(options: LogOptions): Logger {
-  const hidden = options.secrets.filter((secret) => secret.length > 3)
+  const hidden = options.secrets.filter((secret) => secret.length > 3).flatMap(spellings)
   const conceal = (line: string): string =>
     hidden.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line)
   const write = (line: string): void => options.write(options.text ? `${forPeople(line)}\n` : line)
@@ -36,6 +36,11 @@ export function createLog(options: LogOptions): Logger {
     { write },
   )
 }
+
+/** As it is, and as it stands in JSON text and in addresses. */
+const spellings = (secret: string): string[] => [
+  ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
+]
 
 /** `02:00:11 WARN  message key=value`. */
 function forPeople(line: string): string {

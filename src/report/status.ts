@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { fromMicros } from '../derive/timestamp.js'
+import { rootTable } from '../warehouse/dialect.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { since } from './format.js'
 
@@ -159,10 +159,13 @@ function stateOf(
 }
 
 /** Live rows a tenant. One statement a table: a count for every cursor would be one for each pair. */
-async function liveRows(db: Db, tableName: string): Promise<Map<Int64, Int64>> {
-  const query = sql<{ tenant_id: Int64; n: Int64 }>`
-    select tenant_id, count(*) as n from ${sql.table(tableName)} where _deleted_at is null group by tenant_id`
-  const { rows } = await query.execute(db)
+async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
+  const rows = await db
+    .selectFrom(rootTable({ name: resource }))
+    .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
+    .where('_deleted_at', 'is', null)
+    .groupBy('tenant_id')
+    .execute()
   return new Map(rows.map((row) => [row.tenant_id, Number(row.n)]))
 }
 

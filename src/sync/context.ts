@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Int64 } from '../../schema/resource.js'
 import type { Source } from '../api/types.js'
 import type { Clock, Stamps } from '../clock.js'
@@ -41,3 +42,7 @@ export interface RunContext extends Dependencies {
 }
 
 export const now = (context: { clock: Clock }): string => fromMicros(context.clock.nowMicros())
+
+/** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
+export const newRunId = (context: { clock: Clock }): string =>
+  `${now(context).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`

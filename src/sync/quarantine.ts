@@ -3,7 +3,7 @@ import type { Item } from '../api/types.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { Skip } from '../errors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
-import type { Dependencies } from './context.js'
+import { type Dependencies, newRunId } from './context.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
 export interface Quarantined {
@@ -111,11 +111,8 @@ async function replayOne(deps: Dependencies, record: Record, fence: Int64): Prom
 }
 
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
-export async function replayQuarantine(
-  deps: Dependencies,
-  choice: Choice,
-  runId: string,
-): Promise<Replayed[]> {
+export async function replayQuarantine(deps: Dependencies, choice: Choice): Promise<Replayed[]> {
+  const runId = newRunId(deps)
   const lease = await deps.warehouse.claim({
     runId,
     command: 'quarantine replay',

@@ -1,19 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { Stop } from '../errors.js'
 import { type CursorState, cursorName, readCursors } from '../warehouse/cursors.js'
-import { type Dependencies, now, type RunContext } from './context.js'
+import { type Dependencies, newRunId, now, type RunContext } from './context.js'
 import { type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
 import { remaining } from './incremental.js'
 import type { RunReport, RunRequest } from './report.js'
 import { firstGrants, type Grants, refreshTenants } from './tenants.js'
-
-/** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
-export const newRunId = (startedAt: string): string =>
-  `${startedAt.slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
 
 function chooseTenants(deps: Dependencies, request: RunRequest, grants: Grants): readonly Int64[] {
   const configured = deps.config.sync.tenants
@@ -171,7 +166,7 @@ function grantsOf(deps: Dependencies, fence: Int64): (tenantId: Int64) => Promis
  */
 export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
   const startedAt = now(deps)
-  const runId = newRunId(startedAt)
+  const runId = newRunId(deps)
   const resources = chooseResources(deps, request)
   const lease = await deps.warehouse.claim({
     runId,

@@ -38,7 +38,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.remove(1, 'payments', 2)
     put(3, { updated_at: '2026-11-02T00:00:00Z' })
     const { deps, close } = await depsOf(sandbox, warehouse)
-    const outcomes = await replayQuarantine(deps, everything, 'test')
+    const outcomes = await replayQuarantine(deps, everything)
     await close()
     expect(outcomes.map((one) => one.outcome)).toEqual(['stored', 'gone', 'stored', 'unreachable'])
     const rows = await rowsOf(warehouse, 'payments')
