@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
@@ -174,6 +175,8 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     leaseMs: leaseMs(deps),
   })
   const signal = AbortSignal.any([deps.signal, lease.lost])
+  // Every request under way listens to it.
+  setMaxListeners(0, signal)
   const context: RunContext = {
     ...deps,
     signal,
