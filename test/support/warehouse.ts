@@ -21,7 +21,10 @@ const sqlite: Kind = {
   name: 'sqlite',
   address: () => ({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: 'shopsync' }),
 }
-const postgres: Kind = { name: 'postgres', address: () => ({ url: inject('postgresUrl'), schema: schemaName() }) }
+const postgres: Kind = {
+  name: 'postgres',
+  address: () => ({ url: inject('postgresUrl'), schema: schemaName() }),
+}
 
 export const warehouses = (): Kind[] => (inject('postgresUrl') === '' ? [sqlite] : [sqlite, postgres])
 
@@ -35,8 +38,10 @@ export async function open(kind: Kind, known: Model = model(resources)): Promise
 }
 
 /** Another connection to the same warehouse, as another process would have. */
-export const reopen = (address: { url: string; schema: string }, known: Model = model(resources)): Promise<Warehouse> =>
-  openWarehouse({ ...address, model: known, patience })
+export const reopen = (
+  address: { url: string; schema: string },
+  known: Model = model(resources),
+): Promise<Warehouse> => openWarehouse({ ...address, model: known, patience })
 
 /** All rows of a table, in the order of their keys, in a form that is the same for every dialect. */
 export async function rowsOf(warehouse: Warehouse, table: string): Promise<Record<string, unknown>[]> {
@@ -62,7 +67,10 @@ function plain(value: unknown, kind: string | undefined): unknown {
 }
 
 /** Every row of every resource table, without the stamps that depend on when it was fetched. */
-export async function contents(warehouse: Warehouse, known: Model = model(resources)): Promise<Record<string, unknown>> {
+export async function contents(
+  warehouse: Warehouse,
+  known: Model = model(resources),
+): Promise<Record<string, unknown>> {
   const tables = [...known.tables].map((table) => table.name)
   const all: Record<string, unknown> = {}
   for (const table of tables)
