@@ -24,6 +24,8 @@ export interface CursorEnd {
   readonly books: unknown
   /** A 404 on a resource whose path the document does not show: "not offered", if the tenant answers otherwise. */
   readonly absent: boolean
+  /** The run was told to end: what is stored stays, and the next run goes on here. No failure. */
+  readonly interrupted: boolean
 }
 
 const nothing = { records: 0, unstorable: 0, written: 0, removed: 0 }
@@ -58,8 +60,18 @@ async function explain(
   if (!(error instanceof Skip)) throw error
   if (error.reason !== 'absent') return { text: error.message, absent: false }
   if (!task.resource.resource.documented) return { text: error.message, absent: true }
-  if (await context.isGranted(task.tenantId)) return { text: error.message, absent: false }
+  if (await seemsGranted(context, task.tenantId)) return { text: error.message, absent: false }
   return { text: `Tenant ${task.tenantId} is no longer granted; its rows are kept`, absent: false }
+}
+
+/** Where it cannot be asked now, the failure stays with the cursor that met it, and says what was found there. */
+async function seemsGranted(context: RunContext, tenantId: Int64): Promise<boolean> {
+  try {
+    return await context.isGranted(tenantId)
+  } catch (error) {
+    if (context.signal.aborted || error instanceof Skip) return true
+    throw error
+  }
 }
 
 /** Runs one cursor to its end; throws only what stops the whole run. */
@@ -79,6 +91,7 @@ export async function runCursor(
     quarantined: context.counted.quarantined - before,
     books: result.outcome?.books ?? null,
     absent,
+    interrupted: error !== null && context.signal.aborted,
     report: {
       tenant_id: task.tenantId,
       resource: task.resource.name,

@@ -85,7 +85,7 @@ async function runAll(
     try {
       const end = await runCursor(context, task, mode)
       ends.push(end)
-      context.observer.cursor?.(end.report)
+      if (!end.interrupted) context.observer.cursor?.(end.report)
     } catch (error) {
       stopped ??= error
     }
@@ -142,6 +142,8 @@ async function recordEnds(context: RunContext, ends: readonly CursorEnd[]): Prom
         db
           .insertInto('sync_run_cursors')
           .values(rows.slice(i, i + 200))
+          // Repeated when the answer to its commit was lost.
+          .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id']).doNothing())
           .compile(),
       ],
       context.fence,
@@ -193,7 +195,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
     const ends = await runAll(context, tasks, request)
     if (lease.lost.aborted) throw lease.lost.reason
-    for (const end of ends.filter((candidate) => candidate.report.status !== 'ok'))
+    for (const end of ends.filter(({ report, interrupted }) => report.status !== 'ok' && !interrupted))
       await recordFailure(context, end)
     await recordEnds(context, ends)
     const report = reportOf(context, request, startedAt, ends)
@@ -226,7 +228,14 @@ async function begin(context: RunContext, request: RunRequest, startedAt: string
   // A run that was killed could not say so itself; whoever holds the lease now knows that it has ended.
   const orphans = db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running')
   await context.warehouse.write(
-    [orphans.compile(), db.insertInto('sync_runs').values(row).compile()],
+    [
+      orphans.compile(),
+      db
+        .insertInto('sync_runs')
+        .values(row)
+        .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
+        .compile(),
+    ],
     context.fence,
   )
 }
