@@ -48,7 +48,7 @@ const frontOf = <P>(page: WalkPage<P>): Front => {
 export class Descent<P> {
   readonly #port: DescentPort<P>
   #front: Front | undefined
-  #window = smallestWindow * 2
+  #window = smallestWindow * 4
   #next: { number: number; page: Promise<WalkPage<P>> } | undefined
 
   constructor(port: DescentPort<P>) {
