@@ -1,0 +1,164 @@
+/**
+ * Whatever goes wrong between the API and us: a sync either succeeds with the right rows, or fails where the fault is
+ * and nowhere else; when the fault is over, one more sync makes everything equal.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSandbox, type Fault, type Sandbox, template } from '../../src/sandbox/index.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { SharedClock } from '../support/handclock.js'
+import { type LawRun, lawSync } from '../support/lawrun.js'
+import { wipe } from '../support/through.js'
+import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
+
+const clock = new SharedClock()
+const options: LawRun = {
+  resources: ['notes', 'categories'],
+  clock: clock.skewed,
+  readAhead: 0,
+  timeoutMs: 150,
+  maxBodyBytes: 400_000,
+}
+const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none', clock })
+})
+afterAll(() => sandbox.close())
+
+function fill(): void {
+  sandbox.reset()
+  for (const tenant of [1, 2]) {
+    sandbox.store.addTenant({ id: tenant })
+    for (let id = 1; id <= 350; id++) sandbox.store.put(tenant, 'notes', template('notes', id, time(id)))
+    for (let id = 1; id <= 5; id++)
+      sandbox.store.put(tenant, 'categories', template('categories', id, time(id)))
+  }
+}
+
+const faults: [string, Fault][] = [
+  ['the connection is dropped', { kind: 'drop' }],
+  ['the connection is reset before the headers', { kind: 'reset', bytes: 0 }],
+  ['the connection is reset after the headers', { kind: 'reset', bytes: 500 }],
+  ['no headers come', { kind: 'stall', part: 'headers' }],
+  ['half a body comes', { kind: 'stall', part: 'body' }],
+  ['the body is cut', { kind: 'cut', fraction: 0.7 }],
+  ['Content-Length says too much', { kind: 'length', by: 10 }],
+  ['Content-Length says too little', { kind: 'length', by: -10 }],
+  ['the body has no end', { kind: 'huge', bytes: 2_000_000 }],
+  ['HTML comes with status 200', { kind: 'html' }],
+  ['HTML comes with status 503', { kind: 'html', status: 503 }],
+  ['status 500', { kind: 'status', status: 500 }],
+  ['status 502', { kind: 'status', status: 502 }],
+  ['status 503', { kind: 'status', status: 503, retryAfter: 1 }],
+  ['status 504', { kind: 'status', status: 504 }],
+  ['status 429 with headers', { kind: 'status', status: 429 }],
+  ['status 429 with Retry-After', { kind: 'status', status: 429, retryAfter: 2 }],
+  ['status 429 without headers', { kind: 'status', status: 429, rateHeaders: false }],
+  ['status 403', { kind: 'status', status: 403 }],
+  ['the JSON ends in the middle', { kind: 'text' }],
+  ['the body is no JSON', { kind: 'text', text: 'oops' }],
+  ['the body is some other JSON', { kind: 'text', text: '{"ok":true}' }],
+  ['gzip that is garbage', { kind: 'gzip' }],
+  ['gzip that ends early', { kind: 'gzip', how: 'truncated' }],
+  ['a redirect', { kind: 'redirect', to: 'http://127.0.0.1:1/' }],
+  ['the page before comes, and says so', { kind: 'page', page: 'previous' }],
+  [
+    'the page before comes, and calls itself the one asked for',
+    { kind: 'page', page: 'previous', claim: 'asked' },
+  ],
+  ['a total that is too high', { kind: 'total', by: 7 }],
+  ['a total that is too low', { kind: 'total', by: -7 }],
+  ['an empty list', { kind: 'empty' }],
+  ['a clock two hours fast', { kind: 'skew', seconds: 7200 }],
+  ['a clock a day slow', { kind: 'skew', seconds: -86_400 }],
+  ['no rate-limit headers', { kind: 'rate', remove: true }],
+]
+
+describe.each(warehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  let wanted: unknown
+  beforeAll(async () => {
+    warehouse = await open(kind)
+    fill()
+    expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+    wanted = await contents(warehouse)
+  })
+  afterAll(() => warehouse.close())
+
+  describe.each([
+    ['once', 1],
+    ['for good', Number.POSITIVE_INFINITY],
+  ] as const)('%s', (_often, times) => {
+    it.each(faults)('%s', async (_name, fault) => {
+      await wipe(warehouse)
+      fill()
+      sandbox.script([
+        {
+          when: { tenant: 1, resource: 'notes', page: [3, 4], perPage: 100 },
+          fault,
+          ...(times === 1 && { times }),
+        },
+      ])
+      const report = await lawSync(sandbox, warehouse, options)
+      for (const cursor of report.cursors) {
+        const isStruck = cursor.tenant_id === 1 && cursor.resource === 'notes'
+        if (!isStruck)
+          expect(cursor, 'the others go on').toMatchObject({ status: 'ok', completeness: 'proven' })
+        else if (cursor.status === 'failed') expect(cursor.error).not.toBe('')
+      }
+      if (report.status === 'ok') expect(await contents(warehouse)).toEqual(wanted)
+      else {
+        const stored = await rowsOf(warehouse, 'sync_cursors')
+        expect(stored.find((row) => row.tenant_id === 1 && row.resource === 'notes')?.watermark).toBeNull()
+      }
+      sandbox.script([])
+      expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+      expect(await contents(warehouse)).toEqual(wanted)
+    })
+  })
+
+  it.each([
+    ['does not answer at its address', async () => sandbox.down(), {}],
+    ['has no address', async () => {}, { baseUrl: 'https://shopsync.invalid' }],
+  ] as const)(
+    'an API that %s stops the run before it begins, and leaves the next unharmed',
+    async (_name, strike, change) => {
+      await wipe(warehouse)
+      fill()
+      await strike()
+      await expect(lawSync(sandbox, warehouse, { ...options, ...change })).rejects.toThrow()
+      await sandbox.up()
+      expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+      expect(await contents(warehouse)).toEqual(wanted)
+    },
+  )
+
+  it.each([7n, -7n])(
+    'a clock of ours that is %i hours off, and set right during a run, rolls nothing back',
+    async (hours) => {
+      await wipe(warehouse)
+      fill()
+      const only: LawRun = { ...options, resources: ['notes'] }
+      const put = (description: string): void =>
+        sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
+      clock.skew = hours * 3_600_000_000n
+      // The same updated_at each time, as of a source that prints whole seconds: the later request has to win.
+      put('first')
+      await lawSync(sandbox, warehouse, only)
+      put('second')
+      let requests = 0
+      const off = sandbox.onRequest(() => {
+        if (++requests === 2) clock.skew = 0n
+      })
+      await lawSync(sandbox, warehouse, only)
+      off()
+      put('third')
+      await lawSync(sandbox, warehouse, only)
+      const rows = await rowsOf(warehouse, 'notes')
+      expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
+        description: 'third',
+      })
+    },
+  )
+})

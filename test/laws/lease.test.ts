@@ -1,0 +1,101 @@
+/** One run at a time: of many that start at once one wins, and the others say who it is. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Stop } from '../../src/errors.js'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { configure, Program, program } from '../support/process.js'
+import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+
+let sandbox: Sandbox
+let main = ''
+beforeAll(async () => {
+  main = program()
+  sandbox = await createSandbox({ data: 'none' })
+})
+afterAll(() => sandbox.close())
+
+/** Holds the first request for notes until it is released. */
+function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let reach = (): void => {}
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  sandbox.onRequest(async ({ resource }) => {
+    if (resource !== 'notes') return
+    reach()
+    await released
+  })
+  return { reached, release }
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  it('of twenty claims at once one wins; the others are told who has it', async () => {
+    const warehouse = await open(kind)
+    const claims = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        warehouse.claim({ runId: `run-${i}`, command: 'sync', leaseMs: 60_000 }),
+      ),
+    )
+    const won = claims.flatMap((claim, i) =>
+      claim.status === 'fulfilled' ? [{ i, lease: claim.value }] : [],
+    )
+    expect(won).toHaveLength(1)
+    const winner = won[0]!
+    for (const claim of claims) {
+      if (claim.status === 'fulfilled') continue
+      expect(claim.reason).toBeInstanceOf(Stop)
+      const { exitCode, message } = claim.reason as Stop
+      expect(exitCode).toBe(4)
+      expect(message).toContain(`run-${winner.i})`)
+      expect(message).toContain(`pid ${process.pid}`)
+    }
+    await winner.lease.release()
+    const next = await warehouse.claim({ runId: 'next', command: 'sync', leaseMs: 60_000 })
+    expect(Number(next.token)).toBeGreaterThan(Number(winner.lease.token))
+    await next.release()
+    await warehouse.close()
+  })
+
+  it('a lease that expired is taken, and what it covered is not written any more', async () => {
+    const warehouse = await open(kind)
+    const first = await warehouse.claim({ runId: 'first', command: 'sync', leaseMs: 60_000 })
+    const past = warehouse.db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
+    await warehouse.write([past.compile()])
+    const second = await warehouse.claim({ runId: 'second', command: 'sync', leaseMs: 60_000 })
+    const row = { name: 'mark', value: 'x' }
+    const mark = warehouse.db.insertInto('sync_meta').values(row).compile()
+    await expect(warehouse.write([mark], first.token)).rejects.toMatchObject({ exitCode: 4 })
+    expect((await rowsOf(warehouse, 'sync_meta')).some((found) => found.name === 'mark')).toBe(false)
+    await warehouse.write([mark], second.token)
+    await first.release()
+    // The release of one who has lost it leaves it with its holder.
+    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
+    await second.release()
+    await warehouse.close()
+  })
+
+  it('a second process ends with exit code 4, and goes on at once when the first is dead', async () => {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes'])
+    const { reached, release } = hold()
+    const first = new Program(main, ['sync', '--config', config])
+    await Promise.race([reached, first.ended.then(({ stderr }) => Promise.reject(stderr))])
+    const second = await new Program(main, ['sync', '--config', config, '--json']).ended
+    expect(second.code, second.stderr).toBe(4)
+    expect(second.stdout).toContain(`pid ${first.child.pid}`)
+    first.kill('SIGKILL')
+    await first.ended
+    release()
+    const third = await new Program(main, ['sync', '--config', config]).ended
+    expect(third.code, third.stderr).toBe(0)
+    const warehouse = await reopen(address)
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(1)
+    await warehouse.close()
+  })
+})

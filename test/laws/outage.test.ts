@@ -1,0 +1,180 @@
+/** The warehouse goes away, or has no room, in the middle of a run. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { openWarehouse } from '../../src/warehouse/open.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { Between, known, lawSync } from '../support/lawrun.js'
+import { scratch, startPostgres, type TestPostgres } from '../support/postgres.js'
+import { configure, Program, program } from '../support/process.js'
+import { contents, reopen, rowsOf } from '../support/warehouse.js'
+
+const resources = ['notes', 'customers']
+const patience = [0, 20, 100, 200, 500, 1000, 2000, 4000]
+const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+let sandbox: Sandbox
+let wanted: unknown
+const sqliteUrl = (): string => `sqlite:${join(scratch(), 'warehouse.db')}`
+
+async function opened(url: string): Promise<Warehouse> {
+  const warehouse = await openWarehouse({ url, schema: 'outage', model: known, patience })
+  await warehouse.migrate()
+  return warehouse
+}
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  for (const resource of resources)
+    for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
+  const undisturbed = await opened(sqliteUrl())
+  await lawSync(sandbox, undisturbed, { resources })
+  wanted = await contents(undisturbed)
+  await undisturbed.close()
+})
+afterAll(() => sandbox.close())
+
+/** A sync, before each of whose list requests something happens. */
+const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) => {
+  let n = 0
+  const around = (source: ConstructorParameters<typeof Between>[0]): Between =>
+    new Between(source, async (_request, ask) => {
+      await harass(++n)
+      return ask()
+    })
+  return lawSync(sandbox, warehouse, { resources, around, concurrency: 2 })
+}
+
+describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
+  let postgres: TestPostgres
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    const admin = new pg.Client(postgres.url)
+    await admin.connect()
+    // The tests' Postgres is quick and forgetful; here what it has confirmed must outlive a crash.
+    await admin.query('alter database postgres set synchronous_commit = on')
+    await admin.end()
+  })
+  afterAll(() => postgres.stop())
+
+  async function fresh(): Promise<Warehouse> {
+    const client = new pg.Client(postgres.url)
+    await client.connect()
+    await client.query('drop schema if exists outage cascade')
+    await client.end()
+    return opened(postgres.url)
+  }
+
+  it('loses nothing when its connections are terminated again and again', async () => {
+    const warehouse = await fresh()
+    const admin = new pg.Client(postgres.url)
+    await admin.connect()
+    let ended = 0
+    const report = await harassed(warehouse, async () => {
+      const sql = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shopsync'"
+      ended += (await admin.query(sql)).rowCount ?? 0
+    })
+    await admin.end()
+    expect(ended).toBeGreaterThan(5)
+    expect(report.status).toBe('ok')
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  it('loses nothing when it crashes in the middle and comes back', async () => {
+    const warehouse = await fresh()
+    const report = await harassed(warehouse, async (n) => {
+      if (n !== 4) return
+      await postgres.crash()
+      void postgres.start()
+    })
+    expect(report.status).toBe('ok')
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  it('stops the run when it stays away, and the next goes on where this one stopped', async () => {
+    await (await fresh()).close()
+    const place = { url: postgres.url, schema: 'outage', model: known }
+    const warehouse = await openWarehouse({ ...place, patience: [0, 10, 10] })
+    await warehouse.migrate()
+    const run = harassed(warehouse, async (n) => {
+      if (n === 7) await postgres.crash()
+    })
+    await expect(run).rejects.toMatchObject({ name: 'Stop', exitCode: 3 })
+    await postgres.start()
+    // This process is alive and may not be thought dead, as the one that crashed would be.
+    const expired = warehouse.db.updateTable('sync_lease').set({ owner: null })
+    await warehouse.write([expired.compile()])
+    const before = (await rowsOf(warehouse, 'notes')).length
+    expect(before).toBeGreaterThan(0)
+    sandbox.resetRequests()
+    const report = await lawSync(sandbox, warehouse, { resources })
+    expect(report.status).toBe('ok')
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+})
+
+describe('sqlite', () => {
+  it('is not held up by a reader with a long transaction, who goes on seeing what he saw', async () => {
+    const url = sqliteUrl()
+    const warehouse = await opened(url)
+    const reader = new BetterSqlite3(url.slice('sqlite:'.length), { readonly: true })
+    reader.exec('begin')
+    const count = reader.prepare('select count(*) as n from notes')
+    expect(count.get()).toEqual({ n: 0 })
+    expect((await lawSync(sandbox, warehouse, { resources })).status).toBe('ok')
+    expect(count.get()).toEqual({ n: 0 })
+    reader.exec('commit')
+    expect(count.get()).toEqual({ n: 550 })
+    reader.close()
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+})
+
+/** A file system of so many kilobytes; undefined where we may not make one. */
+function smallDisk(kilobytes: number): { path: string; grow: () => void; close: () => void } | undefined {
+  const path = join(scratch(), 'disk')
+  mkdirSync(path)
+  const mount = (...options: string[]): void =>
+    void execFileSync('mount', ['-t', 'tmpfs', ...options, 'tmpfs', path], { stdio: 'ignore' })
+  try {
+    mount('-o', `size=${kilobytes}k`)
+  } catch {
+    return undefined
+  }
+  const close = (): void => void execFileSync('umount', [path])
+  return { path, grow: () => mount('-o', 'remount,size=100m'), close }
+}
+
+describe('a full disk', () => {
+  const disk = smallDisk(1400)
+  afterAll(() => disk?.close())
+
+  it.runIf(disk)(
+    'stops the run with a hint; what is committed is complete, and the next run goes on',
+    async () => {
+      const url = `sqlite:${join(disk!.path, 'warehouse.db')}`
+      const config = configure(sandbox, { url, schema: '' }, resources)
+      const full = await new Program(program(), ['sync', '--config', config, '--json']).ended
+      expect(full.code, full.stderr).toBe(1)
+      expect(full.stdout).toContain('Free some space')
+      disk!.grow()
+      const warehouse = await reopen({ url, schema: '' })
+      // Law 5: where a watermark stands, every record is there.
+      for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
+        if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(550)
+      const next = await new Program(program(), ['sync', '--config', config, '--json']).ended
+      expect(next.code, next.stderr).toBe(0)
+      expect(await contents(warehouse)).toEqual(wanted)
+      await warehouse.close()
+    },
+  )
+})

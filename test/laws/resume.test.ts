@@ -1,0 +1,109 @@
+/** A killed walk goes on where it stopped: at most two pages are fetched again, whatever happened to the list meanwhile. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from '../../src/api/types.js'
+import { fromMicros } from '../../src/derive/timestamp.js'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { Between, lawSync } from '../support/lawrun.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+
+const records = 1000
+const read = 500
+const base = 1_767_225_600_000_000n
+const at = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+})
+afterAll(() => sandbox.close())
+
+const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
+const create = (n: number): void => {
+  for (let id = 5001; id <= 5000 + n; id++) put(id, at(100_000 + id))
+}
+/** Ids go with age: those over `read` were read before the death. */
+const remove = (from: number, n: number): void => {
+  for (let id = from; id < from + n; id++) sandbox.store.remove(1, 'notes', id)
+}
+const update = (from: number, n: number): void => {
+  for (let id = from; id < from + n; id++) put(id, at(200_000 + id))
+}
+
+const meanwhile: [string, { tied?: boolean; happens: () => void }][] = [
+  ['nothing', { happens: () => {} }],
+  ['a hundred and fifty created', { happens: () => create(150) }],
+  ['a hundred and fifty of those read deleted', { happens: () => remove(700, 150) }],
+  ['a hundred and fifty of those to come deleted', { happens: () => remove(200, 150) }],
+  ['a hundred and fifty of those to come updated', { happens: () => update(100, 150) }],
+  ['three hundred of those read updated', { happens: () => update(600, 300) }],
+  [
+    'all of it at once',
+    {
+      happens: () => {
+        create(90)
+        remove(300, 60)
+        remove(900, 70)
+        update(450, 100)
+      },
+    },
+  ],
+  ['nothing, and all records share one updated_at', { tied: true, happens: () => {} }],
+  ['some created, and the others share one updated_at', { tied: true, happens: () => create(130) }],
+  ['some deleted, and all share one updated_at', { tied: true, happens: () => remove(800, 60) }],
+]
+
+class Killed extends Error {}
+
+/** What a run reads downwards, before it looks at the first page again. */
+class Watch {
+  readonly pages: Page[] = []
+  #isClosing = false
+
+  seen(page: Page, asked: { page: number; perPage: number }): Page {
+    if (asked.perPage === 100 && asked.page === 1) this.#isClosing = true
+    if (asked.perPage === 100 && !this.#isClosing) this.pages.push(page)
+    return page
+  }
+}
+
+const stored = async (warehouse: Warehouse): Promise<Set<string>> =>
+  new Set((await rowsOf(warehouse, 'notes')).map((row) => `${row.id} ${row.updated_at}`))
+
+describe.each(warehouses())('$name', (kind) => {
+  it.each(meanwhile)('meanwhile %s', async (_name, { tied = false, happens }) => {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    for (let id = 1; id <= records; id++) put(id, tied ? at(0) : at(id))
+    const warehouse = await open(kind)
+    const options = { resources: ['notes'], readAhead: 0 }
+    let asked = 0
+    const dying = lawSync(sandbox, warehouse, {
+      ...options,
+      around: (source) =>
+        new Between(source, async (_request, ask) => {
+          if (++asked > read / 100) throw new Killed()
+          return ask()
+        }),
+    })
+    await expect(dying).rejects.toThrow(Killed)
+    const before = await stored(warehouse)
+    expect(before.size).toBe(read)
+    happens()
+    const watch = new Watch()
+    const report = await lawSync(sandbox, warehouse, {
+      ...options,
+      around: (source) => new Between(source, async (request, ask) => watch.seen(await ask(), request)),
+    })
+    expect(report.status).toBe('ok')
+    const known = watch.pages
+      .flatMap((page) => page.records as { id: number; updated_at: string }[])
+      .filter(({ id, updated_at }) => before.has(`${id} ${updated_at}`))
+    expect(watch.pages.length).toBeGreaterThan(2)
+    expect(known.length, 'records fetched again').toBeLessThanOrEqual(200)
+    const rows = await stored(warehouse)
+    for (const { id, updated_at } of sandbox.store.all(1, 'notes'))
+      expect(rows.has(`${id} ${updated_at}`), `record ${id}`).toBe(true)
+    await warehouse.close()
+  })
+})

@@ -1,0 +1,53 @@
+/** A warehouse whose lock another program holds for a while: the sync waits for it. */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import BetterSqlite3 from 'better-sqlite3'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { openWarehouse } from '../../src/warehouse/open.js'
+import { known } from '../support/lawrun.js'
+import { scratch } from '../support/postgres.js'
+import { configure, Program, program } from '../support/process.js'
+import { reopen, rowsOf } from '../support/warehouse.js'
+
+const resources = ['notes', 'customers']
+const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  for (const resource of resources)
+    for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
+})
+afterAll(() => sandbox.close())
+
+it('waits for another writer', async () => {
+  const url = `sqlite:${join(scratch(), 'warehouse.db')}`
+  const config = configure(sandbox, { url, schema: '' }, resources)
+  const made = await openWarehouse({ url, schema: '', model: known })
+  await made.migrate()
+  await made.close()
+  const writer = new BetterSqlite3(url.slice('sqlite:'.length))
+  let reached = (): void => {}
+  const first = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  const off = sandbox.onRequest(({ resource, page }) => {
+    if (resource !== 'notes' || page !== 2) return
+    writer.exec('begin immediate')
+    reached()
+  })
+  const run = new Program(program(), ['sync', '--config', config])
+  await first
+  off()
+  // It has to find the lock before it is gone: its next request can only come after that.
+  await sleep(2000)
+  writer.exec('commit')
+  writer.close()
+  const ended = await run.ended
+  expect(ended.code, ended.stderr).toBe(0)
+  const warehouse = await reopen({ url, schema: '' })
+  for (const resource of resources) expect(await rowsOf(warehouse, resource)).toHaveLength(550)
+  await warehouse.close()
+})

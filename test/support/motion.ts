@@ -1,0 +1,232 @@
+import type { CursorReport, RunReport, Verdict } from '../../src/sync/report.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { Between, lawSync } from './lawrun.js'
+import type { Death, MotionScript, ScriptRun } from './motionscript.js'
+import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
+import { wipe } from './through.js'
+
+/** How often a sync may have to be repeated, once the source stands still, until it says that it is done. */
+const patience = 4
+
+/** What the runs of many scenarios came to. */
+export class Tally {
+  readonly verdicts: Record<Verdict, number> = { proven: 0, repaired: 0, unproven: 0 }
+  readonly wrong: Record<Verdict, number> = { proven: 0, repaired: 0, unproven: 0 }
+  /** Verdicts of walks into which something came late: judged up to the next walk's floor. */
+  withLate = 0
+  /**
+   * Wrong where nobody can know: a record hid behind another of its updated_at, one was deleted, and one that came
+   * late or came back made up for it in the totals.
+   */
+  masked = 0
+  scenarios = 0
+  runs = 0
+  deaths = 0
+  /** Syncs that were needed beyond the first, after the source stood still. */
+  again = 0
+
+  toString(): string {
+    const { proven, repaired, unproven } = this.verdicts
+    return (
+      `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short; verdicts: ` +
+      `${proven} proven (${this.wrong.proven} wrong), ${repaired} repaired (${this.wrong.repaired} wrong), ` +
+      `${unproven} unproven; ${this.withLate} with late commits, ${this.masked} misled by one that hid a delete; ${this.again} syncs repeated on a still source`
+    )
+  }
+}
+
+/** A fault of our own making, which some scenario has to bring to light. */
+export interface Mutant {
+  readonly name: string
+  readonly overlapMs?: number
+  readonly pageSizes?: readonly number[]
+  /** The warehouse that the mutant writes through. */
+  readonly warehouse?: (warehouse: Warehouse) => Warehouse
+  readonly afterRun?: (warehouse: Warehouse, world: MotionWorld) => Promise<void>
+  /** A scenario that brings it to light, where those made by chance would need thousands. */
+  readonly script?: MotionScript
+  /** Breaks the code until the function that it returns is called. */
+  readonly plant?: () => () => void
+}
+
+/** What a scenario leaves in a warehouse. */
+const tables = [
+  resource,
+  'tenants',
+  'sync_cursors',
+  'sync_walk_parts',
+  'sync_runs',
+  'sync_run_cursors',
+  'sync_quarantine',
+  'sync_drift',
+]
+
+class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+interface Row {
+  readonly serial: number
+  readonly updatedAt: string
+}
+
+/** One scenario: plays its script against a real source and warehouse, and watches every promise on the way. */
+export class Play {
+  readonly #world: MotionWorld
+  readonly #warehouse: Warehouse
+  readonly #script: MotionScript
+  readonly #tally: Tally
+  readonly #mutant: Mutant | undefined
+  /** The newest version that the warehouse ever held, by id. */
+  readonly #held = new Map<number, number>()
+  /** Before which request the walk began that is under way. */
+  #begun: number | undefined
+  #misled = false
+
+  constructor(
+    parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally; mutant?: Mutant },
+    script: MotionScript,
+  ) {
+    this.#world = parts.world
+    this.#warehouse = parts.mutant?.warehouse?.(parts.warehouse) ?? parts.warehouse
+    this.#tally = parts.tally
+    this.#mutant = parts.mutant
+    this.#script = script
+  }
+
+  async run(): Promise<void> {
+    this.#tally.scenarios++
+    await wipe(this.#warehouse, tables)
+    this.#world.begin(this.#script)
+    const uproot = this.#mutant?.plant?.()
+    try {
+      for (const run of this.#script.runs) await this.#one(run)
+      await this.#settle()
+    } finally {
+      uproot?.()
+    }
+  }
+
+  async #one({ mode, steps, death }: ScriptRun): Promise<RunReport | undefined> {
+    this.#tally.runs++
+    this.#world.prepare(steps)
+    this.#begun ??= this.#world.requests
+    const stop = new AbortController()
+    this.#world.onRequest = (n) => {
+      if (death?.how === 'signal' && n === death.at) stop.abort()
+    }
+    let report: RunReport | undefined
+    try {
+      report = await lawSync(this.#world.sandbox, this.#warehouse, {
+        mode,
+        clock: { nowMicros: () => this.#world.clock.nowMicros(), sleep: async () => {} },
+        resources: [resource],
+        overlapMs: this.#mutant?.overlapMs ?? this.#script.overlapMs,
+        pageSizes: this.#mutant?.pageSizes ?? this.#script.pageSizes,
+        readAhead: this.#script.readAhead,
+        signal: stop.signal,
+        ...(death && { around: (source) => new Between(source, dying(death)) }),
+      })
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error
+      this.#tally.deaths++
+    }
+    await this.#mutant?.afterRun?.(this.#warehouse, this.#world)
+    await this.#judge(report?.cursors.find((cursor) => cursor.tenant_id === moving))
+    if (report && !stop.signal.aborted) this.#isolated(report)
+    return report
+  }
+
+  /** Whatever happens to one tenant, the other's cursor is fine. */
+  #isolated(report: RunReport): void {
+    const other = report.cursors.find((cursor) => cursor.tenant_id === quiet)
+    if (other?.status !== 'ok')
+      throw new Error(`The quiet tenant suffers: ${other?.status} ${other?.error ?? ''}`)
+  }
+
+  /** Laws 5 and 9, and promise 2, after every run: also after one that was cut short. */
+  async #judge(cursor: CursorReport | undefined): Promise<void> {
+    const rows = await rowsById(this.#warehouse)
+    for (const [id, serial] of this.#held)
+      if ((rows.get(id)?.serial ?? -1) < serial)
+        throw new Error(`Record ${id} was rolled back from v${serial} to ${shown(rows.get(id))}`)
+    for (const [id, { serial }] of rows) this.#held.set(id, serial)
+    if (!cursor) return
+    const walked = cursor.status === 'ok' || cursor.error?.startsWith('The books do not close')
+    if (!walked) return
+    this.#tally.verdicts[cursor.completeness]++
+    if (cursor.completeness !== 'unproven') this.#verify(cursor, rows)
+    this.#begun = undefined
+  }
+
+  /** Every record that lay at or before the watermark when the last answer was given is there, as it was then. */
+  #verify(cursor: CursorReport, rows: ReadonlyMap<number, Row>): void {
+    const watermark = micros(cursor.watermark)
+    const during = (requests: readonly number[]): boolean => requests.some((at) => at >= (this.#begun ?? 0))
+    const { late: comers, returned, gone } = this.#world
+    const late = during(comers)
+    const isMasked = during(gone) && (late || during(returned))
+    if (late) this.#tally.withLate++
+    // What came late, or slipped because of it, lies within the overlap: the next walk starts in front of it.
+    const until = late ? watermark - BigInt(this.#script.overlapMs) * 1000n : watermark
+    for (const [id, standing] of this.#world.seen) {
+      if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
+      if (isMasked && this.#world.isTied(standing.micros)) {
+        this.#tally.masked++
+        this.#misled = true
+        return
+      }
+      this.#tally.wrong[cursor.completeness]++
+      throw new Error(
+        `Wrong ${cursor.completeness}: record ${id} stood at v${standing.serial}, the warehouse has ${shown(rows.get(id))}; watermark ${cursor.watermark}`,
+      )
+    }
+  }
+
+  /** The source stands still: now a sync must say that it is done, and be right. */
+  async #settle(): Promise<void> {
+    this.#world.standStill()
+    for (let attempt = 1; ; attempt++) {
+      const report = await this.#one({ mode: 'sync', steps: [], death: null })
+      if (report?.status === 'ok') break
+      this.#tally.again++
+      if (attempt === patience)
+        throw new Error(`Still not done after ${patience} syncs: ${JSON.stringify(report?.cursors)}`)
+    }
+    if (this.#misled) return
+    const rows = await rowsById(this.#warehouse)
+    for (const [id, { serial }] of this.#world.standing())
+      if (rows.get(id)?.serial !== serial)
+        throw new Error(`Lost: record ${id} is v${serial} at the source, ${shown(rows.get(id))} here`)
+  }
+}
+
+/** Ends the run at the n-th request for the moving list, as a crash would: nothing after it happens. */
+function dying(death: Death): ConstructorParameters<typeof Between>[1] {
+  let asked = 0
+  return async (request, ask) => {
+    const isLast = request.tenantId === moving && ++asked >= death.at && death.how !== 'signal'
+    if (isLast && death.how === 'unsent') throw new Killed()
+    const page = await ask()
+    if (isLast) throw new Killed()
+    return page
+  }
+}
+
+const shown = (row: Row | undefined): string => (row ? `v${row.serial}` : 'nothing')
+const micros = (time: string | null): bigint =>
+  time === null ? 0n : BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1000n + BigInt(time.slice(20, 26))
+
+async function rowsById(warehouse: Warehouse): Promise<Map<number, Row>> {
+  const rows = await warehouse.db
+    .selectFrom(resource)
+    .select(['id', 'description', 'updated_at'])
+    .where('tenant_id', '=', moving)
+    .execute()
+  return new Map(
+    rows.map((row) => [
+      Number(row.id),
+      { serial: Number(String(row.description).slice(1)), updatedAt: row.updated_at },
+    ]),
+  )
+}

@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+
+/** Which records a motion moves, counted from the front, from the page being asked for, or from the end. */
+export interface Where {
+  readonly from: 'front' | 'pointer' | 'end'
+  readonly offset: number
+  readonly n: number
+}
+
+/** `at`: before the run's n-th request for the list is answered; 0 is before the run begins. */
+export type Step = { readonly at: number } & (
+  | { readonly kind: 'create'; readonly n: number }
+  | { readonly kind: 'update'; readonly where: Where }
+  | { readonly kind: 'delete'; readonly where: Where }
+  /** All of them get one updated_at. */
+  | { readonly kind: 'touch'; readonly where: Where }
+  /** Created and deleted between two requests. */
+  | { readonly kind: 'flash'; readonly n: number }
+  /** Becomes visible now, with an updated_at of `lagMs` ago. */
+  | { readonly kind: 'late'; readonly n: number; readonly lagMs: number }
+  /** Deleted records come back, changed. */
+  | { readonly kind: 'restore'; readonly n: number }
+  | { readonly kind: 'shuffle'; readonly on: boolean }
+  | { readonly kind: 'revoke' }
+  | { readonly kind: 'grant' }
+  | { readonly kind: 'pause'; readonly ms: number }
+)
+
+/** The process ends at its n-th request for the list: before it is sent, when it is answered, or told to by a signal. */
+export interface Death {
+  readonly at: number
+  readonly how: 'unsent' | 'unstored' | 'signal'
+}
+
+export interface ScriptRun {
+  readonly mode: 'sync' | 'full'
+  readonly steps: readonly Step[]
+  readonly death: Death | null
+}
+
+/** A whole scenario, as plain JSON: what is printed on failure and read by a replay. */
+export interface MotionScript {
+  /** Fraction digits that the source prints: whole seconds, milliseconds or microseconds. */
+  readonly digits: 0 | 3 | 6
+  readonly overlapMs: number
+  readonly pageSizes: readonly number[]
+  readonly readAhead: number
+  /** How much time passes with every request. */
+  readonly stepMs: number
+  readonly shuffle: boolean
+  readonly initial: readonly { readonly n: number; readonly tied: boolean; readonly gapMs: number }[]
+  readonly runs: readonly ScriptRun[]
+}
+
+const where: fc.Arbitrary<Where> = fc.record({
+  from: fc.constantFrom('front', 'pointer', 'pointer', 'pointer', 'end'),
+  offset: fc.integer({ min: -9, max: 12 }),
+  n: fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 3 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 4, max: 22 }) },
+  ),
+})
+const at = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(0) },
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 9 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 10, max: 30 }) },
+)
+const few = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 3 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 4, max: 14 }) },
+)
+
+/** Records that come late do so within the overlap, and not at all without one: nothing else is promised. */
+const steps = (overlapMs: number): fc.Arbitrary<Step> => {
+  const lag = fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) })
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.record({ at, kind: fc.constant('create' as const), n: few }) },
+    { weight: 7, arbitrary: fc.record({ at, kind: fc.constant('update' as const), where }) },
+    { weight: 8, arbitrary: fc.record({ at, kind: fc.constant('delete' as const), where }) },
+    { weight: 4, arbitrary: fc.record({ at, kind: fc.constant('touch' as const), where }) },
+    { weight: 2, arbitrary: fc.record({ at, kind: fc.constant('flash' as const), n: few }) },
+    {
+      weight: overlapMs > 0 ? 3 : 0,
+      arbitrary: fc.record({ at, kind: fc.constant('late' as const), n: few, lagMs: lag }),
+    },
+    { weight: 3, arbitrary: fc.record({ at, kind: fc.constant('restore' as const), n: few }) },
+    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('shuffle' as const), on: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('revoke' as const) }) },
+    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('grant' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ at, kind: fc.constant('pause' as const), ms: fc.constantFrom(1, 700, 60_000) }),
+    },
+  )
+}
+
+const death: fc.Arbitrary<Death> = fc.record({
+  at: fc.integer({ min: 1, max: 14 }),
+  how: fc.constantFrom('unsent', 'unstored', 'signal'),
+})
+
+const run = (overlapMs: number): fc.Arbitrary<ScriptRun> =>
+  fc.record({
+    mode: fc.constantFrom('sync', 'sync', 'sync', 'full'),
+    steps: fc.array(steps(overlapMs), { maxLength: 8 }),
+    death: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: death }),
+  })
+
+/** Scenarios in every shape that the walk must survive; the first run of each is a first load. */
+export const scripts: fc.Arbitrary<MotionScript> = fc.constantFrom(0, 5000, 300_000).chain((overlapMs) =>
+  fc.record({
+    digits: fc.constantFrom(0, 3, 6, 6),
+    overlapMs: fc.constant(overlapMs),
+    pageSizes: fc.constantFrom([5, 4, 3], [3, 4, 5], [4, 3, 5, 2], [7, 5, 3]),
+    readAhead: fc.constantFrom(0, 0, 1, 4),
+    stepMs: fc.constantFrom(0, 4, 40, 900, 20_000),
+    shuffle: fc.boolean(),
+    initial: fc.array(
+      fc.record({
+        n: fc.oneof(
+          { weight: 3, arbitrary: fc.integer({ min: 1, max: 12 }) },
+          { weight: 1, arbitrary: fc.integer({ min: 13, max: 40 }) },
+        ),
+        tied: fc.oneof(
+          { weight: 3, arbitrary: fc.constant(false) },
+          { weight: 1, arbitrary: fc.constant(true) },
+        ),
+        gapMs: fc.constantFrom(0.001, 10, 1000, 3_600_000),
+      }),
+      { maxLength: 4 },
+    ),
+    runs: fc.array(run(overlapMs), { minLength: 1, maxLength: 3 }),
+  }),
+)

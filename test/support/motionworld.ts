@@ -1,0 +1,201 @@
+import { fromMicros } from '../../src/derive/timestamp.js'
+import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import type { MotionScript, Step, Where } from './motionscript.js'
+
+/** The tenant whose list moves, and one that stands still beside it. */
+export const moving = 1
+export const quiet = 2
+export const resource = 'notes'
+
+const start = 1_767_225_600_000_000n
+
+/** What stands at the source: which version of a record, and how far its updated_at really lies. */
+export interface Standing {
+  readonly serial: number
+  readonly micros: bigint
+}
+
+/** The clock of everybody: it moves when a request comes, so that a scenario is the same each time it is run. */
+class HandClock {
+  micros = start
+
+  /** No two readings are the same. */
+  nowMicros(): bigint {
+    return ++this.micros
+  }
+
+  pass(ms: number): void {
+    this.micros += BigInt(Math.round(ms * 1000))
+  }
+}
+
+/** The source, moved as scripts say. One is used for many scenarios: starting a server for each would take longer. */
+export class MotionWorld {
+  readonly clock = new HandClock()
+  sandbox!: Sandbox
+  /** What the source held when the last request was answered. */
+  seen = new Map<number, Standing>()
+  /** Requests for the moving list since the scenario began, and those before which something came late. */
+  requests = 0
+  readonly late: number[] = []
+  /** Requests before which something deleted came back, or something was deleted. */
+  readonly returned: number[] = []
+  readonly gone: number[] = []
+  /** How many versions were ever printed with one updated_at. */
+  readonly #printed = new Map<bigint, number>()
+  #script!: MotionScript
+  #steps: readonly Step[] = []
+  #inRun = 0
+  #serial = 0
+  #nextId = 1
+  #last = start
+  #buried: { id: number; createdAt: string }[] = []
+  readonly #live = new Map<number, Standing & { createdAt: string }>()
+  onRequest: (n: number) => void = () => {}
+
+  static async open(digits: 0 | 3 | 6): Promise<MotionWorld> {
+    const world = new MotionWorld()
+    world.sandbox = await createSandbox({ data: 'none', timestamps: { digits }, clock: world.clock })
+    return world
+  }
+
+  /** Empties the source and fills it as the script says. */
+  begin(script: MotionScript): void {
+    this.#script = script
+    this.sandbox.reset()
+    this.clock.micros = start
+    this.#serial = 0
+    this.#nextId = 1
+    this.#buried = []
+    this.#live.clear()
+    this.late.length = 0
+    this.returned.length = 0
+    this.gone.length = 0
+    this.#printed.clear()
+    this.requests = 0
+    for (const id of [moving, quiet]) this.sandbox.store.addTenant({ id })
+    this.sandbox.store.shuffleTies = script.shuffle
+    this.sandbox.store.put(quiet, resource, template(resource, 1, fromMicros(start - 1_000_000n)))
+    let ago = script.initial.reduce((ms, { n, tied, gapMs }) => ms + gapMs * (tied ? 1 : n), 5)
+    for (const { n, tied, gapMs } of script.initial) {
+      for (let i = 0; i < n; i++) {
+        if (!tied || i === 0) ago -= gapMs
+        this.#create(start - BigInt(Math.round(ago * 1000)))
+      }
+    }
+    this.#last = start
+    this.sandbox.onRequest(({ tenant, resource: asked, page, perPage }) => {
+      if (tenant === moving && asked === resource) this.#arrived(page ?? 1, perPage ?? 30)
+    })
+  }
+
+  /** The steps of the next run; those of request 0 happen at once. */
+  prepare(steps: readonly Step[]): void {
+    this.#steps = steps
+    this.#inRun = 0
+    this.#move(0, 0)
+  }
+
+  /** The newest instant at which a version may be stamped now: no two by accident the same. */
+  #stamp(): bigint {
+    this.#last = this.clock.micros > this.#last ? this.clock.micros : this.#last + 1n
+    return this.#last
+  }
+
+  /** Everything that is there now, of the moving tenant. */
+  standing(): Map<number, Standing> {
+    return new Map([...this.#live].map(([id, { serial, micros }]) => [id, { serial, micros }]))
+  }
+
+  listed(tenant = moving): ApiRecord[] {
+    return this.sandbox.store.all(tenant, resource)
+  }
+
+  #arrived(page: number, perPage: number): void {
+    this.requests++
+    this.#inRun++
+    this.clock.pass(this.#script.stepMs)
+    this.#move(this.#inRun, (page - 1) * perPage)
+    this.seen = this.standing()
+    this.onRequest(this.#inRun)
+  }
+
+  #move(n: number, pointer: number): void {
+    for (const step of this.#steps) if (step.at === n) this.#step(step, pointer)
+  }
+
+  #step(step: Step, pointer: number): void {
+    const { store } = this.sandbox
+    if (step.kind === 'create') this.#times(step.n, () => this.#create(this.#stamp()))
+    else if (step.kind === 'update') this.#each(step.where, pointer, (id) => this.#write(id, this.#stamp()))
+    else if (step.kind === 'delete') this.#each(step.where, pointer, (id) => this.#remove(id))
+    else if (step.kind === 'touch') {
+      const at = this.#stamp()
+      this.#each(step.where, pointer, (id) => this.#write(id, at))
+    } else if (step.kind === 'flash') this.#times(step.n, () => this.#remove(this.#create(this.#stamp())))
+    else if (step.kind === 'late') {
+      this.late.push(this.requests)
+      const at = this.clock.micros - BigInt(step.lagMs) * 1000n
+      this.#times(step.n, (i) => this.#create(at + BigInt(i)))
+    } else if (step.kind === 'restore') this.#times(step.n, () => this.#restore())
+    else if (step.kind === 'shuffle') store.shuffleTies = step.on
+    else if (step.kind === 'revoke') store.revoke(moving)
+    else if (step.kind === 'grant') store.grant(moving)
+    else this.clock.pass(step.ms)
+  }
+
+  #restore(): void {
+    const back = this.#buried.pop()
+    if (!back) return
+    this.returned.push(this.requests)
+    this.#write(back.id, this.#stamp(), back.createdAt)
+  }
+
+  /** Whether another version was printed with the same updated_at, so that one can hide the other. */
+  isTied(micros: bigint): boolean {
+    return (this.#printed.get(this.#print(micros)) ?? 0) > 1
+  }
+
+  #print(micros: bigint): bigint {
+    return micros / 10n ** BigInt(6 - this.#script.digits)
+  }
+
+  #times(n: number, work: (i: number) => unknown): void {
+    for (let i = 0; i < n; i++) work(i)
+  }
+
+  #each({ from, offset, n }: Where, pointer: number, work: (id: number) => void): void {
+    const order = this.sandbox.store.collection(moving, resource).newest(0, this.#live.size)
+    const base = from === 'front' ? 0 : from === 'end' ? order.length - n : pointer
+    const first = Math.max(0, base + offset)
+    for (const { key } of order.slice(first, first + n)) work(key)
+  }
+
+  #create(micros: bigint): number {
+    const id = this.#nextId++
+    this.#write(id, micros, fromMicros(micros))
+    return id
+  }
+
+  #write(id: number, micros: bigint, createdAt = this.#live.get(id)?.createdAt ?? ''): void {
+    const serial = ++this.#serial
+    this.#printed.set(this.#print(micros), (this.#printed.get(this.#print(micros)) ?? 0) + 1)
+    this.#live.set(id, { serial, micros, createdAt })
+    const record = template(resource, id, fromMicros(micros))
+    this.sandbox.store.put(moving, resource, { ...record, created_at: createdAt, description: `v${serial}` })
+  }
+
+  #remove(id: number): void {
+    this.gone.push(this.requests)
+    const createdAt = this.#live.get(id)?.createdAt ?? ''
+    this.#live.delete(id)
+    this.#buried.push({ id, createdAt })
+    this.sandbox.store.remove(moving, resource, id)
+  }
+
+  /** Nothing moves any more, and the tenant is granted. */
+  standStill(): void {
+    this.prepare([])
+    this.sandbox.store.grant(moving)
+  }
+}

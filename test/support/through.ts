@@ -1,0 +1,53 @@
+import type { Session } from '../../src/warehouse/dialect.js'
+import { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from './lawrun.js'
+
+/** A session whose calls may be replaced one by one. */
+export function sessionOf(session: Session, instead: Partial<Session>): Session {
+  return {
+    run: (query) => session.run(query),
+    versions: (...given) => session.versions(...given),
+    upsert: (...given) => session.upsert(...given),
+    confirm: (...given) => session.confirm(...given),
+    prune: (...given) => session.prune(...given),
+    ...instead,
+  }
+}
+
+/** The same warehouse, with something else in the place of its transactions. */
+export function through(
+  warehouse: Warehouse,
+  transaction: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
+  Kind = Warehouse,
+): Warehouse {
+  return new Kind({
+    dialect: { ...warehouse.dialect, transaction },
+    model: known,
+    patience: [0, 0, 0, 0],
+  })
+}
+
+/** A session before and after each of whose statements something may happen. */
+export function watched(session: Session, moment: () => void): Session {
+  const around =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      moment()
+      const result = await call(...given)
+      moment()
+      return result
+    }
+  return {
+    run: (query) => around(() => session.run(query))(),
+    versions: around((...given) => session.versions(...given)),
+    upsert: around((...given) => session.upsert(...given)),
+    confirm: around((...given) => session.confirm(...given)),
+    prune: around((...given) => session.prune(...given)),
+  }
+}
+
+/** Empties tables, all of them unless some are named: quicker than making a warehouse anew. */
+export async function wipe(warehouse: Warehouse, tables?: readonly string[]): Promise<void> {
+  const names = tables ?? warehouse.tables.map((table) => table.name).filter((name) => name !== 'sync_meta')
+  await warehouse.write(names.map((name) => warehouse.db.deleteFrom(name as 'tenants').compile()))
+}
