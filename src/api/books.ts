@@ -63,6 +63,11 @@ class TieWatch {
     return this.#doubtful.size > 0
   }
 
+  /** Whether records of this `updated_at` may be hidden. */
+  doubts(time: string): boolean {
+    return this.#doubtful.has(time)
+  }
+
   /** The next response in order. */
   follow(edges: Edges): void {
     this.#held = []
@@ -132,6 +137,7 @@ export class Book {
   #last: number
   #fallen = 0
   #doubtful = false
+  #surprised = false
 
   constructor(open: OpenBook, ties = new TieWatch('', false)) {
     this.ties = ties
@@ -188,6 +194,23 @@ export class Book {
   }
 
   /**
+   * The last page of all: what it shows for the first time, and no tie could have hidden, came late. Such a record
+   * makes up in the totals for one that was deleted; then a record that hides behind others of its `updated_at` would
+   * not be missed.
+   */
+  surprise(sightings: readonly Sighting[]): void {
+    const isLate = ({ id, updatedAt }: Sighting): boolean => !this.has(id) && !this.ties.doubts(updatedAt)
+    this.#surprised ||= sightings.some(isLate)
+  }
+
+  /** All that is wrong is that records are missing which ties may hide: reading again and joining can close these. */
+  get isShort(): boolean {
+    const { first, last, distinct, entered, fallen } = this.balance()
+    const isShort = fallen === 0 && first + entered === last && distinct < last
+    return isShort && !this.#doubtful && !(this.#surprised && this.ties.found)
+  }
+
+  /**
    * Whether a record that the warehouse does not know was in the list when the walk began. A creation in the very
    * second of the ceiling cannot be told from one after it: the source may print whole seconds.
    */
@@ -199,7 +222,8 @@ export class Book {
   standing(): Standing {
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful) return 'open'
-    if (fallen === 0 && first + entered === last && distinct === last) return 'closed'
+    const isEven = fallen === 0 && first + entered === last && distinct === last
+    if (isEven && !(this.#surprised && this.ties.found)) return 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
     return fallen > 0 && plausible && !this.ties.found ? 'complete' : 'open'

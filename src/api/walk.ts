@@ -92,6 +92,8 @@ export const pageSizes = [100, 97, 89, 83, 79] as const
 const suspiciousShare = 0.2
 /** Below this many records a share means nothing. */
 const suspiciousFrom = 100
+/** Where all that is wrong is that ties hide records, readings are joined until none is missing, so often at most. */
+const mostPasses = 25
 /** How often the first page is asked for again while it keeps showing something newer. */
 const closingRounds = 12
 
@@ -126,14 +128,16 @@ export class Walk<P> {
 
   /** Throws Skip when the list cannot be read or is not believed; progress is kept for the next run. */
   async run(): Promise<Outcome> {
+    const { pageSizes: sizes } = this.#plan
     let joint: Book | undefined
     let outcome: Outcome | undefined
-    for (const [i, perPage] of this.#plan.pageSizes.entries()) {
+    for (let i = 0; i < sizes.length || (joint && i < mostPasses); i++) {
+      const perPage = sizes[i % sizes.length] ?? 100
       const pass: { outcome: Outcome; joint: Book | undefined } =
         (i === 0 ? await this.#resume(perPage) : undefined) ?? (await this.#pass(i + 1, perPage, joint))
       if (pass.outcome.verdict !== 'unproven') return pass.outcome
       this.#port.note('The books of the walk do not close', { pass: i + 1, ...pass.outcome.books })
-      joint = pass.joint
+      joint = pass.joint?.isShort ? pass.joint : undefined
       outcome = pass.outcome
     }
     if (!outcome) throw new Bug('A walk needs a page size')
@@ -302,6 +306,7 @@ export class Walk<P> {
   async #settle(pass: Pass<P>, page: WalkPage<P>): Promise<Outcome> {
     const { own, joint } = pass
     this.#refuseLoss(page.total, own.balance().last)
+    own.surprise(page.sightings)
     own.response(page.total, page.sightings)
     if (joint !== own) joint.response(page.total, page.sightings)
     const outcome = this.#judge(pass)

@@ -63,8 +63,13 @@ function isDead(holder: Holder): boolean {
   }
 }
 
-const isFree = (holder: Holder, now: string): boolean =>
-  holder.owner === null || holder.expires_at === null || holder.expires_at <= now || isDead(holder)
+/** Our own: the commit of a claim was not heard of, and it is made again. */
+const isFree = (holder: Holder, now: string, runId: string): boolean =>
+  holder.owner === null ||
+  holder.owner === runId ||
+  holder.expires_at === null ||
+  holder.expires_at <= now ||
+  isDead(holder)
 
 function held(holder: Holder, where: string): Stop {
   return new Stop(
@@ -102,7 +107,7 @@ async function take(dialect: Dialect, session: Session, claim: Claim): Promise<I
   )
   const holder = found.rows[0]
   const now = await dialect.now(session, claim.clock)
-  if (holder && !isFree(holder, now)) throw held(holder, dialect.where)
+  if (holder && !isFree(holder, now, claim.runId)) throw held(holder, dialect.where)
   const token = Number(holder?.token ?? 0) + 1
   const mine = {
     token,
