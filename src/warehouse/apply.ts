@@ -66,6 +66,10 @@ function sortOut(batch: Batch, previous: ReadonlyMap<Int64, Version>): Sorted {
   return sorted
 }
 
+/**
+ * Statements are handed to the session one after another without waiting for their results, wherever the next does not
+ * depend on them: on Postgres they travel together, and its process works while this one parses the next page.
+ */
 async function writeRoots(
   session: Session,
   table: Table,
@@ -76,23 +80,20 @@ async function writeRoots(
   const place = tupleIndex(table, table.key[1] ?? '')
   const all = sorted.same.size === 0 && sorted.stale.size === 0
   const changed = all ? tuples : withOwners(tuples, place, sorted.changed)
-  let written = 0
-  if (changed.length > 0) written = await session.upsert(table, changed, batch, false)
+  const same = sorted.same.size === 0 ? [] : withOwners(tuples, place, sorted.same)
+  const ids = same.map((tuple) => tuple[place] as Int64)
+  const [written, rewritten] = await Promise.all([
+    changed.length > 0 ? session.upsert(table, changed, batch, false) : 0,
+    same.length > 0 ? session.upsert(table, same, batch, true) : 0,
+    same.length > 0 ? session.confirm(table, ids, batch) : undefined,
+  ])
   // Somebody else (a webhook) stored a newer version between the look and the write: look again.
   if (written < changed.length)
     throw new Retry(`${table.name}: rows changed while they were written`, {
       resource: batch.resource,
       after: 0,
     })
-  if (sorted.same.size === 0) return written
-  const same = withOwners(tuples, place, sorted.same)
-  written += await session.upsert(table, same, batch, true)
-  await session.confirm(
-    table,
-    same.map((tuple) => tuple[place] as Int64),
-    batch,
-  )
-  return written
+  return written + rewritten
 }
 
 async function writeChildren(
@@ -106,9 +107,10 @@ async function writeChildren(
   const place = tupleIndex(table, table.owner)
   const tuples =
     sorted.stale.size === 0 ? all : all.filter((tuple) => !sorted.stale.has(tuple[place] ?? null))
-  const removed =
-    sorted.known.length > 0 ? await session.prune(table, batch.tenantId, sorted.known, tuples) : 0
-  const written = tuples.length > 0 ? await session.upsert(table, tuples, batch, true) : 0
+  const [removed, written] = await Promise.all([
+    sorted.known.length > 0 ? session.prune(table, batch.tenantId, sorted.known, tuples) : 0,
+    tuples.length > 0 ? session.upsert(table, tuples, batch, true) : 0,
+  ])
   return { written, removed }
 }
 
@@ -121,17 +123,18 @@ async function writeQuarantine(
   const { tenantId, resource, syncedAt } = batch
   const skipped = new Set([...sorted.stale].map(String))
   const entries = batch.flattened.quarantine.filter((entry) => !skipped.has(entry.recordId))
+  const statements: CompiledQuery[] = []
   for (let i = 0; i < entries.length; i += 100)
-    await session.run(quarantineStatement(dialect, batch, entries.slice(i, i + 100)))
+    statements.push(quarantineStatement(dialect, batch, entries.slice(i, i + 100)))
   const stored = [...sorted.changed, ...sorted.same].map(String)
-  if (stored.length === 0) return
   const cleared = dialect.db
     .deleteFrom('sync_quarantine')
     .where('tenant_id', '=', tenantId)
     .where('resource', '=', resource)
     .where('record_id', 'in', stored)
     .where('last_seen_at', '<', syncedAt)
-  await session.run(cleared.compile())
+  if (stored.length > 0) statements.push(cleared.compile())
+  await Promise.all(statements.map((statement) => session.run(statement)))
 }
 
 function quarantineStatement(
@@ -232,19 +235,24 @@ export async function applyBatch(
     ids.length > 0 ? await session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>()
   const sorted = sortOut(batch, previous)
   const rows = (table: Table): readonly Tuple[] => batch.flattened.rows.get(table.name) ?? []
-  let written = await writeRoots(session, root, rows(root), batch, sorted)
-  let removed = 0
-  for (const table of tables.slice(1)) {
-    const done = await writeChildren(session, table, rows(table), batch, sorted)
-    written += done.written
-    removed += done.removed
+  const tags = async (table: Table): Promise<number> => {
+    const tuples = table === root ? [] : rows(table)
+    return tuples.length > 0 ? session.upsert(table, tuples, batch, true) : 0
   }
-  for (const table of embedded)
-    if (table !== root && rows(table).length > 0)
-      written += await session.upsert(table, rows(table), batch, true)
-  await writeQuarantine(dialect, session, batch, sorted)
-  const drift = await writeDrift(dialect, session, batch)
-  for (const statement of batch.statements) await session.run(statement)
-  await checkFence(dialect, session, batch.fence)
+  const writes = Promise.all([
+    writeRoots(session, root, rows(root), batch, sorted),
+    Promise.all(tables.slice(1).map((table) => writeChildren(session, table, rows(table), batch, sorted))),
+    Promise.all(embedded.map(tags)),
+    writeQuarantine(dialect, session, batch, sorted),
+  ])
+  const drift =
+    batch.flattened.drift.length > 0 ? await writes.then(() => writeDrift(dialect, session, batch)) : []
+  const [[roots, children, others]] = await Promise.all([
+    writes,
+    Promise.all(batch.statements.map((statement) => session.run(statement))),
+    checkFence(dialect, session, batch.fence),
+  ])
+  const written = [roots, ...others, ...children.map((child) => child.written)].reduce((a, b) => a + b, 0)
+  const removed = children.reduce((sum, child) => sum + child.removed, 0)
   return { written, removed, stale: sorted.stale.size, previous, drift }
 }

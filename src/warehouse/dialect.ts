@@ -2,8 +2,9 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import type { ResourceTables } from '../../schema/index.js'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import type { Tuple } from '../derive/batch.js'
+import type { Flattened, Tuple } from '../derive/batch.js'
 import type { Table } from '../derive/tables.js'
+import type { Applied, Batch } from './apply.js'
 import type { StateRows } from './state.js'
 
 /** What root tables have in common, for code that is told which one by a variable. */
@@ -75,6 +76,13 @@ export interface Dialect {
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Told of what will be applied later: it may turn it into what it needs then. */
+  foresee?(flattened: Flattened): void
+  /**
+   * Applies a batch in another thread, so that this one can go on reading and parsing; undefined where that does not
+   * pay, or cannot be: the caller then applies it itself.
+   */
+  elsewhere?(tables: readonly Table[], embedded: readonly Table[], batch: Batch): Promise<Applied> | undefined
   /** Makes what the tables live in (a schema), and keeps other migrations out until the transaction ends. */
   prepare(session: Session): Promise<void>
   /** Live tables with their columns. */

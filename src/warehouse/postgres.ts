@@ -4,6 +4,7 @@ import type { Int64, Kind } from '../../schema/resource.js'
 import type { Tuple, Value } from '../derive/batch.js'
 import type { Column, Table } from '../derive/tables.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
+import { binaryArray } from './binary.js'
 import { slots, tupleIndex, upsertSql } from './bulk.js'
 import {
   type Database,
@@ -43,22 +44,6 @@ const typeParsers = {
     (format !== 'binary' && parsers.get(id)) || pg.types.getTypeParser(id, format),
 }
 
-/** The text form of a Postgres array; the driver's own would build it value by value, several times slower. */
-function arrayLiteral(tuples: readonly Tuple[], place: number, quoted: boolean): string {
-  let text = '{'
-  for (let i = 0; i < tuples.length; i++) {
-    const value = tuples[i]?.[place] ?? null
-    if (i > 0) text += ','
-    if (value === null) text += 'NULL'
-    else if (quoted) text += `"${String(value).replace(/["\\]/g, '\\$&')}"`
-    else text += String(value)
-  }
-  return `${text}}`
-}
-
-const needsQuotes = (kind: Kind): boolean => kind === 'text' || kind === 'json' || kind === 'timestamp'
-const arrayType = (kind: Kind): string => (kind === 'json' ? 'text[]' : `${types[kind]}[]`)
-
 /** The upsert of one table, compiled once: one array a column, unnested by the server. */
 class Upsert {
   readonly text: string
@@ -70,14 +55,13 @@ class Upsert {
       const place = places[i]
       return typeof place === 'number' ? [{ column, place }] : []
     })
-    const picked = table.columns.map((column, i) => {
-      const place = places[i]
+    const picked = places.map((place) => {
       if (place === 'tenant_id') return '$1::bigint'
       if (place === '_synced_at') return '$2::timestamptz'
       if (place === '_deleted_at') return 'null::timestamptz'
-      return column.kind === 'json' ? `u.c${place}::jsonb` : `u.c${place}`
+      return `u.c${place}`
     })
-    const arrays = this.#columns.map(({ column }, i) => `$${i + 3}::${arrayType(column.kind)}`)
+    const arrays = this.#columns.map(({ column }, i) => `$${i + 3}::${types[column.kind]}[]`)
     const names = this.#columns.map(({ place }) => `c${place}`)
     const source = sql.raw(
       `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
@@ -86,9 +70,7 @@ class Upsert {
   }
 
   parameters(tuples: readonly Tuple[], shared: Shared): unknown[] {
-    const arrays = this.#columns.map(({ column, place }) =>
-      arrayLiteral(tuples, place, needsQuotes(column.kind)),
-    )
+    const arrays = this.#columns.map(({ column, place }) => binaryArray(tuples, place, column.kind))
     return [String(shared.tenantId), shared.syncedAt, ...arrays]
   }
 }
@@ -158,16 +140,14 @@ class PostgresSession implements Session {
     const rest = table.key.slice(1)
     const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
     const kinds = rest.map((name) => table.columns.find((c) => c.name === name)?.kind ?? 'text')
-    const arrays = kinds.map((kind, i) => `$${i + 3}::${arrayType(kind)}`).join(', ')
+    const arrays = kinds.map((kind, i) => `$${i + 3}::${types[kind]}[]`).join(', ')
     const result = await this.#client.query({
       name: `prune ${table.name}`,
       text: `delete from ${this.#name(table)} t where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[]) and not exists (select 1 from unnest(${arrays}) as k(${rest.map((_, i) => `k${i}`).join(', ')}) where ${same})`,
       values: [
         String(tenantId),
         idList(owners),
-        ...rest.map((name, i) =>
-          arrayLiteral(tuples, tupleIndex(table, name), needsQuotes(kinds[i] ?? 'text')),
-        ),
+        ...rest.map((name, i) => binaryArray(tuples, tupleIndex(table, name), kinds[i] ?? 'text')),
       ],
     })
     return result.rowCount ?? 0
@@ -226,6 +206,8 @@ function connect(url: string): pg.Pool {
     connectionString: url,
     max: 4,
     connectionTimeoutMillis: 10_000,
+    // Statements that do not wait for each other's results are sent together.
+    pipeline: true,
     types: typeParsers,
     application_name: 'shopsync',
     // A process that is stopped in the middle of a transaction must not hold the lease's row for ever.
@@ -235,6 +217,8 @@ function connect(url: string): pg.Pool {
   })
   // The pool drops such a connection by itself; without a listener the process would end.
   pool.on('error', () => {})
+  // Nor does the pool listen while it has lent a connection: one that is ended between two queries would end us too.
+  pool.on('connect', (client) => void client.on('error', () => {}))
   return pool
 }
 
@@ -270,8 +254,11 @@ export function postgresDialect(url: string, schema: string): Dialect {
     }
     client.on('error', onError)
     try {
-      await client.query('begin')
+      const begun = client.query('begin')
+      // Sent ahead of the work's first statement; a failure is met below, and the work's statements fail with it.
+      begun.catch(() => {})
       const result = await work(new PostgresSession(client, upsertOf, schema))
+      await begun
       await client.query('commit')
       return result
     } catch (error) {

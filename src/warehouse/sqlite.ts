@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { type CompiledQuery, Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import type { Int64, Kind } from '../../schema/resource.js'
-import type { Tuple, Value } from '../derive/batch.js'
+import type { Flattened, Tuple, Value } from '../derive/batch.js'
 import type { Table } from '../derive/tables.js'
 import { fromMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
@@ -17,6 +17,9 @@ import {
   type Shared,
   type Version,
 } from './dialect.js'
+import { isPacked, packEarly } from './packed.js'
+import { Turns } from './turns.js'
+import { Writer } from './writer.js'
 
 const types: Record<Kind, string> = {
   id: 'INTEGER',
@@ -31,6 +34,12 @@ const types: Record<Kind, string> = {
 
 /** Rows a statement: measured best at 16 to 64; the rest goes in halves, so that few statements serve every count. */
 const rowsPerStatement = 32
+
+/** Smaller batches are written where they are: the way to the thread and back would take longer than the writing. */
+const threadedFrom = 300
+
+const isLarge = ({ rows }: Flattened): boolean =>
+  [...rows.values()].reduce((sum, tuples) => sum + tuples.length, 0) >= threadedFrom
 
 type Statement = BetterSqlite3.Statement<unknown[]>
 
@@ -229,7 +238,9 @@ function open(path: string, where: string): BetterSqlite3.Database {
     raw.pragma('journal_mode = WAL')
     // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
     raw.pragma('synchronous = NORMAL')
-    raw.pragma('cache_size = -32000')
+    raw.pragma('cache_size = -16000')
+    // Index pages are written again and again: checkpointed every 64 MB instead of every 4, a load takes 10 % less.
+    raw.pragma('wal_autocheckpoint = 16000')
     raw.pragma('journal_size_limit = 67108864')
     return raw
   } catch (error) {
@@ -253,20 +264,24 @@ export function sqliteDialect(url: string): Dialect {
     plugins: [exactIntegers],
   })
   const session = new SqliteSession(raw, db)
+  const turns = new Turns()
+  const writer = new Writer(url)
 
   const transaction = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     // Kysely hands out its one connection to one holder at a time: nothing else can slip into the transaction.
-    db.connection().execute(async () => {
-      raw.exec('begin immediate')
-      try {
-        const result = await work(session)
-        raw.exec('commit')
-        return result
-      } catch (error) {
-        if (raw.inTransaction) raw.exec('rollback')
-        throw error
-      }
-    })
+    turns.own(() =>
+      db.connection().execute(async () => {
+        raw.exec('begin immediate')
+        try {
+          const result = await work(session)
+          raw.exec('commit')
+          return result
+        } catch (error) {
+          if (raw.inTransaction) raw.exec('rollback')
+          throw error
+        }
+      }),
+    )
 
   return {
     db,
@@ -274,6 +289,13 @@ export function sqliteDialect(url: string): Dialect {
     writers: 1,
     columnType: (kind) => types[kind],
     transaction,
+    foresee: (flattened) => {
+      if (Writer.entry && isLarge(flattened)) packEarly(flattened.rows)
+    },
+    elsewhere: (tables, embedded, batch) =>
+      Writer.entry && (isPacked(batch.flattened.rows) || isLarge(batch.flattened))
+        ? turns.theirs(() => writer.apply(tables, embedded, batch))
+        : undefined,
     prepare: async () => {},
     liveTables: () => liveTables(raw),
     liveIndexes: async () => {
@@ -286,8 +308,11 @@ export function sqliteDialect(url: string): Dialect {
     fence: () => db.selectFrom('sync_lease').select('token').where('name', '=', 'run').compile(),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     classify: (error) => classify(error, where),
-    optimize: async () => void raw.pragma('optimize'),
-    close: () => db.destroy(),
+    optimize: () => turns.own(async () => void raw.pragma('optimize')),
+    close: async () => {
+      await writer.close()
+      await db.destroy()
+    },
   }
 }
 

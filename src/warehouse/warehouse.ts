@@ -1,6 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
+import type { Flattened } from '../derive/batch.js'
 import type { Model } from '../derive/registry.js'
 import type { Table } from '../derive/tables.js'
 import { toMicros } from '../derive/timestamp.js'
@@ -72,6 +73,11 @@ export class Warehouse {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
+  /** For pages that wait for their turn: what is flattened is kept in the least space. Afterwards, only apply may read its rows. */
+  foresee(flattened: Flattened): void {
+    this.dialect.foresee?.(flattened)
+  }
+
   /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
   async apply(batch: Batch): Promise<Applied> {
     const resource = this.#model.byName.get(batch.resource)
@@ -79,8 +85,11 @@ export class Warehouse {
     const embedded = this.#model.embedded?.tables ?? []
     const drift = batch.flattened.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, flattened: { ...batch.flattened, drift } }
-    const applied = await this.transaction((session) =>
-      applyBatch(this.dialect, resource.tables, embedded, session, fresh),
+    const { tables } = resource
+    const applied = await this.#trying(
+      () =>
+        this.dialect.elsewhere?.(tables, embedded, fresh) ??
+        this.dialect.transaction((session) => applyBatch(this.dialect, tables, embedded, session, fresh)),
     )
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

@@ -1,0 +1,84 @@
+import { Worker } from 'node:worker_threads'
+import type { Table } from '../derive/tables.js'
+import { Bug } from '../errors.js'
+import type { Applied, Batch } from './apply.js'
+import { errorOf, letter, type Reply } from './letter.js'
+
+interface Waiting {
+  readonly resolve: (applied: Applied) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Room for the rows of a page or two: what the thread holds is short-lived, and its heap must not grow on garbage. */
+const youngMegabytes = 16
+
+/** The thread that applies batches, seen from the one that reads and parses. Started when first needed. */
+export class Writer {
+  readonly #url: string
+  readonly #waiting = new Map<number, Waiting>()
+  /** Resources whose tables the thread knows. */
+  readonly #told = new Set<string>()
+  #thread: Worker | undefined
+  #number = 0
+
+  /** `url`: of the warehouse. */
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Threads load compiled files; where the sources run as they are (tests), everything stays in one thread. */
+  static readonly entry: URL | undefined = import.meta.url.endsWith('.ts')
+    ? undefined
+    : new URL('./writerthread.js', import.meta.url)
+
+  apply(tables: readonly Table[], embedded: readonly Table[], batch: Batch): Promise<Applied> {
+    const number = ++this.#number
+    const plan = this.#told.has(batch.resource) ? undefined : { tables, embedded }
+    const message = letter(number, plan, batch)
+    return new Promise((resolve, reject) => {
+      this.#thread ??= this.#start()
+      this.#told.add(batch.resource)
+      this.#waiting.set(number, { resolve, reject })
+      this.#thread.ref()
+      // Copied, not handed over: a batch whose transaction fails is sent again.
+      this.#thread.postMessage(message)
+    })
+  }
+
+  async close(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = undefined
+    if (!thread) return
+    const ended = new Promise((resolve) => thread.once('exit', resolve))
+    thread.ref()
+    thread.postMessage('close')
+    await ended
+  }
+
+  #start(): Worker {
+    if (!Writer.entry) throw new Bug('There is no compiled thread')
+    const thread = new Worker(Writer.entry, {
+      workerData: this.#url,
+      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+    })
+    thread.on('message', (reply: Reply) => this.#receive(thread, reply))
+    thread.on('error', (error) => this.#lose(thread, error))
+    thread.on('exit', (code) => this.#lose(thread, new Bug(`The writer thread ended with ${code}`)))
+    return thread
+  }
+
+  #receive(thread: Worker, reply: Reply): void {
+    const waiting = this.#waiting.get(reply.number)
+    this.#waiting.delete(reply.number)
+    if (this.#waiting.size === 0) thread.unref()
+    if ('failure' in reply) waiting?.reject(errorOf(reply.failure))
+    else waiting?.resolve(reply.applied)
+  }
+
+  #lose(thread: Worker, error: unknown): void {
+    if (this.#thread === thread) this.#thread = undefined
+    this.#told.clear()
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}
