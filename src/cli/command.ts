@@ -15,9 +15,17 @@ export interface Invocation {
   readonly command: string
   readonly globals: Globals
   readonly argument: string | undefined
+  /** A second word, of commands that take two. */
+  readonly second: string | undefined
   readonly options: Readonly<Record<string, unknown>>
   readonly out: Output
   readonly signals: Signals
+}
+
+export interface Argument {
+  readonly name: string
+  readonly description: string
+  readonly isOptional?: boolean
 }
 
 export interface Option {
@@ -38,7 +46,8 @@ export interface Command {
   readonly summary: string
   /** Below the summary in its own help: examples, and what is not obvious. */
   readonly help?: string
-  readonly argument?: { readonly name: string; readonly description: string }
+  readonly argument?: Argument
+  readonly second?: Argument
   readonly options?: readonly Option[]
   /** Resolves to the exit code. */
   run(invocation: Invocation): Promise<number>

@@ -23,9 +23,17 @@ const output = ({ json, quiet }: Globals): Output =>
 async function perform(call: Call, globals: Globals): Promise<number> {
   const out = output(globals)
   const signals = new Signals((text) => out.note(text))
-  const { command, argument, options } = call
+  const { command, argument, second, options } = call
   try {
-    const exitCode = await command.run({ command: command.name, globals, argument, options, out, signals })
+    const exitCode = await command.run({
+      command: command.name,
+      globals,
+      argument,
+      second,
+      options,
+      out,
+      signals,
+    })
     if (signals.exitCode === undefined) return exitCode
   } catch (error) {
     if (signals.exitCode === undefined) return await failed(error, out)

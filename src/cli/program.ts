@@ -1,6 +1,6 @@
 import { Command as Commander, type CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../config/config.js'
-import type { Command, Globals, Option } from './command.js'
+import type { Argument, Command, Globals, Option } from './command.js'
 import { packageVersion } from './package.js'
 
 /** Named here once more, because the configuration's list would bring its whole module into every start. */
@@ -17,6 +17,7 @@ Nothing configured yet? Type shopsync demo`
 export interface Call {
   readonly command: Command
   readonly argument: string | undefined
+  readonly second: string | undefined
   readonly options: Readonly<Record<string, unknown>>
 }
 
@@ -47,12 +48,16 @@ function subcommand(command: Command, root: Commander, act: (call: Call) => Prom
     .helpOption('--help', 'print help')
     .allowExcessArguments(false)
   if (command.help) sub.addHelpText('after', `\n${command.help.trim()}`)
-  if (command.argument) sub.argument(`<${command.argument.name}>`, command.argument.description)
+  for (const argument of [command.argument, command.second])
+    if (argument) sub.argument(wordOf(argument), argument.description)
   for (const option of command.options ?? []) sub.addOption(commanderOption(option))
   return sub.action(async () => {
-    await act({ command, argument: sub.args[0], options: sub.opts() })
+    await act({ command, argument: sub.args[0], second: sub.args[1], options: sub.opts() })
   })
 }
+
+/** In commander's notation. */
+const wordOf = ({ name, isOptional }: Argument): string => (isOptional ? `[${name}]` : `<${name}>`)
 
 function commanderOption({ flags, description, repeatable, choices }: Option): CommanderOption {
   const option = new CommanderOption(flags, description)

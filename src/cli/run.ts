@@ -34,7 +34,8 @@ async function runSteps(invocation: Invocation, done: (report: RunReport) => voi
   return withContext(invocation, async (context) => {
     // All steps are checked before the first of them writes anything.
     const requests = job.steps.map((step) => ({
-      mode: step.full ? ('full' as const) : step.command,
+      mode: step.full && step.command === 'sync' ? ('full' as const) : step.command,
+      full: step.full,
       job: job.name,
       ...chooseFrom(context.config, step),
     }))

@@ -43,6 +43,7 @@ export interface Config {
   }
   /** One entry for every declared resource. */
   readonly resources: Readonly<Record<string, ResourceConfig>>
+  readonly reconcile: { readonly maxDeletes: number }
   readonly status: { readonly staleAfter: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }

@@ -13,13 +13,15 @@ const step = (resources: Resources) =>
   z
     .strictObject(
       {
-        command: z.literal('sync', { error: '"sync"' }).describe('What to do.'),
+        command: z
+          .enum(['sync', 'reconcile'], { error: '"sync" or "reconcile"' })
+          .describe('What to do: bring in what changed, or also find what was deleted or is lacking.'),
         tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
         resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
         full: z
           .boolean({ error: 'true or false' })
           .default(false)
-          .describe('Ignore watermarks and walk everything again.'),
+          .describe('sync: ignore watermarks and walk everything again; reconcile: list every id.'),
       },
       { error: 'an object such as {"command": "sync"}' },
     )

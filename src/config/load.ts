@@ -139,7 +139,7 @@ function toConfig(
   file: string | undefined,
   resources: Readonly<Record<string, Resource>>,
 ): Config {
-  const { api, warehouse, sync, status, log } = document
+  const { api, warehouse, sync, reconcile, status, log } = document
   const { attempts, base, max } = api.retry
   const url = textOf(warehouse.url)
   const settings = Object.keys(resources).map((name) => {
@@ -157,6 +157,7 @@ function toConfig(
     warehouse: { ...warehouse, url: new Secret(url), label: warehouseLabel(url) },
     sync,
     resources: Object.fromEntries(settings),
+    reconcile,
     status,
     log: { level: log.level, format: log.format },
   }

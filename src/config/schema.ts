@@ -199,6 +199,19 @@ export const configShape = (resources: Resources = declared) =>
       sync: sync(resources),
       resources: perResource(resources),
       privacy: privacy(resources),
+      reconcile: z
+        .strictObject({
+          maxDeletes: z
+            .number({ error: 'a number from 0 to 1' })
+            .min(0, { error: 'a number from 0 to 1' })
+            .max(1, { error: 'a number from 0 to 1' })
+            .default(0.2)
+            .describe(
+              "Share of a cursor's rows that may be marked deleted at once; more needs --accept-deletes.",
+            ),
+        })
+        .prefault({})
+        .describe('What `shopsync reconcile` may do.'),
       status: z
         .strictObject({
           staleAfter: duration(

@@ -24,7 +24,7 @@ export function work(changes: readonly { readonly action: string }[]): string {
   return `
 The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
   ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
-  (A sync cannot see deletions: such rows stay until reconcile, a command of a later version, finds them.)
+  (A sync cannot see deletions: shopsync reconcile finds them, by counting.)
 
 Second sync: only what changed.`
 }

@@ -3,10 +3,9 @@ import type { Source } from '../api/types.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { Skip, Stop } from '../errors.js'
 import { moveCursor } from '../warehouse/cursors.js'
-import { now, type RunContext } from './context.js'
-import { type CursorResult, CursorWalk } from './incremental.js'
+import { type CursorContext, now, type RunContext } from './context.js'
+import type { CursorResult } from './incremental.js'
 import type { CursorReport, Verdict } from './report.js'
-import { syncStrings } from './strings.js'
 
 /** One cursor's part in a run. */
 export interface CursorTask {
@@ -28,21 +27,19 @@ export interface CursorEnd {
   readonly interrupted: boolean
 }
 
-const nothing = { records: 0, unstorable: 0, written: 0, removed: 0 }
-
-async function walk(context: RunContext, task: CursorTask, source: Source, mode: 'sync' | 'full') {
-  const { tenantId, resource } = task
-  if (resource.resource.list === 'strings') {
-    const run = () => syncStrings(context, tenantId, resource, source)
-    return { run, partial: () => ({ ...nothing, watermark: null }) }
-  }
-  const cursor = new CursorWalk(context, tenantId, resource, source, mode)
-  return { run: () => cursor.run(), partial: () => cursor.result }
+/** Work on one cursor, and what has come of it so far, also after a failure. */
+export interface CursorWork {
+  run(): Promise<CursorResult>
+  partial(): Omit<CursorResult, 'outcome'>
 }
+
+/** How the work of a mode is begun. `source` counts the requests of this cursor alone. */
+export type Begin = (task: CursorTask, source: Source) => CursorWork
 
 function problem(result: CursorResult): string | null {
   if (result.unstorable > 0)
     return `${result.unstorable} ${result.unstorable === 1 ? 'record' : 'records'} could not be stored: see shopsync quarantine`
+  if (result.problem !== undefined) return result.problem
   if (result.outcome?.verdict !== 'unproven') return null
   const { first, last, distinct } = result.outcome.books
   return `The books do not close (${result.outcome.reason}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
@@ -50,7 +47,7 @@ function problem(result: CursorResult): string | null {
 
 /** What a failure means for this cursor; what concerns the whole run is thrown on. */
 async function explain(
-  context: RunContext,
+  context: CursorContext,
   task: CursorTask,
   error: unknown,
 ): Promise<{ text: string; absent: boolean }> {
@@ -65,7 +62,7 @@ async function explain(
 }
 
 /** Where it cannot be asked now, the failure stays with the cursor that met it, and says what was found there. */
-async function seemsGranted(context: RunContext, tenantId: Int64): Promise<boolean> {
+async function seemsGranted(context: CursorContext, tenantId: Int64): Promise<boolean> {
   try {
     return await context.isGranted(tenantId)
   } catch (error) {
@@ -74,22 +71,23 @@ async function seemsGranted(context: RunContext, tenantId: Int64): Promise<boole
   }
 }
 
+/** The numbers that the verdict rests on. */
+function booksOf({ outcome, reconciled }: CursorResult): unknown {
+  return reconciled ? { ...outcome?.books, reconciled } : (outcome?.books ?? null)
+}
+
 /** Runs one cursor to its end; throws only what stops the whole run. */
-export async function runCursor(
-  context: RunContext,
-  task: CursorTask,
-  mode: 'sync' | 'full',
-): Promise<CursorEnd> {
+export async function runCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
   const startedAt = now(context)
   const before = context.counted.quarantined
   const source = context.source.tagged()
-  const { run, partial } = await walk(context, task, source, mode)
+  const work = begin(task, source)
   const end = (result: CursorResult, error: string | null, absent: boolean): CursorEnd => ({
     task,
     startedAt,
     finishedAt: now(context),
     quarantined: context.counted.quarantined - before,
-    books: result.outcome?.books ?? null,
+    books: booksOf(result),
     absent,
     interrupted: error !== null && context.signal.aborted,
     report: {
@@ -103,14 +101,15 @@ export async function runCursor(
       rows_upserted: result.written,
       rows_deleted: result.removed,
       error,
+      ...(result.reconciled && { reconciled: result.reconciled }),
     },
   })
   try {
-    const result = await run()
+    const result = await work.run()
     return end(result, problem(result), false)
   } catch (error) {
     const { text, absent } = await explain(context, task, error)
-    return end({ ...partial(), outcome: null }, text, absent)
+    return end({ ...work.partial(), outcome: null }, text, absent)
   }
 }
 

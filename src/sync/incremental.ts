@@ -10,6 +10,7 @@ import {
   pageSizes,
   Walk,
   type WalkPage,
+  type WalkPlan,
   type WalkPort,
 } from '../api/walk.js'
 import type { Flattened } from '../derive/batch.js'
@@ -18,6 +19,7 @@ import { endOfSecond, fromMicros, toMicros } from '../derive/timestamp.js'
 import { type CursorState, cursorName, moveCursor } from '../warehouse/cursors.js'
 import { now, type RunContext } from './context.js'
 import { Pace } from './pace.js'
+import type { Reconciled } from './report.js'
 
 /** What came of one cursor, before the run judges it. */
 export interface CursorResult {
@@ -27,12 +29,16 @@ export interface CursorResult {
   readonly unstorable: number
   readonly written: number
   readonly removed: number
+  readonly reconciled?: Reconciled
+  /** What kept the work from being complete, where no walk is to blame. */
+  readonly problem?: string
 }
 
 /** A page on its way from the API to the warehouse. */
 interface Payload {
   readonly flattened: Flattened
   readonly startedAt: string
+  readonly requestId: string | undefined
 }
 
 /** Progress, and in which mode it was made: a full walk that was cut short is not gone on with by another sync. */
@@ -83,8 +89,8 @@ export class CursorWalk {
   readonly #resource: ResourceModel
   readonly #source: Source
   readonly #mode: 'sync' | 'full'
-  readonly #floor: string
-  readonly #before: string | null
+  #floor: string
+  #before: string | null
   readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0, done: 0 }
   readonly #pace: Pace
   readonly #startedAt: string
@@ -126,15 +132,31 @@ export class CursorWalk {
   async run(): Promise<CursorResult> {
     const resume = await this.#resumable()
     const expected = this.#mode === 'full' && this.#before !== null ? await this.#liveRows() : undefined
-    const walk = new Walk<Payload>(this.#port(), {
-      floor: this.#floor,
-      pageSizes: this.#context.pageSizes ?? pageSizes,
+    const outcome = await this.#walk({
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
     })
+    if (!resume || outcome.verdict === 'unproven') return { ...this.result, outcome }
+    // A resumed walk speaks of the time when it began. What has come since within the overlap, or within the second
+    // of its ceiling, is for the walk after it; a run that says it is done must not leave that to the next.
+    this.#before = this.#watermark
+    this.#floor = floorOf(this.#before, this.#context.config.sync.overlap)
+    const next = await this.#walk({})
+    return {
+      ...this.result,
+      outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
+    }
+  }
+
+  async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<Outcome> {
+    const walk = new Walk<Payload>(this.#port(), {
+      floor: this.#floor,
+      pageSizes: this.#context.pageSizes ?? pageSizes,
+      ...plan,
+    })
     const outcome = await walk.run()
     if (outcome.verdict === 'unproven') await this.#giveUp(outcome)
-    return { ...this.result, outcome }
+    return outcome
   }
 
   #liveRows(): Promise<number> {
@@ -185,7 +207,7 @@ export class CursorWalk {
       totalPages: answer.totalPages,
       records: answer.records.length,
       sightings: sightingsOf(answer, flattened),
-      payload: { flattened, startedAt: answer.startedAt },
+      payload: { flattened, startedAt: answer.startedAt, requestId: answer.requestId },
     }
   }
 
@@ -201,14 +223,16 @@ export class CursorWalk {
   }
 
   async #store(page: WalkPage<Payload>, mark: Mark): Promise<(id: Int64) => string | undefined> {
-    const { flattened, startedAt } = page.payload
+    const { flattened, startedAt, requestId = null } = page.payload
+    const { runId, fence } = this.#context
     const applied = await this.#pace.storing(
       this.#context.warehouse.apply({
         ...this.#key,
         flattened,
         syncedAt: startedAt,
         statements: this.#statements(mark),
-        fence: this.#context.fence,
+        fence,
+        origin: { runId, way: 'walk', page: page.page, requestId },
       }),
     )
     const counts = this.#counts

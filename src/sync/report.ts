@@ -4,6 +4,22 @@ import type { Int64 } from '../../schema/resource.js'
 export type Verdict = 'proven' | 'repaired' | 'unproven'
 export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify'
 
+/** What a reconcile has found and mended of one cursor. */
+export interface Reconciled {
+  /** By counts at cut points, or by listing every id: whichever costs fewer requests. */
+  readonly method: 'counting' | 'listing'
+  /** Records that the warehouse lacked, or had in an older version. */
+  readonly stored: number
+  /** Rows whose record is gone at the source. */
+  readonly deleted: number
+  /** Records at the source, and live rows, at the end. */
+  readonly source: number
+  readonly warehouse: number
+  /** Cut points at which counts were compared, and ranges that were listed. */
+  readonly counted: number
+  readonly listed: number
+}
+
 /** One cursor in the JSON document of a run (contract: command line). */
 export interface CursorReport {
   readonly tenant_id: Int64
@@ -16,6 +32,7 @@ export interface CursorReport {
   readonly rows_upserted: number
   readonly rows_deleted: number
   readonly error: string | null
+  readonly reconciled?: Reconciled
 }
 
 /** The JSON document of `sync`, `backfill`, `reconcile` and `run` (contract: command line). */
@@ -57,4 +74,16 @@ export interface RunRequest {
   readonly job: string | null
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
+  /** Reconcile: list every id, whatever the counts say. */
+  readonly full?: boolean
+  /** Reconcile: mark as deleted however many are gone. */
+  readonly acceptDeletes?: boolean
+  /** Backfill: half-open ranges of `updated_at`. */
+  readonly ranges?: readonly TimeRange[]
+}
+
+/** From an instant up to, and not including, another; canonical timestamps. */
+export interface TimeRange {
+  readonly from: string
+  readonly to: string
 }

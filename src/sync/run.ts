@@ -3,15 +3,21 @@ import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
 import type { ResourceModel } from '../derive/registry.js'
+import { fromMicros } from '../derive/timestamp.js'
 import { Stop } from '../errors.js'
 import { type CursorState, cursorName, readCursors } from '../warehouse/cursors.js'
-import { type Dependencies, newRunId, now, type RunContext } from './context.js'
-import { type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
+import { type CursorContext, type Dependencies, newRunId, now, type RunContext } from './context.js'
+import { type Begin, type CursorEnd, type CursorTask, recordFailure, runCursor } from './cursor.js'
 import { remaining } from './incremental.js'
 import type { RunReport, RunRequest } from './report.js'
 import { firstGrants, type Grants, refreshTenants } from './tenants.js'
+import { workOf } from './work.js'
 
-function chooseTenants(deps: Dependencies, request: RunRequest, grants: Grants): readonly Int64[] {
+export function chooseTenants(
+  deps: Pick<Dependencies, 'config'>,
+  request: Pick<RunRequest, 'tenants'>,
+  grants: Grants,
+): readonly Int64[] {
   const configured = deps.config.sync.tenants
   const wanted = request.tenants ?? (configured === 'all' ? null : configured)
   if (wanted === null) return grants.granted
@@ -25,7 +31,10 @@ function chooseTenants(deps: Dependencies, request: RunRequest, grants: Grants):
   return wanted
 }
 
-export function chooseResources(deps: Dependencies, request: RunRequest): ResourceModel[] {
+export function chooseResources(
+  deps: Pick<Dependencies, 'config' | 'model'>,
+  request: Pick<RunRequest, 'resources'>,
+): ResourceModel[] {
   const configured = deps.config.sync.resources
   const wanted = request.resources ?? (configured === 'all' ? null : configured)
   const enabled = deps.model.list.filter(
@@ -48,7 +57,7 @@ export function chooseResources(deps: Dependencies, request: RunRequest): Resour
  * resources by how much a record of theirs holds. Among equals tenants take turns, so that a large one does not hold
  * up the small ones.
  */
-function tasksOf(
+export function tasksOf(
   tenants: readonly Int64[],
   resources: readonly ResourceModel[],
   cursors: ReadonlyMap<string, CursorState>,
@@ -71,19 +80,19 @@ function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
   )
 }
 
-async function runAll(
-  context: RunContext,
+/** Works on every cursor, so many at a time; what one of them throws ends the others. */
+export async function workOnAll(
+  context: CursorContext,
   tasks: readonly CursorTask[],
-  request: RunRequest,
+  begin: Begin,
 ): Promise<CursorEnd[]> {
   const limit = pLimit(Math.max(1, context.config.sync.concurrency))
-  const mode = request.mode === 'full' ? 'full' : 'sync'
   const ends: CursorEnd[] = []
   let stopped: unknown
   const one = async (task: CursorTask): Promise<void> => {
     if (stopped !== undefined || context.signal.aborted) return
     try {
-      const end = await runCursor(context, task, mode)
+      const end = await runCursor(context, task, begin)
       ends.push(end)
       if (!end.interrupted) context.observer.cursor?.(end.report)
     } catch (error) {
@@ -115,7 +124,8 @@ function reportOf(
     mode: request.mode,
     status: statusOf(ends, context.signal.aborted),
     started_at: startedAt,
-    finished_at: now(context),
+    // Not before any stamp of this run, whatever was done to the clock: the next run's stamps begin after it.
+    finished_at: fromMicros(context.stamps.next()),
     requests: stats.requests,
     rate_limited: stats.rateLimited,
     retries: stats.retries,
@@ -128,14 +138,16 @@ function reportOf(
 
 async function recordEnds(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
   const { db } = context.warehouse
-  const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => ({
-    ...report,
-    run_id: context.runId,
-    started_at: startedAt,
-    finished_at: finishedAt,
-    quarantined,
-    books: books === null ? null : JSON.stringify(books),
-  }))
+  const rows = ends.map(
+    ({ report: { reconciled: _, ...report }, startedAt, finishedAt, quarantined, books }) => ({
+      ...report,
+      run_id: context.runId,
+      started_at: startedAt,
+      finished_at: finishedAt,
+      quarantined,
+      books: books === null ? null : JSON.stringify(books),
+    }),
+  )
   for (let i = 0; i < rows.length; i += 200)
     await context.warehouse.write(
       [
@@ -163,8 +175,8 @@ function grantsOf(deps: Dependencies, fence: Int64): (tenantId: Int64) => Promis
 }
 
 /**
- * Runs `sync` or `sync --full`: claims the warehouse, asks which tenants there are, walks every cursor, and records
- * what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole cannot go on.
+ * Runs `sync`, `reconcile` or `backfill`: claims the warehouse, asks which tenants there are, does the work on every
+ * cursor, and records what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole cannot go on.
  * When the signal fires, what is in hand is committed, and the report says what was not reached.
  */
 export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
@@ -193,10 +205,11 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     const grants = await firstGrants(context, context.fence)
     const tasks = tasksOf(chooseTenants(deps, request, grants), resources, context.cursors)
     deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
-    const ends = await runAll(context, tasks, request)
+    const ends = await workOnAll(context, tasks, workOf(context, request))
     if (lease.lost.aborted) throw lease.lost.reason
-    for (const end of ends.filter(({ report, interrupted }) => report.status !== 'ok' && !interrupted))
-      await recordFailure(context, end)
+    // A backfill says nothing of how fresh a cursor is.
+    const failed = ends.filter(({ report, interrupted }) => report.status !== 'ok' && !interrupted)
+    for (const end of request.mode === 'backfill' ? [] : failed) await recordFailure(context, end)
     await recordEnds(context, ends)
     const report = reportOf(context, request, startedAt, ends)
     await finish(context, report, deps.signal.aborted ? 'interrupted' : report.status, null)

@@ -83,6 +83,21 @@ export async function firstGrants(
   }
 }
 
+/** Asks which tenants there are, and writes nothing. */
+export async function readGrants(
+  deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
+  isNew = false,
+): Promise<Grants> {
+  const listing = await readAll(deps)
+  const known = isNew
+    ? []
+    : await deps.warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())
+  const revoked = known.map(({ tenant_id }) => tenant_id).filter((id) => !listing.rows.has(id))
+  return { granted: inOrder(listing), revoked }
+}
+
+const inOrder = ({ rows }: Listing): Int64[] => [...rows.keys()].sort((a, b) => (a < b ? -1 : 1))
+
 /** Asks which tenants there are, and records it: the `tenants` table follows the authorizations. */
 export async function refreshTenants(
   deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
@@ -109,6 +124,5 @@ export async function refreshTenants(
     fence,
   )
   const revoked = gone.filter(({ revoked_at }) => listing.consistent || revoked_at !== null)
-  const granted = [...listing.rows.keys()].sort((a, b) => (a < b ? -1 : 1))
-  return { granted, revoked: revoked.map(({ tenant_id }) => tenant_id) }
+  return { granted: inOrder(listing), revoked: revoked.map(({ tenant_id }) => tenant_id) }
 }

@@ -5,6 +5,7 @@ import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Stop } from '../errors.js'
 import { tupleIndex } from './bulk.js'
 import type { Dialect, Session, Version } from './dialect.js'
+import { type Origin, originStatement } from './origin.js'
 
 /** One page on its way into the warehouse, as plain data. */
 export interface Batch {
@@ -17,6 +18,8 @@ export interface Batch {
   readonly statements: readonly CompiledQuery[]
   /** The lease's token; undefined where no run holds one. */
   readonly fence: Int64 | undefined
+  /** How it came: kept with the rows, for `why`. */
+  readonly origin?: Origin
 }
 
 export interface Applied {
@@ -107,9 +110,15 @@ async function writeChildren(
   const place = tupleIndex(table, table.owner)
   const tuples =
     sorted.stale.size === 0 ? all : all.filter((tuple) => !sorted.stale.has(tuple[place] ?? null))
+  const same = [...sorted.same] as Int64[]
+  const asBefore =
+    same.length > 0 &&
+    (await session.holds(table, batch.tenantId, same, withOwners(tuples, place, sorted.same)))
+  const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
+  const fresh = asBefore ? withOwners(tuples, place, sorted.changed) : tuples
   const [removed, written] = await Promise.all([
-    sorted.known.length > 0 ? session.prune(table, batch.tenantId, sorted.known, tuples) : 0,
-    tuples.length > 0 ? session.upsert(table, tuples, batch, true) : 0,
+    owners.length > 0 ? session.prune(table, batch.tenantId, owners, fresh) : 0,
+    fresh.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
   return { written, removed }
 }
@@ -253,6 +262,8 @@ export async function applyBatch(
     checkFence(dialect, session, batch.fence),
   ])
   const written = [roots, ...others, ...children.map((child) => child.written)].reduce((a, b) => a + b, 0)
+  if (batch.origin && written > 0)
+    await session.run(originStatement(dialect.db, batch, batch.origin, written))
   const removed = children.reduce((sum, child) => sum + child.removed, 0)
   return { written, removed, stale: sorted.stale.size, previous, drift }
 }

@@ -80,3 +80,23 @@ export function tupleIndex(table: Table, column: string): number {
   const names = table.columns.filter((c) => !stampColumns.has(c.name)).map((c) => c.name)
   return names.indexOf(column)
 }
+
+/**
+ * `select` that counts the rows of a source which are stored as they are; `source` yields rows `v` of the table's tuple
+ * columns, and `tenant` is the expression for the tenant. Read only: an upsert that finds nothing to do locks rows.
+ */
+export function alikeSql<DB>(
+  db: Kysely<DB>,
+  table: Table,
+  source: Expression<unknown>,
+  tenant: Expression<unknown>,
+  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+): string {
+  const names = table.columns.map((c) => c.name).filter((name) => !stampColumns.has(name))
+  const pair = (name: string) => sql`s.${sql.id(name)} = v.${sql.id(name)}`
+  const keys = sql.join(table.key.slice(1).map(pair), sql` and `)
+  const stored = sql.join(names.map((name) => sql`s.${sql.id(name)}`))
+  const brought = sql.join(names.map((name) => sql`v.${sql.id(name)}`))
+  const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and (${stored}) is not distinct from (${brought}) limit 1`
+  return sql`select count(*) as n from (${source}) as v where exists (${found})`.compile(db).sql
+}

@@ -52,6 +52,8 @@ export interface Session {
   upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number>
   /** Root rows that were seen again unchanged: only their stamp moves. */
   confirm(table: Table, ids: readonly Int64[], shared: Shared): Promise<void>
+  /** Whether the child rows of these owners are exactly the tuples: asked for what was seen before, and nearly always so. */
+  holds(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<boolean>
   /** Removes the child rows of these owners whose keys are not among the tuples. Returns how many. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<number>
 }

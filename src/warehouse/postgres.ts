@@ -1,31 +1,9 @@
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import type { Int64, Kind } from '../../schema/resource.js'
-import type { Tuple, Value } from '../derive/batch.js'
-import type { Column, Table } from '../derive/tables.js'
+import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
-import { binaryArray } from './binary.js'
-import { slots, tupleIndex, upsertSql } from './bulk.js'
-import {
-  type Database,
-  type Dialect,
-  exact,
-  type LiveColumn,
-  type Session,
-  type Shared,
-  type Version,
-} from './dialect.js'
-
-const types: Record<Kind, string> = {
-  id: 'bigint',
-  integer: 'bigint',
-  cents: 'bigint',
-  number: 'numeric',
-  boolean: 'boolean',
-  text: 'text',
-  timestamp: 'timestamptz',
-  json: 'jsonb',
-}
+import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
+import { PostgresSession, Shelf, types } from './postgressession.js'
 
 /** `2026-01-02 03:04:05.123456+00`, as Postgres prints it in UTC, in canonical form; never through a Date. */
 const canonicalTimestamp = (text: string): string => {
@@ -42,120 +20,6 @@ const parsers = new Map<number, (text: string) => unknown>([
 const typeParsers = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && parsers.get(id)) || pg.types.getTypeParser(id, format),
-}
-
-/** The upsert of one table, compiled once: one array a column, unnested by the server. */
-class Upsert {
-  readonly text: string
-  readonly #columns: { column: Column; place: number }[]
-
-  constructor(db: Kysely<Database>, table: Table, schema: string, differing: boolean) {
-    const places = slots(table)
-    this.#columns = table.columns.flatMap((column, i) => {
-      const place = places[i]
-      return typeof place === 'number' ? [{ column, place }] : []
-    })
-    const picked = places.map((place) => {
-      if (place === 'tenant_id') return '$1::bigint'
-      if (place === '_synced_at') return '$2::timestamptz'
-      if (place === '_deleted_at') return 'null::timestamptz'
-      return `u.c${place}`
-    })
-    const arrays = this.#columns.map(({ column }, i) => `$${i + 3}::${types[column.kind]}[]`)
-    const names = this.#columns.map(({ place }) => `c${place}`)
-    const source = sql.raw(
-      `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
-    )
-    this.text = upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
-  }
-
-  parameters(tuples: readonly Tuple[], shared: Shared): unknown[] {
-    const arrays = this.#columns.map(({ column, place }) => binaryArray(tuples, place, column.kind))
-    return [String(shared.tenantId), shared.syncedAt, ...arrays]
-  }
-}
-
-const before = (a: Value | undefined, b: Value | undefined): number =>
-  a === b || a === undefined || b === undefined || a === null || b === null ? 0 : a < b ? -1 : 1
-
-const idList = (ids: readonly Value[]): string => `{${ids.join(',')}}`
-
-class PostgresSession implements Session {
-  readonly #client: pg.PoolClient
-  readonly #upserts: (table: Table, differing: boolean) => Upsert
-  readonly #schema: string
-
-  constructor(client: pg.PoolClient, upserts: (table: Table, differing: boolean) => Upsert, schema: string) {
-    this.#client = client
-    this.#upserts = upserts
-    this.#schema = schema
-  }
-
-  async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
-    const parameters = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const result = await this.#client.query(query.sql, parameters)
-    return { rows: result.rows as R[], affected: result.rowCount ?? 0 }
-  }
-
-  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const result = await this.#client.query<[Int64, string, string, string | null]>({
-      name: `versions ${table.name}`,
-      rowMode: 'array',
-      text: `select id, updated_at, _synced_at, _deleted_at from ${this.#name(table)} where tenant_id = $1 and id = any($2::bigint[]) order by id for update`,
-      values: [String(tenantId), idList(ids)],
-    })
-    return new Map(
-      result.rows.map(([id, updatedAt, syncedAt, deletedAt]) => [id, { updatedAt, syncedAt, deletedAt }]),
-    )
-  }
-
-  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
-    const upsert = this.#upserts(table, differing)
-    // Root rows in the order of their keys: two transactions that meet in one table must not wait for each other.
-    const place = tupleIndex(table, table.key[1] ?? '')
-    const ordered = table.role === 'root' ? tuples.toSorted((a, b) => before(a[place], b[place])) : tuples
-    const result = await this.#client.query({
-      name: `${differing ? 'update' : 'upsert'} ${table.name}`,
-      text: upsert.text,
-      values: upsert.parameters(ordered, shared),
-    })
-    return result.rowCount ?? 0
-  }
-
-  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
-    await this.#client.query({
-      name: `confirm ${table.name}`,
-      text: `update ${this.#name(table)} set _synced_at = $1 where tenant_id = $2 and id = any($3::bigint[]) and _synced_at < $1`,
-      values: [syncedAt, String(tenantId), idList(ids)],
-    })
-  }
-
-  async prune(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<number> {
-    if (!table.owner) throw new Bug(`${table.name} has no owner`)
-    const rest = table.key.slice(1)
-    const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
-    const kinds = rest.map((name) => table.columns.find((c) => c.name === name)?.kind ?? 'text')
-    const arrays = kinds.map((kind, i) => `$${i + 3}::${types[kind]}[]`).join(', ')
-    const result = await this.#client.query({
-      name: `prune ${table.name}`,
-      text: `delete from ${this.#name(table)} t where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[]) and not exists (select 1 from unnest(${arrays}) as k(${rest.map((_, i) => `k${i}`).join(', ')}) where ${same})`,
-      values: [
-        String(tenantId),
-        idList(owners),
-        ...rest.map((name, i) => binaryArray(tuples, tupleIndex(table, name), kinds[i] ?? 'text')),
-      ],
-    })
-    return result.rowCount ?? 0
-  }
-
-  #name(table: Table): string {
-    return `${pg.escapeIdentifier(this.#schema)}.${pg.escapeIdentifier(table.name)}`
-  }
 }
 
 const lost = new Set([
@@ -236,15 +100,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
   const where = describe(url, schema)
   const pool = connect(url)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
-  const upserts = new Map<string, Upsert>()
-  const upsertOf = (table: Table, differing: boolean): Upsert => {
-    const name = `${table.name} ${differing}`
-    const known = upserts.get(name)
-    if (known) return known
-    const made = new Upsert(db, table, schema, differing)
-    upserts.set(name, made)
-    return made
-  }
+  const shelf = new Shelf(db, schema)
 
   const transaction = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
     const client = await pool.connect()
@@ -257,7 +113,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
       const begun = client.query('begin')
       // Sent ahead of the work's first statement; a failure is met below, and the work's statements fail with it.
       begun.catch(() => {})
-      const result = await work(new PostgresSession(client, upsertOf, schema))
+      const result = await work(new PostgresSession(client, shelf))
       await begun
       await client.query('commit')
       return result
@@ -297,12 +153,27 @@ export function postgresDialect(url: string, schema: string): Dialect {
       return now
     },
     classify: (error) => classify(error, where),
-    optimize: async (tables) => {
-      const names = tables.map((table) => sql.id(schema, table.name))
-      if (names.length > 0) await sql`analyze ${sql.join(names)}`.execute(db)
-    },
+    optimize: (tables) => analyze(shelf, tables),
     close: () => db.destroy(),
   }
+}
+
+/** A table is worth new statistics when so much of it has been written since the last ones. */
+const staleShare = 0.1
+
+/** Only what has changed much: to look at all tables takes half a second, which an idle run need not. */
+async function analyze({ db, schema, written }: Shelf, tables: readonly Table[]): Promise<void> {
+  const sizes = await sql<{ name: string; rows: number }>`
+    select c.relname as name, c.reltuples::float8 as rows from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind in ('r', 'p')`.execute(db)
+  const rows = new Map(sizes.rows.map((row) => [row.name, row.rows]))
+  const stale = tables.filter((table) => {
+    const known = rows.get(table.name) ?? 0
+    return (written.get(table.name) ?? 0) > Math.max(0, known) * staleShare
+  })
+  const names = stale.map((table) => sql.id(schema, table.name))
+  if (names.length > 0) await sql`analyze ${sql.join(names)}`.execute(db)
+  for (const table of stale) written.delete(table.name)
 }
 
 async function liveTables(db: Kysely<Database>, schema: string): Promise<Map<string, LiveColumn[]>> {

@@ -1,23 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { type CompiledQuery, Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
-import type { Int64, Kind } from '../../schema/resource.js'
-import type { Flattened, Tuple, Value } from '../derive/batch.js'
-import type { Table } from '../derive/tables.js'
+import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
+import type { Kind } from '../../schema/resource.js'
+import type { Flattened } from '../derive/batch.js'
 import { fromMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
-import { type Slot, slots, tupleIndex, upsertSql } from './bulk.js'
-import {
-  type Database,
-  type Dialect,
-  exact,
-  type LiveColumn,
-  type Session,
-  type Shared,
-  type Version,
-} from './dialect.js'
+import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
 import { isPacked, packEarly } from './packed.js'
+import { SqliteSession } from './sqlitesession.js'
 import { Turns } from './turns.js'
 import { Writer } from './writer.js'
 
@@ -32,16 +23,11 @@ const types: Record<Kind, string> = {
   json: 'TEXT',
 }
 
-/** Rows a statement: measured best at 16 to 64; the rest goes in halves, so that few statements serve every count. */
-const rowsPerStatement = 32
-
 /** Smaller batches are written where they are: the way to the thread and back would take longer than the writing. */
 const threadedFrom = 300
 
 const isLarge = ({ rows }: Flattened): boolean =>
   [...rows.values()].reduce((sum, tuples) => sum + tuples.length, 0) >= threadedFrom
-
-type Statement = BetterSqlite3.Statement<unknown[]>
 
 /** SQLite gives every integer as bigint (ids are exact); what is safe as a number becomes one. */
 const exactIntegers: KyselyPlugin = {
@@ -54,153 +40,6 @@ const exactIntegers: KyselyPlugin = {
       }
     return result
   },
-}
-
-const bindable = (value: Value): unknown => (value === true ? 1 : value === false ? 0 : value)
-
-/** The upsert of one table: statements for 32, 16, … 1 rows, prepared when first needed. */
-class Upsert {
-  readonly #statements = new Map<number, Statement>()
-  readonly #slots: Slot[]
-  readonly #raw: BetterSqlite3.Database
-  readonly #db: Kysely<Database>
-  readonly #table: Table
-  readonly #differing: boolean
-
-  constructor(raw: BetterSqlite3.Database, db: Kysely<Database>, table: Table, differing: boolean) {
-    this.#raw = raw
-    this.#differing = differing
-    this.#db = db
-    this.#table = table
-    this.#slots = slots(table)
-  }
-
-  #statement(rows: number): Statement {
-    const known = this.#statements.get(rows)
-    if (known) return known
-    const row = sql`(${sql.join(this.#table.columns.map(() => sql`${null}`))})`
-    const values = sql`values ${sql.join(Array.from({ length: rows }, () => row))}`
-    const statement = this.#raw.prepare<unknown[]>(upsertSql(this.#db, this.#table, values, this.#differing))
-    this.#statements.set(rows, statement)
-    return statement
-  }
-
-  write(tuples: readonly Tuple[], shared: Shared): number {
-    let written = 0
-    let done = 0
-    for (let size = rowsPerStatement; size >= 1; size >>= 1)
-      while (tuples.length - done >= size) {
-        written += this.#statement(size).run(this.#parameters(tuples, done, size, shared)).changes
-        done += size
-      }
-    return written
-  }
-
-  #parameters(tuples: readonly Tuple[], from: number, size: number, shared: Shared): unknown[] {
-    const parameters: unknown[] = []
-    for (let i = from; i < from + size; i++) {
-      const tuple = tuples[i] ?? []
-      for (const slot of this.#slots) {
-        if (typeof slot === 'number') parameters.push(bindable(tuple[slot] ?? null))
-        else
-          parameters.push(
-            slot === 'tenant_id' ? shared.tenantId : slot === '_synced_at' ? shared.syncedAt : null,
-          )
-      }
-    }
-    return parameters
-  }
-}
-
-/** A JSON array of integers that SQLite reads exactly, beyond 2^53 too. */
-const jsonList = (ids: readonly Int64[]): string => `[${ids.join(',')}]`
-
-const jsonScalar = (value: Value | undefined): string =>
-  typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
-
-class SqliteSession implements Session {
-  readonly #raw: BetterSqlite3.Database
-  readonly #db: Kysely<Database>
-  readonly #upserts = new Map<string, Upsert>()
-  readonly #statements = new Map<string, Statement>()
-
-  constructor(raw: BetterSqlite3.Database, db: Kysely<Database>) {
-    this.#raw = raw
-    this.#db = db
-  }
-
-  async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
-    const statement = this.#prepare(query.sql)
-    const parameters = query.parameters.map((value) => bindable(value as Value))
-    if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
-    const rows = statement.all(parameters) as Record<string, unknown>[]
-    for (const row of rows)
-      for (const name in row) {
-        const value = row[name]
-        if (typeof value === 'bigint') row[name] = exact(value)
-      }
-    return { rows: rows as R[], affected: rows.length }
-  }
-
-  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const statement = this.#prepare(
-      `select id, updated_at, _synced_at, _deleted_at from "${table.name}" where tenant_id = ? and id in (select value from json_each(?))`,
-    )
-    const rows = statement.raw(true).all([tenantId, jsonList(ids)]) as [
-      bigint,
-      string,
-      string,
-      string | null,
-    ][]
-    return new Map(
-      rows.map(([id, updatedAt, syncedAt, deletedAt]) => [exact(id), { updatedAt, syncedAt, deletedAt }]),
-    )
-  }
-
-  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
-    const name = `${table.name} ${differing}`
-    let upsert = this.#upserts.get(name)
-    if (!upsert) {
-      upsert = new Upsert(this.#raw, this.#db, table, differing)
-      this.#upserts.set(name, upsert)
-    }
-    return upsert.write(tuples, shared)
-  }
-
-  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
-    const statement = this.#prepare(
-      `update "${table.name}" set _synced_at = ? where tenant_id = ? and id in (select value from json_each(?)) and _synced_at < ?`,
-    )
-    statement.run([syncedAt, tenantId, jsonList(ids), syncedAt])
-  }
-
-  async prune(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<number> {
-    if (!table.owner) throw new Bug(`${table.name} has no owner`)
-    const rest = table.key.slice(1)
-    const places = rest.map((name) => tupleIndex(table, name))
-    const kept = tuples.map((tuple) => places.map((place) => tuple[place] ?? null))
-    const one = rest.length === 1
-    const key = one ? `"${rest[0]}"` : `(${rest.map((name) => `"${name}"`).join(', ')})`
-    const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')
-    const statement = this.#prepare(
-      `delete from "${table.name}" where tenant_id = ? and "${table.owner}" in (select value from json_each(?)) and ${key} not in (select ${picked} from json_each(?))`,
-    )
-    const list = `[${kept.map((values) => (one ? jsonScalar(values[0]) : `[${values.map(jsonScalar).join(',')}]`)).join(',')}]`
-    return statement.run([tenantId, jsonList(owners), list]).changes
-  }
-
-  #prepare(text: string): Statement {
-    const known = this.#statements.get(text)
-    if (known) return known
-    const statement = this.#raw.prepare<unknown[]>(text)
-    this.#statements.set(text, statement)
-    return statement
-  }
 }
 
 const hints: Record<string, string> = {

@@ -61,6 +61,17 @@ export const stateTables = {
       entered: text('Ids that entered the list while it was read, likewise.'),
     },
   }),
+  sync_backfills: define({
+    doc: 'Backfills that were cut short: how far each has come; empty when none was.',
+    key: ['tenant_id', 'resource', 'from_at', 'to_at'],
+    fields: {
+      ...cursor,
+      from_at: timestamp('Beginning of the range.'),
+      to_at: timestamp('End of the range; it does not belong to it.'),
+      boundary: timestamp('Everything of the range that is newer is stored.'),
+      run_id: text('The run that last worked on it.'),
+    },
+  }),
   sync_runs: define({
     doc: 'One row a run.',
     key: ['run_id'],
@@ -96,6 +107,22 @@ export const stateTables = {
       error: text('Why it failed; null when it did not.'),
     },
     indexes: [['run_id']],
+  }),
+  sync_requests: define({
+    doc: 'The requests that brought rows: one row for each that wrote anything. Rows refer to it by `_synced_at`.',
+    key: ['tenant_id', 'synced_at'],
+    fields: {
+      tenant_id: cursor.tenant_id,
+      synced_at: timestamp('When it was sent; `_synced_at` of the rows that it brought.'),
+      resource: cursor.resource,
+      run_id: text('The run; null where there was none.'),
+      way: text('`walk`, `backfill`, `reconcile`, `webhook` or `replay`.'),
+      page: integer('Page of the list; null for a record that was asked for by its id.'),
+      request_id: text('X-Request-Id of the answer.'),
+      rows_written: integer('Rows that it wrote.'),
+      oldest: timestamp('The oldest and the newest updated_at of its records.'),
+      newest: timestamp('See oldest.'),
+    },
   }),
   sync_quarantine: define({
     doc: 'Values that could not be stored as they came.',

@@ -9,6 +9,7 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
     versions: (...given) => session.versions(...given),
     upsert: (...given) => session.upsert(...given),
     confirm: (...given) => session.confirm(...given),
+    holds: (...given) => session.holds(...given),
     prune: (...given) => session.prune(...given),
     ...instead,
   }
@@ -42,6 +43,7 @@ export function watched(session: Session, moment: () => void): Session {
     versions: around((...given) => session.versions(...given)),
     upsert: around((...given) => session.upsert(...given)),
     confirm: around((...given) => session.confirm(...given)),
+    holds: around((...given) => session.holds(...given)),
     prune: around((...given) => session.prune(...given)),
   }
 }

@@ -1,0 +1,164 @@
+/**
+ * A cursor of any size, simulated: the records 0 to N-1, one every few seconds, without the memory that ten million
+ * records take. Some were deleted at the source, some the warehouse lacks; both sides answer as the real ones do.
+ */
+import { Bisection, type Candidate, type ComparePort, type Comparison } from '../../src/api/bisect.js'
+import { fullCost } from '../../src/api/bisectcost.js'
+import type { Sighting } from '../../src/api/books.js'
+import { type Cell, cellsOf, forever, type Move } from '../../src/api/ledger.js'
+import type { WalkPage } from '../../src/api/walk.js'
+import { fromMicros, toMicros } from '../../src/derive/timestamp.js'
+
+const base = 1_600_000_000_000_000n
+const step = 3_141_593n
+const timeOf = (i: number): string => fromMicros(base + BigInt(i) * step)
+/** How many of the times 0 to N-1 are at or before t. */
+const upTo = (t: string, n: number): number =>
+  t === forever
+    ? n
+    : Math.max(0, Math.min(n, Number((toMicros(t) - base) / step) + (toMicros(t) >= base ? 1 : 0)))
+
+/** A whole sequence but for some numbers. */
+class Sequence {
+  readonly size: number
+  readonly #gaps: readonly number[]
+
+  constructor(size: number, gaps: Iterable<number>) {
+    this.size = size
+    this.#gaps = [...new Set(gaps)].sort((a, b) => a - b)
+  }
+
+  has(i: number): boolean {
+    return this.#gaps[this.#below(i)] !== i
+  }
+
+  /** How many of 0 to i-1 there are. */
+  count(i: number): number {
+    return i - this.#below(i)
+  }
+
+  #below(i: number): number {
+    let [from, to] = [0, this.#gaps.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#gaps[middle] ?? 0) < i) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  /** The number of which there are k below. */
+  at(k: number): number {
+    let [from, to] = [k, Math.min(this.size, k + this.#gaps.length)]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (this.count(middle + 1) > k) to = middle
+      else from = middle + 1
+    }
+    return from
+  }
+}
+
+export interface Figures extends Comparison {
+  /** All of them: counting, listing, and asking for single records. */
+  readonly requests: number
+  /** Of those: for single records, which every way of finding deletes has to ask for. */
+  readonly items: number
+}
+
+export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
+  readonly #source: Sequence
+  readonly #rows: Sequence
+  readonly #stored = new Set<number>()
+  readonly #gone = new Set<number>()
+  requests = 0
+  items = 0
+  readonly random: () => number
+
+  constructor(records: number, deleted: readonly number[], missing: readonly number[], random: () => number) {
+    this.#source = new Sequence(records, deleted)
+    this.#rows = new Sequence(records, missing)
+    this.random = random
+  }
+
+  async fetch(after: string, page: number, perPage: number): Promise<WalkPage<readonly Sighting[]>> {
+    this.requests++
+    const n = this.#source.size
+    const all = this.#source.count(n)
+    const total = all - this.#source.count(upTo(after, n))
+    const sightings: Sighting[] = []
+    for (let place = (page - 1) * perPage; place < Math.min(total, page * perPage); place++) {
+      const id = this.#source.at(all - 1 - place)
+      sightings.push({ id, updatedAt: timeOf(id), createdAt: null })
+    }
+    const totalPages = Math.ceil(total / perPage)
+    return { total, page, totalPages, records: sightings.length, sightings, payload: sightings }
+  }
+
+  async cells(after: string, until: string): Promise<Cell[]> {
+    const n = this.#rows.size
+    const [from, to] = [upTo(after, n), upTo(until, n)]
+    const each = Math.max(16, Math.ceil((to - from) / 2048))
+    if (each === 16) return cellsOf([...this.#live(from, to)].map(timeOf), each)
+    const cells: Cell[] = []
+    for (let i = from; i < to; i += each) {
+      const end = Math.min(to, i + each)
+      cells.push({
+        end: `${timeOf(end - 1).slice(0, 19)}.999999Z`,
+        count: this.#rows.count(end) - this.#rows.count(i),
+      })
+    }
+    return cells
+  }
+
+  async rows(after: string, until: string): Promise<Map<number, string>> {
+    const n = this.#rows.size
+    return new Map([...this.#live(upTo(after, n), upTo(until, n))].map((id) => [id, timeOf(id)]))
+  }
+
+  *#live(from: number, to: number): Generator<number> {
+    for (let i = from; i < to; i++)
+      if ((this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)) yield i
+  }
+
+  async store(page: WalkPage<readonly Sighting[]>): Promise<Move[]> {
+    const fresh = page.sightings.filter(
+      ({ id }) => !this.#rows.has(Number(id)) && !this.#stored.has(Number(id)),
+    )
+    for (const { id } of fresh) this.#stored.add(Number(id))
+    return fresh.map(({ updatedAt }) => ({ before: null, after: updatedAt }))
+  }
+
+  async settle(candidates: readonly Candidate[]): Promise<Move[]> {
+    this.requests += candidates.length + 1
+    this.items += candidates.length + 1
+    for (const { id } of candidates) {
+      if (this.#source.has(Number(id))) throw new Error(`${id} is not deleted`)
+      this.#gone.add(Number(id))
+    }
+    return candidates.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
+  }
+
+  async refresh(): Promise<void> {
+    this.requests++
+  }
+
+  note(): void {}
+
+  /** Rows that differ still. */
+  left(): number {
+    let left = 0
+    for (let i = 0; i < this.#rows.size; i++) {
+      const live = (this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)
+      if (live !== this.#source.has(i)) left++
+    }
+    return left
+  }
+
+  /** One comparison; a full listing, where that is chosen, is counted and not done. */
+  async compare(): Promise<Figures> {
+    const found = await new Bisection(this).run()
+    if (found.method === 'listing') this.requests += fullCost(this.#source.count(this.#source.size))
+    return { ...found, requests: this.requests, items: this.items }
+  }
+}

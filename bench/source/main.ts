@@ -1,0 +1,90 @@
+/**
+ * The source of the benches: a process of its own that answers list requests with bytes that are all but ready, so that
+ * what is measured is the program that asks. Arguments: how many tenants, and repair orders of each, which are the same
+ * for all. Messages from its parent change records and read the count of requests; see source.ts.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { List } from './list.js'
+import type { Answer, Command } from './source.js'
+
+const tenants = Number(process.argv[2] ?? 1)
+const records = Number(process.argv[3] ?? 2000)
+let list = new List(records)
+const window = 3600
+const limit = 1_000_000
+let requests = 0
+let latency = 0
+
+const authorizations = JSON.stringify({
+  results: Array.from({ length: tenants }, (_, i) => i + 1).map((id) => ({
+    id,
+    api_partner_id: 42,
+    tenant_id: id,
+    writable: false,
+    api_tenant_id: id,
+  })),
+  limit: tenants,
+  limited: false,
+  total_count: tenants,
+  current_page: 1,
+  total_pages: 1,
+})
+
+/** `2026-01-01T00:00:00.123456Z` in milliseconds; the fraction of one, which Date drops, is kept. */
+const moment = (text: string): number => Date.parse(text) + Number(`0.${text.slice(23, 26) || '0'}`)
+
+function bodyOf(url: URL): Buffer | undefined {
+  if (url.pathname.endsWith('/authorizations')) return Buffer.from(authorizations)
+  if (!url.pathname.endsWith('/repair_orders')) return undefined
+  const number = (name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise)
+  const after = url.searchParams.get('updated_after')
+  return list.page(
+    after === null ? Number.NEGATIVE_INFINITY : moment(after),
+    number('page', 1),
+    number('per_page', 30),
+  )
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const body = bodyOf(new URL(request.url ?? '/', 'http://source'))
+  const reset = (Math.floor(Date.now() / 1000 / window) + 1) * window
+  response.writeHead(body ? 200 : 404, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': body?.length ?? 0,
+    'cache-control': 'private, no-store',
+    'x-request-id': randomUUID(),
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': Math.max(0, limit - requests),
+    'x-ratelimit-reset': reset,
+    'x-ratelimit-matchkey': 'partner',
+  })
+  response.end(body)
+}
+
+const server = createServer((request, response) => {
+  requests++
+  if (latency > 0) setTimeout(() => answer(request, response), latency)
+  else answer(request, response)
+})
+
+const say = (message: Answer): void => void process.send?.(message)
+
+process.on('message', (command: Command) => {
+  if (command.kind === 'change') say({ kind: 'changed', records: list.change(command.every) })
+  else if (command.kind === 'reset') {
+    list = new List(records)
+    say({ kind: 'done' })
+  } else if (command.kind === 'latency') {
+    latency = command.milliseconds
+    say({ kind: 'done' })
+  } else {
+    say({ kind: 'counted', requests })
+    requests = 0
+  }
+})
+process.on('disconnect', () => process.exit())
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  say({ kind: 'listening', port: typeof address === 'object' && address ? address.port : 0 })
+})

@@ -1,0 +1,84 @@
+import { Stop } from '../errors.js'
+import type { VerifyReport } from '../sync/verifyrun.js'
+import { type Command, choiceOptions } from './command.js'
+
+export const verify: Command = {
+  name: 'verify',
+  summary: 'compare the warehouse with the source and only report: exit 0 when equal, 1 when not',
+  help: `
+As reconcile, but nothing is written. --sample N also compares N records of each tenant and resource, drawn at random,
+field by field, at the cost of one request each.`,
+  options: [
+    ...choiceOptions,
+    { flags: '--full', description: 'list every id instead of counting' },
+    {
+      flags: '--sample <n>',
+      description: 'compare the content of so many records of each cursor; default 0',
+    },
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { chosenByFlags }, { runVerify }] = await Promise.all([
+      import('./context.js'),
+      import('./choice.js'),
+      import('../sync/verifyrun.js'),
+    ])
+    const { options, out, signals } = invocation
+    const sample = wholeNumber(options.sample)
+    return withContext(invocation, async (context) => {
+      const { config, model, clock, log } = context
+      const warehouse = await context.warehouse()
+      const stamps = await context.stamps(warehouse)
+      const source = await context.source(stamps)
+      const observer = { notice: (message: string, fields: object) => log.warn(fields, message) }
+      const report = await runVerify(
+        { config, model, warehouse, source, clock, stamps, observer, signal: signals.signal },
+        chosenByFlags(config, options),
+        { full: options.full === true, sample },
+      )
+      if (out.json) await out.document(report)
+      else out.print(await summary(report))
+      return report.status === 'equal' ? 0 : 1
+    })
+  },
+}
+
+function wholeNumber(text: unknown): number {
+  if (text === undefined) return 0
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 0 && text !== '') return value
+  throw new Stop(`Found --sample "${String(text)}", expected a whole number`, {
+    exitCode: 2,
+    hint: 'Type for example --sample 10',
+  })
+}
+
+async function summary(report: VerifyReport): Promise<string> {
+  const { count, plural, table } = await import('../report/format.js')
+  const differing = report.cursors.filter(
+    (cursor) => cursor.status !== 'equal' && cursor.status !== 'unavailable',
+  )
+  const equal = report.cursors.filter((cursor) => cursor.status === 'equal')
+  const live = equal.reduce((sum, cursor) => sum + (cursor.warehouse ?? 0), 0)
+  const lines = [
+    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}`,
+  ]
+  if (differing.length > 0)
+    lines.push(
+      '',
+      table(
+        ['tenant', 'resource', 'missing', 'outdated', 'extra', 'fields', 'why'].map((title) => ({ title })),
+        differing.map((cursor) => [
+          String(cursor.tenant_id),
+          cursor.resource,
+          count(cursor.missing ?? 0),
+          count(cursor.outdated ?? 0),
+          count(cursor.extra ?? 0),
+          count(cursor.differences?.length ?? 0),
+          cursor.error ?? '',
+        ]),
+      ),
+      '',
+      'missing and outdated: the source has them; extra: the source has them no longer. Type shopsync reconcile to repair.',
+    )
+  return lines.join('\n')
+}

@@ -1,0 +1,144 @@
+import type { Int64 } from '../../schema/resource.js'
+import { epoch } from '../api/books.js'
+import { type Cell, forever } from '../api/ledger.js'
+import type { ResourceModel } from '../derive/registry.js'
+import type { Table } from '../derive/tables.js'
+import { endOfSecond } from '../derive/timestamp.js'
+import { Bug } from '../errors.js'
+import { rootTable, type Version } from '../warehouse/dialect.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+
+/** As many cells as a comparison needs; a larger cursor has larger ones, and they are made finer where it matters. */
+const mostCells = 2048
+/** Rows of a cell: of a whole cursor, and of a range that is looked into. */
+const wholeCell = 64
+const partCell = 16
+const idsAtOnce = 5000
+
+export const rootOf = ({ name, tables: [root] }: ResourceModel): Table => {
+  if (!root) throw new Bug(`${name} has no table`)
+  return root
+}
+
+/** The live rows of a cursor, as a comparison looks at them. It only reads. */
+export class Mirror {
+  readonly #warehouse: Warehouse
+  readonly #tenantId: Int64
+  readonly #root: Table
+
+  constructor(warehouse: Warehouse, cursor: { readonly tenantId: Int64; readonly resource: ResourceModel }) {
+    this.#warehouse = warehouse
+    this.#tenantId = cursor.tenantId
+    this.#root = rootOf(cursor.resource)
+  }
+
+  #live(db: Warehouse['db'], after: string, until: string) {
+    const rows = db
+      .selectFrom(rootTable(this.#root))
+      .where('tenant_id', '=', this.#tenantId)
+      .where('_deleted_at', 'is', null)
+      .where('updated_at', '>', after)
+    return until === forever ? rows : rows.where('updated_at', '<=', until)
+  }
+
+  async count(after: string, until: string): Promise<number> {
+    const row = await this.#warehouse.read((db) =>
+      this.#live(db, after, until)
+        .select((eb) => eb.fn.countAll<Int64>().as('n'))
+        .executeTakeFirst(),
+    )
+    return Number(row?.n ?? 0)
+  }
+
+  /**
+   * How the rows of a range lie in time, in cells of about equal size that part no second. Step by step along the
+   * index, each in a query of its own, so that nobody waits for a long one.
+   */
+  async cells(after: string, until: string): Promise<Cell[]> {
+    let cells: Cell[] = []
+    let each = after === epoch && until === forever ? wholeCell : partCell
+    for (let from = after; ; ) {
+      const { n, last } = await this.#stretch(from, until, each)
+      if (n === 0 || last === null) return cells
+      const end = endOfSecond(last)
+      cells.push({ end, count: n < each ? n : await this.count(from, end) })
+      if (n < each) return cells
+      from = end
+      if (cells.length < mostCells) continue
+      cells = inPairs(cells)
+      each *= 2
+    }
+  }
+
+  /** The oldest so many rows of a range: how many there are, and the newest time among them. */
+  async #stretch(after: string, until: string, most: number): Promise<{ n: number; last: string | null }> {
+    const row = await this.#warehouse.read((db) =>
+      db
+        .selectFrom(
+          this.#live(db, after, until).select('updated_at').orderBy('updated_at').limit(most).as('s'),
+        )
+        .select((eb) => [
+          eb.fn.countAll<Int64>().as('n'),
+          eb.fn.max<string | null>('s.updated_at').as('last'),
+        ])
+        .executeTakeFirst(),
+    )
+    return { n: Number(row?.n ?? 0), last: row?.last ?? null }
+  }
+
+  async rows(after: string, until: string): Promise<Map<Int64, string>> {
+    const rows = await this.#warehouse.read((db) =>
+      this.#live(db, after, until).select(['id', 'updated_at']).execute(),
+    )
+    return new Map(rows.map((row) => [row.id, row.updated_at]))
+  }
+
+  /** Every live row, in the order of the ids. */
+  async *all(): AsyncGenerator<{ readonly id: Int64; readonly updatedAt: string }> {
+    for (let last: Int64 | undefined; ; ) {
+      const after = last
+      const rows = await this.#warehouse.read((db) => {
+        const query = db
+          .selectFrom(rootTable(this.#root))
+          .select(['id', 'updated_at'])
+          .where('tenant_id', '=', this.#tenantId)
+          .where('_deleted_at', 'is', null)
+          .orderBy('id')
+          .limit(idsAtOnce)
+        return (after === undefined ? query : query.where('id', '>', after)).execute()
+      })
+      for (const row of rows) yield { id: row.id, updatedAt: row.updated_at }
+      last = rows.at(-1)?.id
+      if (last === undefined || rows.length < idsAtOnce) return
+    }
+  }
+
+  /** The stored versions of records, tombstones included. */
+  async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const versions = new Map<Int64, Version>()
+    for (let i = 0; i < ids.length; i += 1000) {
+      const rows = await this.#warehouse.read((db) =>
+        db
+          .selectFrom(rootTable(this.#root))
+          .select(['id', 'updated_at', '_synced_at', '_deleted_at'])
+          .where('tenant_id', '=', this.#tenantId)
+          .where('id', 'in', ids.slice(i, i + 1000))
+          .execute(),
+      )
+      for (const row of rows)
+        versions.set(row.id, {
+          updatedAt: row.updated_at,
+          syncedAt: row._synced_at,
+          deletedAt: row._deleted_at,
+        })
+    }
+    return versions
+  }
+}
+
+const inPairs = (cells: readonly Cell[]): Cell[] =>
+  cells.flatMap((cell, i) => {
+    const before = cells[i - 1]
+    if (i % 2 === 0 && i < cells.length - 1) return []
+    return i % 2 === 0 || !before ? [cell] : [{ end: cell.end, count: before.count + cell.count }]
+  })

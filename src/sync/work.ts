@@ -1,0 +1,58 @@
+import type { Outcome } from '../api/walk.js'
+import { Bug } from '../errors.js'
+import { Backfill } from './backfill.js'
+import type { RunContext } from './context.js'
+import type { Begin, CursorWork } from './cursor.js'
+import { CursorWalk } from './incremental.js'
+import { Reconciliation } from './reconcile.js'
+import type { RunRequest } from './report.js'
+import { syncStrings } from './strings.js'
+
+const complete: Outcome = {
+  verdict: 'proven',
+  ceiling: null,
+  books: { first: 0, last: 0, distinct: 0, entered: 0, fallen: 0 },
+  reason: null,
+}
+const nothing = { records: 0, unstorable: 0, written: 0, removed: 0, watermark: null }
+
+/** A bare list of names has no times that a range could choose from; every sync reads it whole. */
+const untimed: CursorWork = { run: async () => ({ ...nothing, outcome: complete }), partial: () => nothing }
+
+/** What may be marked deleted at once, unless the configuration says otherwise. */
+const maxDeletes = 0.2
+
+/** What a run does with each of its cursors. */
+export function workOf(context: RunContext, request: RunRequest): Begin {
+  return (task, source): CursorWork => {
+    const { tenantId, resource } = task
+    if (resource.resource.list === 'strings' && request.mode === 'backfill') return untimed
+    if (resource.resource.list === 'strings')
+      return { run: () => syncStrings(context, tenantId, resource, source), partial: () => nothing }
+    const work = records(context, request, task, source)
+    return { run: () => work.run(), partial: () => work.result }
+  }
+}
+
+function records(
+  context: RunContext,
+  { mode, full = false, acceptDeletes = false, ranges = [] }: RunRequest,
+  task: Parameters<Begin>[0],
+  source: Parameters<Begin>[1],
+) {
+  switch (mode) {
+    case 'sync':
+    case 'full':
+      return new CursorWalk(context, task.tenantId, task.resource, source, mode)
+    case 'reconcile':
+      return new Reconciliation(context, task, source, {
+        full,
+        acceptDeletes,
+        maxDeletes: context.config.reconcile?.maxDeletes ?? maxDeletes,
+      })
+    case 'backfill':
+      return new Backfill(context, task, source, ranges)
+    default:
+      throw new Bug(`A run cannot ${mode}`)
+  }
+}

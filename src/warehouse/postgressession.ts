@@ -1,0 +1,195 @@
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import pg from 'pg'
+import type { Int64, Kind } from '../../schema/resource.js'
+import type { Tuple, Value } from '../derive/batch.js'
+import { type Column, type Table, tupleColumns } from '../derive/tables.js'
+import { Bug } from '../errors.js'
+import { binaryArray } from './binary.js'
+import { alikeSql, slots, tupleIndex, upsertSql } from './bulk.js'
+import type { Database, Session, Shared, Version } from './dialect.js'
+
+/** SQL types of the kinds. */
+export const types: Record<Kind, string> = {
+  id: 'bigint',
+  integer: 'bigint',
+  cents: 'bigint',
+  number: 'numeric',
+  boolean: 'boolean',
+  text: 'text',
+  timestamp: 'timestamptz',
+  json: 'jsonb',
+}
+
+/** The upsert of one table, compiled once: one array a column, unnested by the server. */
+class Upsert {
+  readonly text: string
+  readonly #columns: { column: Column; place: number }[]
+
+  constructor(db: Kysely<Database>, table: Table, schema: string, differing: boolean) {
+    const places = slots(table)
+    this.#columns = table.columns.flatMap((column, i) => {
+      const place = places[i]
+      return typeof place === 'number' ? [{ column, place }] : []
+    })
+    const picked = places.map((place) => {
+      if (place === 'tenant_id') return '$1::bigint'
+      if (place === '_synced_at') return '$2::timestamptz'
+      if (place === '_deleted_at') return 'null::timestamptz'
+      return `u.c${place}`
+    })
+    const arrays = this.#columns.map(({ column }, i) => `$${i + 3}::${types[column.kind]}[]`)
+    const names = this.#columns.map(({ place }) => `c${place}`)
+    const source = sql.raw(
+      `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
+    )
+    this.text = upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
+  }
+
+  parameters(tuples: readonly Tuple[], shared: Shared): unknown[] {
+    const arrays = this.#columns.map(({ column, place }) => binaryArray(tuples, place, column.kind))
+    return [String(shared.tenantId), shared.syncedAt, ...arrays]
+  }
+}
+
+const before = (a: Value | undefined, b: Value | undefined): number =>
+  a === b || a === undefined || b === undefined || a === null || b === null ? 0 : a < b ? -1 : 1
+
+const idList = (ids: readonly Value[]): string => `{${ids.join(',')}}`
+
+/** What all sessions of one warehouse share: the statements compiled so far, and what was written. */
+export class Shelf {
+  readonly db: Kysely<Database>
+  readonly schema: string
+  /** Rows written by this process since it made statistics of their table. */
+  readonly written = new Map<string, number>()
+  readonly #upserts = new Map<string, Upsert>()
+  readonly #alike = new Map<string, string>()
+
+  constructor(db: Kysely<Database>, schema: string) {
+    this.db = db
+    this.schema = schema
+  }
+
+  upsert(table: Table, differing: boolean): Upsert {
+    const name = `${table.name} ${differing}`
+    const known = this.#upserts.get(name)
+    if (known) return known
+    const made = new Upsert(this.db, table, this.schema, differing)
+    this.#upserts.set(name, made)
+    return made
+  }
+
+  /** Counts the rows of arrays that are stored as they are. $1: tenant; the arrays from $3 on. */
+  alike(table: Table): string {
+    const known = this.#alike.get(table.name)
+    if (known !== undefined) return known
+    const columns = tupleColumns(table)
+    const arrays = columns.map((column, i) => `$${i + 3}::${types[column.kind]}[]`)
+    const names = columns.map((column) => pg.escapeIdentifier(column.name))
+    const source = sql.raw(`select * from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`)
+    const text = alikeSql(this.db, table, source, sql.raw('$1::bigint'), (name) => sql.id(this.schema, name))
+    this.#alike.set(table.name, text)
+    return text
+  }
+}
+
+export class PostgresSession implements Session {
+  readonly #client: pg.PoolClient
+  readonly #shelf: Shelf
+
+  constructor(client: pg.PoolClient, shelf: Shelf) {
+    this.#client = client
+    this.#shelf = shelf
+  }
+
+  async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
+    const parameters = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
+    const result = await this.#client.query(query.sql, parameters)
+    return { rows: result.rows as R[], affected: result.rowCount ?? 0 }
+  }
+
+  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const result = await this.#client.query<[Int64, string, string, string | null]>({
+      name: `versions ${table.name}`,
+      rowMode: 'array',
+      text: `select id, updated_at, _synced_at, _deleted_at from ${this.#name(table)} where tenant_id = $1 and id = any($2::bigint[]) order by id for update`,
+      values: [String(tenantId), idList(ids)],
+    })
+    return new Map(
+      result.rows.map(([id, updatedAt, syncedAt, deletedAt]) => [id, { updatedAt, syncedAt, deletedAt }]),
+    )
+  }
+
+  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
+    const upsert = this.#shelf.upsert(table, differing)
+    // Root rows in the order of their keys: two transactions that meet in one table must not wait for each other.
+    const place = tupleIndex(table, table.key[1] ?? '')
+    const ordered = table.role === 'root' ? tuples.toSorted((a, b) => before(a[place], b[place])) : tuples
+    const result = await this.#client.query({
+      name: `${differing ? 'update' : 'upsert'} ${table.name}`,
+      text: upsert.text,
+      values: upsert.parameters(ordered, shared),
+    })
+    const rows = result.rowCount ?? 0
+    const { written } = this.#shelf
+    written.set(table.name, (written.get(table.name) ?? 0) + rows)
+    return rows
+  }
+
+  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
+    await this.#client.query({
+      name: `confirm ${table.name}`,
+      text: `update ${this.#name(table)} set _synced_at = $1 where tenant_id = $2 and id = any($3::bigint[]) and _synced_at < $1`,
+      values: [syncedAt, String(tenantId), idList(ids)],
+    })
+  }
+
+  async holds(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    tuples: readonly Tuple[],
+  ): Promise<boolean> {
+    if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    const owned = `select count(*) from ${this.#name(table)} where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[])`
+    const result = await this.#client.query<[Int64, Int64]>({
+      name: `holds ${table.name}`,
+      rowMode: 'array',
+      text: `select (${owned}), (${this.#shelf.alike(table)})`,
+      values: [
+        String(tenantId),
+        idList(owners),
+        ...tupleColumns(table).map((column, i) => binaryArray(tuples, i, column.kind)),
+      ],
+    })
+    const [stored, alike] = result.rows[0] ?? []
+    return stored === tuples.length && alike === tuples.length
+  }
+
+  async prune(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    tuples: readonly Tuple[],
+  ): Promise<number> {
+    if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    const rest = table.key.slice(1)
+    const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
+    const kinds = rest.map((name) => table.columns.find((c) => c.name === name)?.kind ?? 'text')
+    const arrays = kinds.map((kind, i) => `$${i + 3}::${types[kind]}[]`).join(', ')
+    const result = await this.#client.query({
+      name: `prune ${table.name}`,
+      text: `delete from ${this.#name(table)} t where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[]) and not exists (select 1 from unnest(${arrays}) as k(${rest.map((_, i) => `k${i}`).join(', ')}) where ${same})`,
+      values: [
+        String(tenantId),
+        idList(owners),
+        ...rest.map((name, i) => binaryArray(tuples, tupleIndex(table, name), kinds[i] ?? 'text')),
+      ],
+    })
+    return result.rowCount ?? 0
+  }
+
+  #name(table: Table): string {
+    return `${pg.escapeIdentifier(this.#shelf.schema)}.${pg.escapeIdentifier(table.name)}`
+  }
+}

@@ -1,0 +1,207 @@
+import type BetterSqlite3 from 'better-sqlite3'
+import { type CompiledQuery, type Expression, type Kysely, sql } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import type { Tuple, Value } from '../derive/batch.js'
+import { type Table, tupleColumns } from '../derive/tables.js'
+import { Bug } from '../errors.js'
+import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from './bulk.js'
+import { type Database, exact, type Session, type Shared, type Version } from './dialect.js'
+
+/** Rows a statement: measured best at 16 to 64; the rest goes in halves, so that few statements serve every count. */
+const rowsPerStatement = 32
+
+type Statement = BetterSqlite3.Statement<unknown[]>
+
+const bindable = (value: Value): unknown => (value === true ? 1 : value === false ? 0 : value)
+
+/** `values (?, …), …`: so many rows of so many columns. */
+function valuesOf(rows: number, columns: number): Expression<unknown> {
+  const row = sql`(${sql.join(Array.from({ length: columns }, () => sql`${null}`))})`
+  return sql`values ${sql.join(Array.from({ length: rows }, () => row))}`
+}
+
+/** One statement for every count of rows: for 32, 16, … 1 at a time, prepared when first needed. */
+class Many {
+  readonly #statements = new Map<number, Statement>()
+  readonly #raw: BetterSqlite3.Database
+  readonly #slots: readonly Slot[]
+  readonly #text: (rows: number) => string
+
+  constructor(raw: BetterSqlite3.Database, order: readonly Slot[], text: (rows: number) => string) {
+    this.#raw = raw
+    this.#slots = order
+    this.#text = text
+  }
+
+  /** Calls `work` for each part of the tuples; stops when it returns false. */
+  each(
+    tuples: readonly Tuple[],
+    shared: Shared,
+    work: (statement: Statement, parameters: unknown[], rows: number) => boolean,
+  ): void {
+    let done = 0
+    for (let size = rowsPerStatement; size >= 1; size >>= 1)
+      for (; tuples.length - done >= size; done += size)
+        if (!work(this.#statement(size), this.#parameters(tuples, done, size, shared), size)) return
+  }
+
+  #statement(rows: number): Statement {
+    const known = this.#statements.get(rows)
+    if (known) return known
+    const statement = this.#raw.prepare<unknown[]>(this.#text(rows))
+    this.#statements.set(rows, statement)
+    return statement
+  }
+
+  #parameters(tuples: readonly Tuple[], from: number, size: number, shared: Shared): unknown[] {
+    const parameters: unknown[] = []
+    for (let i = from; i < from + size; i++) {
+      const tuple = tuples[i] ?? []
+      for (const slot of this.#slots) {
+        if (typeof slot === 'number') parameters.push(bindable(tuple[slot] ?? null))
+        else
+          parameters.push(
+            slot === 'tenant_id' ? shared.tenantId : slot === '_synced_at' ? shared.syncedAt : null,
+          )
+      }
+    }
+    return parameters
+  }
+}
+
+function upsertOf(raw: BetterSqlite3.Database, db: Kysely<Database>, table: Table, differing: boolean): Many {
+  const width = table.columns.length
+  return new Many(raw, slots(table), (rows) => upsertSql(db, table, valuesOf(rows, width), differing))
+}
+
+/** Counts the rows that are stored as they are; its last parameter is the tenant. */
+function alikeOf(raw: BetterSqlite3.Database, db: Kysely<Database>, table: Table): Many {
+  const names = tupleColumns(table).map((column) => column.name)
+  const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
+  return new Many(
+    raw,
+    names.map((_, place) => place),
+    (rows) => alikeSql(db, table, sql`select ${picked} from (${valuesOf(rows, names.length)})`, sql`${null}`),
+  )
+}
+
+/** A JSON array of integers that SQLite reads exactly, beyond 2^53 too. */
+const jsonList = (ids: readonly Int64[]): string => `[${ids.join(',')}]`
+
+const jsonScalar = (value: Value | undefined): string =>
+  typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
+
+export class SqliteSession implements Session {
+  readonly #raw: BetterSqlite3.Database
+  readonly #db: Kysely<Database>
+  readonly #many = new Map<string, Many>()
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(raw: BetterSqlite3.Database, db: Kysely<Database>) {
+    this.#raw = raw
+    this.#db = db
+  }
+
+  async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
+    const statement = this.#prepare(query.sql)
+    const parameters = query.parameters.map((value) => bindable(value as Value))
+    if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
+    const rows = statement.all(parameters) as Record<string, unknown>[]
+    for (const row of rows)
+      for (const name in row) {
+        const value = row[name]
+        if (typeof value === 'bigint') row[name] = exact(value)
+      }
+    return { rows: rows as R[], affected: rows.length }
+  }
+
+  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const statement = this.#prepare(
+      `select id, updated_at, _synced_at, _deleted_at from "${table.name}" where tenant_id = ? and id in (select value from json_each(?))`,
+    )
+    const rows = statement.raw(true).all([tenantId, jsonList(ids)]) as [
+      bigint,
+      string,
+      string,
+      string | null,
+    ][]
+    return new Map(
+      rows.map(([id, updatedAt, syncedAt, deletedAt]) => [exact(id), { updatedAt, syncedAt, deletedAt }]),
+    )
+  }
+
+  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
+    const upsert = this.#prepared(`${differing} ${table.name}`, () =>
+      upsertOf(this.#raw, this.#db, table, differing),
+    )
+    let written = 0
+    upsert.each(tuples, shared, (statement, parameters) => {
+      written += statement.run(parameters).changes
+      return true
+    })
+    return written
+  }
+
+  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
+    const statement = this.#prepare(
+      `update "${table.name}" set _synced_at = ? where tenant_id = ? and id in (select value from json_each(?)) and _synced_at < ?`,
+    )
+    statement.run([syncedAt, tenantId, jsonList(ids), syncedAt])
+  }
+
+  async holds(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    tuples: readonly Tuple[],
+  ): Promise<boolean> {
+    if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    const count = this.#prepare(
+      `select count(*) from "${table.name}" where tenant_id = ? and "${table.owner}" in (select value from json_each(?))`,
+    )
+    if (Number(count.pluck(true).get([tenantId, jsonList(owners)])) !== tuples.length) return false
+    const alike = this.#prepared(`alike ${table.name}`, () => alikeOf(this.#raw, this.#db, table))
+    let all = true
+    alike.each(tuples, { tenantId, syncedAt: '' }, (statement, parameters, rows) => {
+      all = Number(statement.pluck(true).get([...parameters, tenantId])) === rows
+      return all
+    })
+    return all
+  }
+
+  async prune(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    tuples: readonly Tuple[],
+  ): Promise<number> {
+    if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    const rest = table.key.slice(1)
+    const places = rest.map((name) => tupleIndex(table, name))
+    const kept = tuples.map((tuple) => places.map((place) => tuple[place] ?? null))
+    const one = rest.length === 1
+    const key = one ? `"${rest[0]}"` : `(${rest.map((name) => `"${name}"`).join(', ')})`
+    const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')
+    const statement = this.#prepare(
+      `delete from "${table.name}" where tenant_id = ? and "${table.owner}" in (select value from json_each(?)) and ${key} not in (select ${picked} from json_each(?))`,
+    )
+    const list = `[${kept.map((values) => (one ? jsonScalar(values[0]) : `[${values.map(jsonScalar).join(',')}]`)).join(',')}]`
+    return statement.run([tenantId, jsonList(owners), list]).changes
+  }
+
+  #prepared(name: string, make: () => Many): Many {
+    const known = this.#many.get(name)
+    if (known) return known
+    const made = make()
+    this.#many.set(name, made)
+    return made
+  }
+
+  #prepare(text: string): Statement {
+    const known = this.#statements.get(text)
+    if (known) return known
+    const statement = this.#raw.prepare<unknown[]>(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+}

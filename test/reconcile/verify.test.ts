@@ -1,0 +1,157 @@
+/** Verify: says what differs, exactly, and writes nothing at all. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { runVerify, type VerifyReport } from '../../src/sync/verifyrun.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { depsOf } from '../support/run.js'
+import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { at, fill, lose, run, seeded } from './support.js'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+})
+afterAll(() => sandbox.close())
+
+async function verify(
+  warehouse: Warehouse,
+  options: { full?: boolean; sample?: number; resources?: readonly string[]; from?: Sandbox } = {},
+): Promise<VerifyReport> {
+  const { full = false, sample = 0, resources = ['notes'], from = sandbox } = options
+  const { deps, close } = await depsOf(from, warehouse)
+  try {
+    return await runVerify({ ...deps, random: seeded(3) }, { tenants: null, resources }, { full, sample })
+  } finally {
+    await close()
+  }
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  async function prepared(count: number, resource = 'notes'): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count, { resource })
+    const warehouse = await open(kind)
+    await run(sandbox, warehouse, { resources: [resource] })
+    sandbox.resetRequests()
+    return warehouse
+  }
+
+  it.each([0, 60, 450, 5000])('%i records that are equal are called so', async (count) => {
+    const warehouse = await prepared(count)
+    const report = await verify(warehouse)
+    expect(report.status).toBe('equal')
+    expect(report.cursors[0]).toMatchObject({
+      missing: 0,
+      outdated: 0,
+      extra: 0,
+      source: count,
+      warehouse: count,
+    })
+    await warehouse.close()
+  })
+
+  it.each([
+    [60, false],
+    [450, false],
+    [5000, false],
+    [5000, true],
+  ])(
+    'counts what is missing, outdated and extra among %i (full: %s), and writes nothing',
+    async (count, full) => {
+      const warehouse = await prepared(count)
+      await lose(warehouse, [2, 3])
+      for (const id of [count - 1, count - 20]) sandbox.store.remove(1, 'notes', id)
+      // One that a sync would bring, and one that no sync would.
+      sandbox.store.put(1, 'notes', { ...template('notes', 11, at(900_000)), description: 'new' })
+      await warehouse.write([
+        warehouse.db
+          .updateTable('notes')
+          .set({ updated_at: at(25 * 7 - 3) })
+          .where('id', '=', 25)
+          .compile(),
+      ])
+      const before = await everything(warehouse)
+      const report = await verify(warehouse, { full })
+      expect(report.status).toBe('differs')
+      expect(report.cursors[0]).toMatchObject({ status: 'differs', missing: 2, outdated: 2, extra: 2 })
+      expect(await everything(warehouse)).toEqual(before)
+      await warehouse.close()
+    },
+  )
+
+  it('--sample finds one changed field in a record and in its nested arrays, that no count can show', async () => {
+    const warehouse = await prepared(30, 'repair_orders')
+    expect(await verify(warehouse, { resources: ['repair_orders'], sample: 30 })).toMatchObject({
+      status: 'equal',
+    })
+    const record = { ...template('repair_orders', 7, at(49, (7 * 7919) % 1_000_000)), odometer: 99 }
+    const service = { ...serviceTemplate(70, at(1)), title: 'Another title' }
+    sandbox.store.put(1, 'repair_orders', { ...record, services: [service] })
+    expect(await verify(warehouse, { resources: ['repair_orders'] })).toMatchObject({ status: 'equal' })
+    const report = await verify(warehouse, { resources: ['repair_orders'], sample: 30 })
+    expect(report.status).toBe('differs')
+    const found = report.cursors[0]?.differences ?? []
+    expect(found).toContainEqual({
+      table: 'repair_orders',
+      row: '7',
+      column: 'odometer',
+      warehouse: '84210',
+      source: '99',
+    })
+    expect(found).toContainEqual({
+      table: 'repair_order_services',
+      row: '70',
+      column: 'title',
+      warehouse: 'Oil change',
+      source: 'Another title',
+    })
+    await warehouse.close()
+  })
+
+  it('compares whole shops, all resources and fields, and finds them equal', async () => {
+    const shops = await createSandbox({ tenants: 1, scale: 0.05, seed: 9 })
+    const warehouse = await open(kind)
+    await run(shops, warehouse, {})
+    const report = await verify(warehouse, {
+      from: shops,
+      resources: [...new Set(shops.store.resources)],
+      sample: 20,
+    })
+    expect(report.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
+    shops.work(60)
+    expect((await verify(warehouse, { from: shops, resources: ['repair_orders'] })).status).toBe('differs')
+    await run(shops, warehouse, { mode: 'reconcile' })
+    const after = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
+    expect(after.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
+    await warehouse.close()
+    await shops.close()
+  })
+
+  it('compares plain lists of names', async () => {
+    const warehouse = await prepared(0)
+    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Barter']
+    await run(sandbox, warehouse, { resources: ['customer_payment_types'] })
+    const resources = ['customer_payment_types']
+    expect((await verify(warehouse, { resources })).status).toBe('equal')
+    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Check', 'Fleet']
+    expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
+      status: 'differs',
+      missing: 2,
+      extra: 1,
+    })
+    await warehouse.close()
+  })
+
+  async function everything(warehouse: Warehouse): Promise<unknown> {
+    const state = [
+      'tenants',
+      'sync_cursors',
+      'sync_runs',
+      'sync_run_cursors',
+      'sync_lease',
+      'sync_quarantine',
+    ]
+    return [await contents(warehouse), await Promise.all(state.map((table) => rowsOf(warehouse, table)))]
+  }
+})
