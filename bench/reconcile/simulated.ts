@@ -2,9 +2,10 @@
  * A cursor of any size, simulated: the records 0 to N-1, one every few seconds, without the memory that ten million
  * records take. Some were deleted at the source, some the warehouse lacks; both sides answer as the real ones do.
  */
-import { Bisection, type Candidate, type ComparePort, type Comparison } from '../../src/api/bisect.js'
+import { Bisection } from '../../src/api/bisect.js'
 import { fullCost } from '../../src/api/bisectcost.js'
 import type { Sighting } from '../../src/api/books.js'
+import type { Candidate, ComparePort, Comparison } from '../../src/api/comparison.js'
 import { type Cell, cellsOf, forever, type Move } from '../../src/api/ledger.js'
 import type { WalkPage } from '../../src/api/walk.js'
 import { fromMicros, toMicros } from '../../src/derive/timestamp.js'
@@ -145,14 +146,11 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
 
   note(): void {}
 
-  /** Rows that differ still. */
-  left(): number {
-    let left = 0
-    for (let i = 0; i < this.#rows.size; i++) {
-      const live = (this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)
-      if (live !== this.#source.has(i)) left++
-    }
-    return left
+  /** How many of these differ still. */
+  left(ids: readonly number[]): number {
+    const isLive = (id: number): boolean =>
+      (this.#rows.has(id) || this.#stored.has(id)) && !this.#gone.has(id)
+    return ids.filter((id) => isLive(id) !== this.#source.has(id)).length
   }
 
   /** One comparison; a full listing, where that is chosen, is counted and not done. */

@@ -26,6 +26,7 @@ export function runSummary(report: RunReport): string {
   const parts = [
     headline(report),
     totals(report.cursors),
+    compared(report.cursors),
     failures(failed),
     absences(report),
     nextSteps(report, failed),
@@ -109,6 +110,17 @@ function completeness(group: readonly CursorReport[]): string {
   ].filter(({ amount }) => amount > 0)
   const only = counts.length === 1 ? counts[0] : undefined
   return only ? only.name : counts.map(({ name, amount }) => `${amount} ${name}`).join(', ')
+}
+
+/** Of a reconcile: what it has mended, and how it was found. */
+function compared(cursors: readonly CursorReport[]): string {
+  const found = cursors.flatMap(({ reconciled }) => reconciled ?? [])
+  if (found.length === 0) return ''
+  const deleted = found.reduce((total, one) => total + one.deleted, 0)
+  const stored = found.reduce((total, one) => total + one.stored, 0)
+  const listed = found.filter(({ method }) => method === 'listing').length
+  const counting = found.length - listed
+  return `${plural(deleted, 'record')} marked deleted, ${plural(stored, 'record')} brought that a sync had not; ${plural(counting, 'cursor')} compared by counting, ${plural(listed, 'cursor')} by listing every id.`
 }
 
 const shownFailures = 20

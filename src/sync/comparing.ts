@@ -1,6 +1,7 @@
 import type { Int64 } from '../../schema/resource.js'
-import { Bisection, type Candidate, type ComparePort, type Comparison } from '../api/bisect.js'
+import { Bisection } from '../api/bisect.js'
 import { epoch } from '../api/books.js'
+import type { Candidate, ComparePort, Comparison } from '../api/comparison.js'
 import { IdSet } from '../api/idset.js'
 import { type Cell, forever, type Move } from '../api/ledger.js'
 import { type Outcome, pageSizes, Walk, type WalkPage, type WalkPort } from '../api/walk.js'

@@ -1,6 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
-import type { Candidate } from '../api/bisect.js'
 import { epoch } from '../api/books.js'
+import type { Candidate } from '../api/comparison.js'
 import { countAfter, cutBefore, cutPoint } from '../api/count.js'
 import { RangeWalk } from '../api/range.js'
 import type { WalkPage } from '../api/walk.js'

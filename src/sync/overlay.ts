@@ -1,5 +1,5 @@
 import type { Int64 } from '../../schema/resource.js'
-import type { Candidate } from '../api/bisect.js'
+import type { Candidate } from '../api/comparison.js'
 import { type Cell, forever, type Move } from '../api/ledger.js'
 import type { Version } from '../warehouse/dialect.js'
 import type { Side } from './comparing.js'

@@ -48,6 +48,11 @@ export interface Replayed {
   readonly detail: string | null
 }
 
+interface Run {
+  readonly fence: Int64
+  readonly runId: string
+}
+
 interface Record {
   readonly tenantId: Int64
   readonly resource: ResourceModel
@@ -70,7 +75,7 @@ const idOf = (recordId: string): Int64 | undefined => {
   return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
 }
 
-async function store(deps: Dependencies, record: Record, item: Item, fence: Int64): Promise<number> {
+async function store(deps: Dependencies, record: Record, item: Item, run: Run): Promise<number> {
   const flattened = record.resource.flatten([item.record], item.careful)
   await deps.warehouse.apply({
     tenantId: record.tenantId,
@@ -78,12 +83,13 @@ async function store(deps: Dependencies, record: Record, item: Item, fence: Int6
     flattened,
     syncedAt: item.startedAt,
     statements: [],
-    fence,
+    fence: run.fence,
+    origin: { runId: run.runId, way: 'replay', page: null, requestId: item.requestId ?? null },
   })
   return flattened.quarantine.length
 }
 
-async function replayOne(deps: Dependencies, record: Record, fence: Int64): Promise<Replayed> {
+async function replayOne(deps: Dependencies, record: Record, run: Run): Promise<Replayed> {
   const { tenantId, resource, recordId } = record
   const done = (outcome: Replayed['outcome'], detail: string | null): Replayed => ({
     tenant_id: tenantId,
@@ -102,7 +108,7 @@ async function replayOne(deps: Dependencies, record: Record, fence: Int64): Prom
     const { signal } = deps
     const item = await deps.source.item({ tenantId, path: resource.path, id, priority: 'lookup', signal })
     if (!item) return done('gone', 'the source has it no longer: shopsync reconcile marks it deleted')
-    const left = await store(deps, record, item, fence)
+    const left = await store(deps, record, item, run)
     return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)
   } catch (error) {
     if (error instanceof Skip) return done('failed', error.message)
@@ -122,7 +128,7 @@ export async function replayQuarantine(deps: Dependencies, choice: Choice): Prom
     const outcomes: Replayed[] = []
     for (const record of recordsOf(deps, await listQuarantine(deps.warehouse, choice))) {
       if (deps.signal.aborted) break
-      outcomes.push(await replayOne(deps, record, lease.token))
+      outcomes.push(await replayOne(deps, record, { fence: lease.token, runId }))
     }
     return outcomes
   } finally {

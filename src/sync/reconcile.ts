@@ -1,6 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
-import type { Candidate } from '../api/bisect.js'
 import { epoch } from '../api/books.js'
+import type { Candidate } from '../api/comparison.js'
 import { type Cell, forever, type Move } from '../api/ledger.js'
 import type { Source } from '../api/types.js'
 import { supersedes } from '../warehouse/apply.js'

@@ -6,6 +6,7 @@ import { Bug, Retry, Stop } from '../errors.js'
 import { tupleIndex } from './bulk.js'
 import type { Dialect, Session, Version } from './dialect.js'
 import { type Origin, originStatement } from './origin.js'
+import { together } from './together.js'
 
 /** One page on its way into the warehouse, as plain data. */
 export interface Batch {
@@ -85,7 +86,7 @@ async function writeRoots(
   const changed = all ? tuples : withOwners(tuples, place, sorted.changed)
   const same = sorted.same.size === 0 ? [] : withOwners(tuples, place, sorted.same)
   const ids = same.map((tuple) => tuple[place] as Int64)
-  const [written, rewritten] = await Promise.all([
+  const [written, rewritten] = await together([
     changed.length > 0 ? session.upsert(table, changed, batch, false) : 0,
     same.length > 0 ? session.upsert(table, same, batch, true) : 0,
     same.length > 0 ? session.confirm(table, ids, batch) : undefined,
@@ -116,7 +117,7 @@ async function writeChildren(
     (await session.holds(table, batch.tenantId, same, withOwners(tuples, place, sorted.same)))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? withOwners(tuples, place, sorted.changed) : tuples
-  const [removed, written] = await Promise.all([
+  const [removed, written] = await together([
     owners.length > 0 ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
@@ -143,7 +144,7 @@ async function writeQuarantine(
     .where('record_id', 'in', stored)
     .where('last_seen_at', '<', syncedAt)
   if (stored.length > 0) statements.push(cleared.compile())
-  await Promise.all(statements.map((statement) => session.run(statement)))
+  await together(statements.map((statement) => session.run(statement)))
 }
 
 function quarantineStatement(
@@ -248,17 +249,17 @@ export async function applyBatch(
     const tuples = table === root ? [] : rows(table)
     return tuples.length > 0 ? session.upsert(table, tuples, batch, true) : 0
   }
-  const writes = Promise.all([
+  const writes = together([
     writeRoots(session, root, rows(root), batch, sorted),
-    Promise.all(tables.slice(1).map((table) => writeChildren(session, table, rows(table), batch, sorted))),
-    Promise.all(embedded.map(tags)),
+    together(tables.slice(1).map((table) => writeChildren(session, table, rows(table), batch, sorted))),
+    together(embedded.map(tags)),
     writeQuarantine(dialect, session, batch, sorted),
   ])
   const drift =
     batch.flattened.drift.length > 0 ? await writes.then(() => writeDrift(dialect, session, batch)) : []
-  const [[roots, children, others]] = await Promise.all([
+  const [[roots, children, others]] = await together([
     writes,
-    Promise.all(batch.statements.map((statement) => session.run(statement))),
+    together(batch.statements.map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
   const written = [roots, ...others, ...children.map((child) => child.written)].reduce((a, b) => a + b, 0)

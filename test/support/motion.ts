@@ -155,7 +155,8 @@ export class Play {
     const walked = cursor.status === 'ok' || cursor.error?.startsWith('The books do not close')
     if (!walked) return
     this.#tally.verdicts[cursor.completeness]++
-    if (cursor.completeness !== 'unproven') this.#verify(cursor, rows)
+    // What was missed without anybody being able to know stays missed: that is said once.
+    if (cursor.completeness !== 'unproven' && !this.#misled) this.#verify(cursor, rows)
     this.#begun = undefined
   }
 

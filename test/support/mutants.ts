@@ -94,8 +94,8 @@ export const mutants: readonly Mutant[] = [
     plant: () =>
       plant('standing', {
         value(this: Book) {
-          const { first, entered, last, distinct } = this.balance()
-          return first + entered === last && distinct >= last ? 'closed' : standing.apply(this)
+          const { last, distinct } = this.balance()
+          return distinct >= last ? 'closed' : standing.apply(this)
         },
       }),
   },

@@ -1,0 +1,132 @@
+/**
+ * What it costs to find deleted and missing records by counting, against listing everything. Prints tables, and draws
+ * docs/reconcile.svg.
+ *
+ *   npm run build && node dist/bench/reconcile.js
+ */
+import { writeFileSync } from 'node:fs'
+import { fullCost } from '../src/api/bisectcost.js'
+import { table } from '../src/report/format.js'
+import { type Line, plot } from './reconcile/plot.js'
+import { timeOf, withWorld } from './reconcile/real.js'
+import { type Figures, SimulatedCursor } from './reconcile/simulated.js'
+
+/** Numbers in [0, 1), the same every time. */
+let state = 1
+function random(): number {
+  state = (state + 0x6d2b79f5) >>> 0
+  let t = Math.imul(state ^ (state >>> 15), 1 | state)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+}
+
+function pick(records: number, count: number): number[] {
+  const picked = new Set<number>()
+  while (picked.size < count) picked.add(Math.floor(random() * records))
+  return [...picked]
+}
+
+const count = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ',')
+const right = (title: string) => ({ title, align: 'right' as const })
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+async function deleted(records: number, differences: number): Promise<Figures> {
+  return new SimulatedCursor(records, pick(records, differences), [], random).compare()
+}
+
+/** A million records, three deleted and two missing, many times over: each run cuts elsewhere. */
+async function million(trials: number): Promise<void> {
+  const requests: number[] = []
+  let complete = 0
+  for (let n = 0; n < trials; n++) {
+    const ids = pick(1_000_000, 5)
+    const cursor = new SimulatedCursor(1_000_000, ids.slice(0, 3), ids.slice(3), random)
+    // The walk that goes before, and the question which tenants there are.
+    requests.push((await cursor.compare()).requests + 2)
+    if (cursor.left(ids) === 0) complete++
+  }
+  requests.sort((a, b) => a - b)
+  const [median, most] = [requests[Math.floor(trials / 2)] ?? 0, requests.at(-1) ?? 0]
+  say(
+    `1,000,000 records, 3 deleted, 2 missing, ${trials} times (simulated): ${median} requests in the median, ${most} at most;`,
+  )
+  say(
+    `  all five found at once in ${Math.round((complete / trials) * 100)} % of the runs, the rest cancelled out between two cut points until the next run`,
+  )
+}
+
+async function real(): Promise<void> {
+  await withWorld(60_000, async ({ run, remove }) => {
+    await run({ mode: 'sync' })
+    const quiet = await run({ mode: 'reconcile' })
+    say(`60,000 records, nothing different (real): ${quiet.requests} requests in all`)
+    for (const id of [3, 30_000, 59_000]) remove(id)
+    const report = await run({ mode: 'reconcile' })
+    const { reconciled } = report.cursors[0] ?? {}
+    say(`60,000 records, 3 deleted (real): ${report.requests} requests in all, ${reconciled?.deleted} found`)
+  })
+  await withWorld(100_000, async ({ run }) => {
+    const ranges = [{ from: timeOf(40_001), to: timeOf(45_001) }]
+    const report = await run({ mode: 'backfill', ranges })
+    say(
+      `backfill of 5 % of 100,000 records (real): ${report.cursors[0]?.requests} requests for ${report.cursors[0]?.records} records, 50 pages`,
+    )
+  })
+}
+
+const sizes = [1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
+const numbers = [0, 1, 3, 10, 30, 100, 300, 1000]
+const colours = ['#1b9e77', '#d95f02', '#7570b3', '#e7298a', '#66a61e']
+
+async function grid(): Promise<void> {
+  const cells = new Map<string, Figures>()
+  for (const records of sizes)
+    for (const d of numbers) if (d * 2 <= records) cells.set(`${records} ${d}`, await deleted(records, d))
+  const shown = (records: number, d: number): string => {
+    const cell = cells.get(`${records} ${d}`)
+    return cell ? `${count(cell.requests)}${cell.method === 'listing' ? ' *' : ''}` : ''
+  }
+  const rows = sizes.map((records) => [
+    count(records),
+    ...numbers.map((d) => shown(records, d)),
+    count(fullCost(records)),
+  ])
+  say(
+    '\nRequests to find d deleted records among N (one for each of them included, to ask for it; * by a full listing):',
+  )
+  say(table([right('N'), ...numbers.map((d) => right(`d = ${d}`)), right('listing')], rows))
+  const lines = [0, 1, 10, 100, 1000].map((d, i): Line => {
+    const points = sizes.flatMap((records) => {
+      const cell = cells.get(`${records} ${d}`)
+      return cell ? [[records, cell.requests] as const] : []
+    })
+    return { name: d === 0 ? 'nothing differs' : `${count(d)} deleted`, colour: colours[i] ?? '#000', points }
+  })
+  const listing = sizes.map((records) => [records, fullCost(records)] as const)
+  const title = 'Requests to find deleted records: counting against listing everything'
+  writeFileSync(
+    'docs/reconcile.svg',
+    plot(title, [...lines, { name: 'full listing', colour: '#666', points: listing, dashed: true }]),
+  )
+}
+
+/** Up to how many deletes counting is the cheaper way. */
+async function crossover(): Promise<void> {
+  const rows: string[][] = []
+  for (const records of [1000, 10_000, 100_000, 1_000_000]) {
+    let [low, high] = [0, records]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((await deleted(records, middle)).method === 'counting') low = middle
+      else high = middle - 1
+    }
+    rows.push([count(records), count(low), count(fullCost(records))])
+  }
+  say('\nCrossover: up to about so many deletes counting is chosen, beyond a full listing:')
+  say(table([right('N'), right('deletes'), right('requests of a listing')], rows))
+}
+
+await million(300)
+await real()
+await grid()
+await crossover()

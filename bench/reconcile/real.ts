@@ -1,0 +1,64 @@
+/** The figures that can be had from the real programs: sandbox, client and a SQLite warehouse. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { resources } from '../../schema/index.js'
+import { createSource } from '../../src/api/client.js'
+import { Stamps, systemClock } from '../../src/clock.js'
+import { model } from '../../src/derive/registry.js'
+import { fromMicros } from '../../src/derive/timestamp.js'
+import { createSandbox, template } from '../../src/sandbox/index.js'
+import type { RunReport, RunRequest } from '../../src/sync/report.js'
+import { runSync } from '../../src/sync/run.js'
+import { openWarehouse } from '../../src/warehouse/open.js'
+
+const base = 1_700_000_000_000_000n
+export const timeOf = (id: number): string => fromMicros(base + BigInt(id) * 7_000_001n)
+
+type Ask = Partial<RunRequest> & Pick<RunRequest, 'mode'>
+
+export interface World {
+  run(ask: Ask): Promise<RunReport>
+  remove(id: number): void
+}
+
+/** A source with so many records, and what is done with it. */
+export async function withWorld<T>(records: number, use: (world: World) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
+  const sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= records; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(id)))
+  const known = model(resources)
+  const warehouse = await openWarehouse({ url: `sqlite:${join(folder, 'w.db')}`, schema: '', model: known })
+  await warehouse.migrate()
+  const run = async (ask: Ask): Promise<RunReport> => {
+    const stamps = new Stamps(systemClock, await warehouse.newestStamp())
+    const source = createSource({
+      baseUrl: sandbox.url,
+      partnerId: sandbox.partnerId,
+      secret: sandbox.secret,
+      timeouts: { connect: 5000, headers: 5000, body: 5000 },
+      rateReserve: 0,
+      clock: systemClock,
+      stamps,
+      userAgent: 'bench',
+      gzip: false,
+      retry: { attempts: 2, baseMs: 1, maxMs: 5 },
+    })
+    const config = { sync: { tenants: 'all', resources: 'all', overlap: 300_000, concurrency: 1 } } as const
+    const deps = { config, model: known, warehouse, source, clock: systemClock, stamps, observer: {} }
+    try {
+      const request = { job: null, tenants: null, resources: ['notes'], ...ask }
+      return await runSync({ ...deps, signal: new AbortController().signal }, request)
+    } finally {
+      await source.close()
+    }
+  }
+  try {
+    return await use({ run, remove: (id) => void sandbox.store.remove(1, 'notes', id) })
+  } finally {
+    await warehouse.close()
+    await sandbox.close()
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,86 @@
+/** Forget: nothing of a tenant is left, and everything of the others. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import { forgetTenant } from '../../src/sync/forget.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from '../support/lawrun.js'
+import { depsOf } from '../support/run.js'
+import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { run } from './support.js'
+
+let shops: Sandbox
+beforeAll(async () => {
+  shops = await createSandbox({ tenants: 2, scale: 0.05, seed: 6 })
+})
+afterAll(() => shops.close())
+
+async function forget(warehouse: Warehouse, tenant: number) {
+  const { deps, close } = await depsOf(shops, warehouse)
+  try {
+    return await forgetTenant(deps, tenant)
+  } finally {
+    await close()
+  }
+}
+
+/** Every row of every table that names the tenant, and every text that holds a word of its. */
+async function traces(warehouse: Warehouse, tenant: number): Promise<string[]> {
+  const found: string[] = []
+  for (const table of warehouse.tables)
+    for (const row of await rowsOf(warehouse, table.name))
+      if (row.tenant_id === tenant) found.push(table.name)
+  return found
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  it('leaves no row of the tenant in any table, and the rows of the others as they are', async () => {
+    const warehouse = await open(kind)
+    shops.store.put(101, 'payments', {
+      id: 9_000_001,
+      amount_cents: 12.5,
+      updated_at: '2026-11-20T00:00:00Z',
+    })
+    await run(shops, warehouse, {})
+    expect((await traces(warehouse, 101)).length).toBeGreaterThan(900)
+    expect(await traces(warehouse, 101)).toEqual(
+      expect.arrayContaining(['sync_quarantine', 'sync_drift', 'sync_requests']),
+    )
+    const others = await ofTenant(warehouse, 102)
+    const gone = await forget(warehouse, 101)
+    expect(gone.rows).toBeGreaterThan(900)
+    expect(await traces(warehouse, 101)).toEqual([])
+    expect(await ofTenant(warehouse, 102)).toEqual(others)
+    await warehouse.close()
+  })
+
+  it('is loaded anew by the next sync, whole, while it is granted', async () => {
+    const warehouse = await open(kind)
+    await run(shops, warehouse, {})
+    const before = await contents(warehouse)
+    await forget(warehouse, 101)
+    await run(shops, warehouse, {})
+    expect(await contents(warehouse)).toEqual(before)
+    await warehouse.close()
+  })
+
+  it('refuses a tenant that the warehouse does not know, and leaves a running sync alone', async () => {
+    const warehouse = await open(kind)
+    await run(shops, warehouse, { resources: ['categories'] })
+    await expect(forget(warehouse, 999)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('101, 102'),
+    })
+    const lease = await warehouse.claim({ runId: 'another', command: 'sync', leaseMs: 60_000 })
+    await expect(forget(warehouse, 101)).rejects.toMatchObject({ exitCode: 4 })
+    expect((await traces(warehouse, 101)).length).toBeGreaterThan(0)
+    await lease.release()
+    await warehouse.close()
+  })
+
+  async function ofTenant(warehouse: Warehouse, tenant: number): Promise<unknown> {
+    const tables = known.tables.map(async ({ name }) =>
+      (await rowsOf(warehouse, name)).filter((row) => row.tenant_id === tenant),
+    )
+    return Promise.all(tables)
+  }
+})

@@ -1,0 +1,147 @@
+/** Why: which request brought a row, and what the source says of it now; and how little is kept for that. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { whyText } from '../../src/cli/why.js'
+import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { tellWhy, type Why } from '../../src/sync/why.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from '../support/lawrun.js'
+import { depsOf } from '../support/run.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { at, fill, lose, reconcile, run, timeOf } from './support.js'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+})
+afterAll(() => sandbox.close())
+
+async function ask(
+  warehouse: Warehouse,
+  table: string,
+  id: string,
+  tenants: number[] | null = null,
+): Promise<Why> {
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  try {
+    return await tellWhy(deps, { table, id, tenants })
+  } finally {
+    await close()
+  }
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  async function prepared(count: number, resource = 'notes'): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count, { resource })
+    const warehouse = await open(kind)
+    await run(sandbox, warehouse, { resources: [resource], readAhead: 1 })
+    return warehouse
+  }
+  const first = async (warehouse: Warehouse, table: string, id: string) =>
+    (await ask(warehouse, table, id)).rows[0]
+
+  it('names the run, the page and the request, and finds the source to agree', async () => {
+    const warehouse = await prepared(450)
+    const [runRow] = await rowsOf(warehouse, 'sync_runs')
+    const told = await first(warehouse, 'notes', '130')
+    expect(told).toMatchObject({
+      state: 'live',
+      brought: { certainty: 'exact', run_id: runRow?.run_id, mode: 'sync', way: 'walk', page: 4 },
+      source: { answer: 'exists', updated_at: timeOf(130), differences: [] },
+    })
+    expect(told?.brought.request_id).toMatch(/\w{8}/)
+    await warehouse.close()
+  })
+
+  it('still names it when later requests have shown the row again, unchanged', async () => {
+    const warehouse = await prepared(450)
+    const before = await first(warehouse, 'notes', '449')
+    for (let n = 0; n < 3; n++) await run(sandbox, warehouse, { resources: ['notes'] })
+    const told = await first(warehouse, 'notes', '449')
+    expect(told?.brought).toMatchObject({
+      certainty: 'likely',
+      at: before?.brought.at,
+      page: 1,
+      run_id: before?.brought.run_id,
+    })
+    expect(told!.brought.confirmed_at > before!.brought.confirmed_at).toBe(true)
+    await warehouse.close()
+  })
+
+  it('tells reconcile and backfill from walks, and a tombstone from a live row', async () => {
+    const warehouse = await prepared(9000)
+    await lose(warehouse, [2000, 7000])
+    sandbox.store.remove(1, 'notes', 5000)
+    await run(sandbox, warehouse, {
+      resources: ['notes'],
+      mode: 'backfill',
+      ranges: [{ from: at(13_000), to: at(15_000) }],
+    })
+    const report = await reconcile(sandbox, warehouse)
+    expect((await first(warehouse, 'notes', '2000'))?.brought).toMatchObject({
+      certainty: 'exact',
+      way: 'backfill',
+    })
+    expect((await first(warehouse, 'notes', '7000'))?.brought).toMatchObject({
+      way: 'reconcile',
+      mode: 'reconcile',
+    })
+    const gone = await first(warehouse, 'notes', '5000')
+    expect(gone).toMatchObject({
+      state: 'deleted',
+      source: { answer: 'gone' },
+      brought: { confirmed_by: report.run_id },
+    })
+    expect(whyText(await ask(warehouse, 'notes', '5000'))).toContain('deleted; found gone at')
+    await warehouse.close()
+  })
+
+  it('shows what differs, field by field, of the owner of a nested row too, and what is in quarantine', async () => {
+    const warehouse = await prepared(3, 'repair_orders')
+    const record = { ...template('repair_orders', 2, timeOf(2)), odometer: 12.5 }
+    sandbox.store.put(1, 'repair_orders', { ...record, updated_at: at(90) })
+    await run(sandbox, warehouse, { resources: ['repair_orders'] })
+    const services = [{ ...serviceTemplate(20, timeOf(2)), title: 'Changed since' }]
+    sandbox.store.put(1, 'repair_orders', { ...record, odometer: 7, updated_at: at(95), services })
+    const told = await first(warehouse, 'repair_order_services', '20')
+    expect(told?.quarantine).toMatchObject([{ path: 'odometer', value: '12.5' }])
+    expect(told?.source).toMatchObject({ answer: 'exists', updated_at: at(95) })
+    const text = whyText(await ask(warehouse, 'repair_order_services', '20'))
+    expect(text).toContain('repair_order_services 20, title: "Oil change" here, "Changed since" there')
+    expect(text).toContain('in quarantine: odometer')
+    await warehouse.close()
+  })
+
+  it('refuses what is no table and no id, and says so of a row that is not there', async () => {
+    const warehouse = await prepared(1)
+    await expect(ask(warehouse, 'nots', '1')).rejects.toThrow(/no table nots.*Expected one of/)
+    await expect(ask(warehouse, 'notes', 'seven')).rejects.toThrow(/"seven", expected a whole number/)
+    expect(await ask(warehouse, 'notes', '77')).toMatchObject({ rows: [] })
+    expect(await ask(warehouse, 'notes', '1', [9])).toMatchObject({ rows: [] })
+    await warehouse.close()
+  })
+
+  it('keeps no more than 16 bytes a row, and nothing of a sync that brings nothing', async () => {
+    const shops = await createSandbox({ tenants: 1, scale: 0.3, seed: 2 })
+    const warehouse = await open(kind)
+    await run(shops, warehouse, {})
+    const kept = await rowsOf(warehouse, 'sync_requests')
+    await run(shops, warehouse, {})
+    expect(await rowsOf(warehouse, 'sync_requests')).toEqual(kept)
+    for (let n = 0; n < 30; n++) {
+      shops.work(2)
+      await run(shops, warehouse, {})
+    }
+    await run(shops, warehouse, { mode: 'reconcile' })
+    const bytes = JSON.stringify(
+      (await rowsOf(warehouse, 'sync_requests')).map((row) => Object.values(row)),
+    ).length
+    let rows = 0
+    for (const table of known.tables) rows += await warehouse.countRows(table)
+    console.log(`${kind.name}: ${(bytes / rows).toFixed(1)} bytes a row for why, of ${rows} rows`)
+    expect(bytes / rows).toBeLessThan(16)
+    await warehouse.close()
+    await shops.close()
+  })
+})
