@@ -1,6 +1,6 @@
 /** The data dictionary: what every table and column means, from the declarations. */
 import type { Kind, Resource } from '../../schema/resource.js'
-import { stateTableList } from '../warehouse/state.js'
+import { stateTableList } from './state.js'
 import type { Column, Table } from './tables.js'
 import { tablesOf } from './tables.js'
 

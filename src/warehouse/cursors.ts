@@ -1,7 +1,7 @@
 import type { CompiledQuery, Insertable, Kysely, Updateable } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
+import type { StateRows } from '../derive/state.js'
 import { type Database, readJson } from './dialect.js'
-import type { StateRows } from './state.js'
 
 /** A cursor: one resource of one tenant. */
 export interface CursorKey {

@@ -3,9 +3,9 @@ import type { ResourceTables } from '../../schema/index.js'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import type { Flattened, Tuple } from '../derive/batch.js'
+import type { StateRows } from '../derive/state.js'
 import type { Table } from '../derive/tables.js'
 import type { Applied, Batch } from './apply.js'
-import type { StateRows } from './state.js'
 
 /** What root tables have in common, for code that is told which one by a variable. */
 interface AnyRoot {

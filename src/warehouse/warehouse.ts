@@ -3,6 +3,7 @@ import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Flattened } from '../derive/batch.js'
 import type { Model } from '../derive/registry.js'
+import { stateTableList } from '../derive/state.js'
 import type { Table } from '../derive/tables.js'
 import { toMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Stop } from '../errors.js'
@@ -11,7 +12,6 @@ import type { Change } from './ddl.js'
 import { type Dialect, rootTable, type Session } from './dialect.js'
 import { type Claim, claimLease, type Lease } from './lease.js'
 import { migrate, plan, tryWrite } from './migrate.js'
-import { stateTableList } from './state.js'
 
 /** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
 const patience = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { dictionary, toMarkdown } from '../../src/derive/dictionary.js'
 import { toHtml } from '../../src/derive/dictionarypage.js'
+import { stateTableList } from '../../src/derive/state.js'
 import { tablesOf } from '../../src/derive/tables.js'
-import { stateTableList } from '../../src/warehouse/state.js'
 
 const list = Object.values(resources)
 const whole = dictionary(list)

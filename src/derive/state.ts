@@ -1,6 +1,6 @@
 import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
-import type { Table } from '../derive/tables.js'
+import type { Table } from './tables.js'
 
 /** The product's own tables (contract: state tables). BI tools may read them. */
 interface StateTable<F extends Record<string, Field>, K extends keyof F & string> {
