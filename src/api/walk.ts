@@ -94,6 +94,8 @@ const suspiciousShare = 0.2
 const suspiciousFrom = 100
 /** Where all that is wrong is that ties hide records, readings are joined until none is missing, so often at most. */
 const mostPasses = 25
+/** Only lists of so many records are worth reading that often. */
+const oftenUpTo = 5000
 /** How often the first page is asked for again while it keeps showing something newer. */
 const closingRounds = 12
 
@@ -131,7 +133,7 @@ export class Walk<P> {
     const { pageSizes: sizes } = this.#plan
     let joint: Book | undefined
     let outcome: Outcome | undefined
-    for (let i = 0; i < sizes.length || (joint && i < mostPasses); i++) {
+    for (let i = 0; i < sizes.length || (joint && i < mostPasses && joint.balance().last <= oftenUpTo); i++) {
       const perPage = sizes[i % sizes.length] ?? 100
       const pass: { outcome: Outcome; joint: Book | undefined } =
         (i === 0 ? await this.#resume(perPage) : undefined) ?? (await this.#pass(i + 1, perPage, joint))
