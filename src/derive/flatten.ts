@@ -121,6 +121,8 @@ function read(plan: Plan, records: readonly unknown[], careful: boolean, strict:
       createdAt: tuple[created] ?? null,
     } as FlatRecord)
   }
+  // The generated code holds on to what it was started with: a page's tuples would be copied by every collection.
+  plan.compiled.start(new Sink(findings), [], false)
   return { tuples, findings, embedded: sink.embedded }
 }
 

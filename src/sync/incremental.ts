@@ -201,6 +201,7 @@ export class CursorWalk {
       this.#source.list({ ...this.#request, updatedAfter: this.#floor, page, perPage }),
     )
     const flattened = this.#resource.flatten(answer.records, answer.careful)
+    this.#context.warehouse.foresee(flattened)
     return {
       total: answer.total,
       page,
