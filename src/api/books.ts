@@ -28,9 +28,11 @@ export interface Balance {
 
 /**
  * How the books stand. `closed`: nothing was deleted meanwhile, and what was seen is exactly what there is.
- * `complete`: records were deleted, but stepping back has lost none. `open`: something may be missing.
+ * `even`: the same, but things moved where the numbers alone cannot tell it from a record that came late and hid that
+ * another was deleted and a third not seen; one reading more has to agree. `complete`: records were deleted, but
+ * stepping back has lost none. `open`: something may be missing.
  */
-export type Standing = 'closed' | 'complete' | 'open'
+export type Standing = 'closed' | 'even' | 'complete' | 'open'
 
 /** Where the `updated_at`s of a response begin and end, and whether the list goes on beyond it. */
 export interface Edges {
@@ -40,6 +42,9 @@ export interface Edges {
   readonly isTop: boolean
   /** Nothing of the list lies behind it. */
   readonly isEnd: boolean
+  /** Ids that carry the newest time and the oldest: two of each at most. */
+  readonly first: readonly (Int64 | string)[]
+  readonly final: readonly (Int64 | string)[]
 }
 
 /**
@@ -50,17 +55,24 @@ export interface Edges {
  * doubtful stays so until some response shows it with newer and older records around it.
  */
 class TieWatch {
-  readonly #doubtful = new Set<string>()
+  /** By time; whether two records were seen to share it, or only one that the next response showed again. */
+  readonly #doubtful = new Map<string, boolean>()
   #end: string
+  #final: Edges['final'] = []
   #held: Edges[] = []
 
   constructor(end: string, found: boolean) {
     this.#end = end
-    if (found) this.#doubtful.add('')
+    if (found) this.#doubtful.set('', true)
   }
 
   get found(): boolean {
     return this.#doubtful.size > 0
+  }
+
+  /** Whether records are known to share a time, some of which may be hidden. */
+  get areKnown(): boolean {
+    return [...this.#doubtful.values()].includes(true)
   }
 
   /** Whether records of this `updated_at` may be hidden. */
@@ -71,9 +83,16 @@ class TieWatch {
   /** The next response in order. */
   follow(edges: Edges): void {
     this.#held = []
-    if (this.#end !== '' && edges.newest >= this.#end) this.#doubtful.add(this.#end)
+    if (this.#end !== '' && edges.newest >= this.#end) this.#doubt(edges)
     this.glimpse(edges)
     this.#end = edges.isEnd ? '' : edges.oldest
+    this.#final = edges.final
+  }
+
+  #doubt({ newest, oldest, first, final }: Edges): void {
+    const end = this.#end
+    const ids = new Set([...this.#final, ...(newest === end ? first : []), ...(oldest === end ? final : [])])
+    this.#doubtful.set(end, ids.size > 1 || this.#doubtful.get(end) === true)
   }
 
   /** A response of a window, of which it is not yet known whether it is in order. */
@@ -87,7 +106,7 @@ class TieWatch {
 
   /** A response out of order: it can dispel doubts, not raise them. */
   glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
-    for (const time of this.#doubtful)
+    for (const time of this.#doubtful.keys())
       if (
         time !== '' &&
         (isTop || time < newest) &&
@@ -105,6 +124,10 @@ export interface OpenBook {
   readonly total: number
   /** Newest `updated_at` of the first response. */
   readonly ceiling: string
+  /** What is newer than this may have become visible after the first response, though it is no newer than the ceiling. */
+  readonly lateFrom?: string
+  /** Whether the first response showed all that was newer than `lateFrom`. */
+  readonly isZoneSeen?: boolean
 }
 
 interface Restored {
@@ -115,16 +138,24 @@ interface Restored {
     readonly tied: boolean
     readonly ceiling: string
     readonly boundary: string
+    readonly isZoneSeen?: boolean
   }
+  readonly lateFrom: string
   readonly ids: readonly Int64[]
   readonly entered: readonly Int64[]
 }
 
 /**
  * The books of a walk (design: the walk). They decide whether it may be called complete: T0 is `total_count` of the
- * first response and c its newest `updated_at`; S is every id seen; `entered` are those newer than c that were created
- * after c or whose version in the warehouse was at or below the floor; T1 is the total of one more first page that
- * shows nothing newer than what was seen. They close if T0 + entered = T1 = |S| and no total ever fell in between.
+ * first response and c its newest `updated_at`; S is every id seen; `entered` are those of S that came into the list
+ * after the first response; T1 is the total of one more first page that shows nothing newer than what was seen. They
+ * close if T0 + entered = T1 = |S| and no total ever fell in between.
+ *
+ * All rests on `entered` leaving nobody out: then |S| = T0 + entered says that everything was seen which the first
+ * response counted. Newer than c is easy. The others may only be as old as records can be that become visible late, as
+ * old as the floor of the next walk: that is the late zone. Where the first response showed the whole zone, whatever
+ * else turns up in it has entered, and the count is exact. A zone of more than a page (a bulk change within the last
+ * minutes) leaves room for doubt: see `surprise`, `vanished` and `even`.
  */
 export class Book {
   readonly floor: string
@@ -138,19 +169,32 @@ export class Book {
   #fallen = 0
   #doubtful = false
   #surprised = false
+  /** Something came late, and is counted. */
+  #late = false
+  /** Something newer than the ceiling was seen. */
+  #moved = false
+  readonly #lateFrom: string
+  readonly #isZoneSeen: boolean
+  /** The first response, and which ids the latest one showed for the first time. */
+  #opening: readonly Sighting[] | undefined
+  #fresh = new Set<Int64 | string>()
 
   constructor(open: OpenBook, ties = new TieWatch('', false)) {
     this.ties = ties
     this.floor = open.floor
     this.ceiling = open.ceiling
+    this.#lateFrom = open.lateFrom ?? open.ceiling
+    this.#isZoneSeen = open.isZoneSeen ?? open.lateFrom === undefined
     this.#first = open.total
     this.#last = open.total
   }
 
   /** The book of a walk that an earlier process began. */
-  static restored(floor: string, { progress, ids, entered }: Restored): Book {
+  static restored(floor: string, { progress, lateFrom, ids, entered }: Restored): Book {
     const ties = new TieWatch(progress.boundary, progress.tied)
-    const book = new Book({ floor, total: progress.first, ceiling: progress.ceiling }, ties)
+    const { first: total, ceiling, isZoneSeen = false } = progress
+    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen }, ties)
+    book.#opening = []
     for (const id of ids) book.#seen.add(id)
     for (const id of entered) book.#entered.add(id)
     book.#last = progress.last
@@ -162,71 +206,113 @@ export class Book {
     return typeof id === 'string' ? this.#odd.has(id) : this.#seen.has(id)
   }
 
+  get isZoneSeen(): boolean {
+    return this.#isZoneSeen
+  }
+
   /** Enters one response. Returns the ids that were new, and by how much the total fell since the one before. */
   response(total: number, sightings: readonly Sighting[]): { fresh: Int64[]; fell: number } {
     const fell = Math.max(0, this.#last - total)
     this.#fallen += fell
     this.#last = total
     const fresh: Int64[] = []
+    this.#fresh.clear()
     for (const { id } of sightings) {
       if (typeof id === 'string') this.#odd.add(id)
       else if (this.#seen.add(id)) fresh.push(id)
     }
+    if (this.#opening) for (const id of fresh) this.#fresh.add(id)
+    else this.#opening = sightings
     return { fresh, fell }
   }
 
+  /** What is newer than this, and was not in the first response, came to its place after it. */
+  get #bar(): string {
+    return this.#isZoneSeen && this.#lateFrom < this.ceiling ? this.#lateFrom : this.ceiling
+  }
+
   /**
-   * Decides for the records newer than the ceiling whether they entered the list while it was read. `before` is the
-   * version that the warehouse had. Where neither tells, the books stay open: judging by hope was found worse.
+   * Decides for the records of the latest response that are newer than the bar whether they entered the list while it
+   * was read. `before` is the version that the warehouse had. Where neither tells, the books stay open: judging by hope
+   * was found worse.
    */
   judge(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
+    const bar = this.#bar
     for (const { id, updatedAt, createdAt } of sightings) {
-      if (updatedAt <= this.ceiling || typeof id === 'string' || this.#entered.has(id)) continue
+      if (updatedAt > this.ceiling) this.#moved = true
+      if (updatedAt <= bar || typeof id === 'string' || !this.#fresh.has(id)) continue
       const stored = before(id)
-      const created = createdAt !== null && createdAt > this.ceiling
-      if (created || (stored !== undefined && stored <= this.floor)) {
+      const created = createdAt !== null && createdAt > bar
+      if (created || (stored !== undefined && (stored <= this.floor || this.#wasShown(stored)))) {
         this.#entered.add(id)
         entered.push(id)
+        this.#late ||= updatedAt <= this.ceiling
       } else if (stored === undefined && !this.#wasThere(createdAt)) this.#doubtful = true
     }
     return entered
   }
 
+  /** Whether the first response would have shown a record that was there with this version or a newer one. */
+  #wasShown(version: string): boolean {
+    return this.#isZoneSeen && version > this.#bar
+  }
+
   /**
-   * The last page of all: what it shows for the first time, and no tie could have hidden, came late. Such a record
-   * makes up in the totals for one that was deleted; then a record that hides behind others of its `updated_at` would
-   * not be missed.
+   * The last page of all, or one that is read again from the top: what it shows for the first time, though it is as old
+   * as what was read before, and no tie could have hidden it, came late or came back. Such a record makes up in the
+   * totals for one that was deleted; then one that hides behind others of its `updated_at`, or slipped, would not be
+   * missed.
    */
   surprise(sightings: readonly Sighting[]): void {
-    const isLate = ({ id, updatedAt }: Sighting): boolean => !this.has(id) && !this.ties.doubts(updatedAt)
-    this.#surprised ||= sightings.some(isLate)
+    this.#surprised ||= sightings.some(
+      ({ id, updatedAt }) => updatedAt <= this.#bar && !this.has(id) && !this.ties.doubts(updatedAt),
+    )
+  }
+
+  /**
+   * The last page of all: what the first response showed, and it does not, though it shows older ones, was deleted. If
+   * the totals do not tell so, something else has made up for it.
+   */
+  vanished(sightings: readonly Sighting[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
+    const shown = new Set(sightings.map(({ id }) => id))
+    this.#surprised ||= (this.#opening ?? []).some(
+      ({ id, updatedAt }) => typeof id !== 'string' && (isEnd || updatedAt > oldest) && !shown.has(id),
+    )
+  }
+
+  /** What a first page, asked for again, shows and nobody has entered yet: it came after the first response. */
+  isNews({ id, updatedAt }: Sighting): boolean {
+    return updatedAt > this.#bar && !this.has(id)
   }
 
   /** All that is wrong is that records are missing which ties may hide: reading again and joining can close these. */
   get isShort(): boolean {
     const { first, last, distinct, entered, fallen } = this.balance()
     const isShort = fallen === 0 && first + entered === last && distinct < last
-    return isShort && !this.#doubtful && !(this.#surprised && this.ties.found)
+    return isShort && !this.#doubtful && !this.#surprised
   }
 
   /**
    * Whether a record that the warehouse does not know was in the list when the walk began. A creation in the very
-   * second of the ceiling cannot be told from one after it: the source may print whole seconds.
+   * second of the ceiling cannot be told from one after it: the source may print whole seconds. Nor can one in the late
+   * zone from one that had not yet become visible.
    */
   #wasThere(createdAt: string | null): boolean {
-    return this.floor === epoch && createdAt !== null && createdAt < this.ceiling
+    return (
+      this.floor === epoch && createdAt !== null && createdAt < this.ceiling && createdAt <= this.#lateFrom
+    )
   }
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
   standing(): Standing {
     const { first, last, distinct, entered, fallen } = this.balance()
-    if (this.#doubtful) return 'open'
-    const isEven = fallen === 0 && first + entered === last && distinct === last
-    if (isEven && !(this.#surprised && this.ties.found)) return 'closed'
+    if (this.#doubtful || this.#surprised) return 'open'
+    if (fallen === 0 && first + entered === last && distinct === last)
+      return this.#moved && this.ties.areKnown && !this.#isZoneSeen ? 'even' : 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
-    return fallen > 0 && plausible && !this.ties.found ? 'complete' : 'open'
+    return fallen > 0 && plausible && !this.ties.found && !this.#late ? 'complete' : 'open'
   }
 
   balance(): Balance {

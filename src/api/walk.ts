@@ -26,6 +26,8 @@ export interface Progress {
   readonly last: number
   readonly fallen: number
   readonly tied: boolean
+  /** Whether the first response showed all that was as new as what may come late. */
+  readonly isZoneSeen?: boolean
   /** Oldest `updated_at` stored. */
   readonly boundary: string
   /** Records of the list behind the last page read, when it was read. */
@@ -82,6 +84,11 @@ export interface WalkPlan {
     readonly ids: readonly Int64[]
     readonly entered: readonly Int64[]
   }
+  /**
+   * Where the next walk would begin if this one ended with that ceiling: what is newer may still become visible later.
+   * Without it nothing is thought to come late.
+   */
+  readonly nextFloor?: (ceiling: string) => string
   /** Rows that the warehouse has above the floor, where a walk that finds far fewer must not be believed. */
   readonly expected?: number
 }
@@ -121,6 +128,8 @@ export class Walk<P> {
   /** How far a resumed walk need not read again; it goes with the next page that is stored. */
   #progress: Progress | undefined
   #steppedBack = false
+  /** A reading whose numbers were even has to be joined by another before it counts. */
+  #wasEven = false
   #newest = ''
 
   constructor(port: WalkPort<P>, plan: WalkPlan) {
@@ -139,7 +148,7 @@ export class Walk<P> {
         (i === 0 ? await this.#resume(perPage) : undefined) ?? (await this.#pass(i + 1, perPage, joint))
       if (pass.outcome.verdict !== 'unproven') return pass.outcome
       this.#port.note('The books of the walk do not close', { pass: i + 1, ...pass.outcome.books })
-      joint = pass.joint?.isShort ? pass.joint : undefined
+      joint = pass.joint && (pass.joint.isShort || pass.joint.standing() === 'even') ? pass.joint : undefined
       outcome = pass.outcome
     }
     if (!outcome) throw new Bug('A walk needs a page size')
@@ -180,12 +189,20 @@ export class Walk<P> {
     if (first.totalPages <= 1 && first.records >= first.total)
       return { outcome: await this.#single(first, number), joint: before }
     const { floor } = this.#plan
-    const own = new Book({ floor, total: first.total, ceiling: newest(first.sightings) || floor })
+    const ceiling = newest(first.sightings) || floor
+    const lateFrom = this.#lateFrom(ceiling)
+    const isZoneSeen =
+      lateFrom >= ceiling || first.sightings.some((s) => s.updatedAt !== '' && s.updatedAt <= lateFrom)
+    const own = new Book({ floor, total: first.total, ceiling, lateFrom, isZoneSeen })
     const pass = this.#begin(number, perPage, own, before ?? own)
     pass.descent.showed(first)
     await this.#enter(pass, first, 'next')
     await pass.descent.run(2, first.totalPages)
     return { outcome: await this.#close(pass), joint: pass.joint }
+  }
+
+  #lateFrom(ceiling: string): string {
+    return this.#plan.nextFloor?.(ceiling) ?? ceiling
   }
 
   /** A list of one page is its own proof. */
@@ -215,7 +232,7 @@ export class Walk<P> {
     const total = await this.#port.countAfter(floor)
     const newer = await this.#port.countAfter(progress.boundary)
     if (isLoss(total, progress.last)) return undefined
-    const book = Book.restored(floor, resume)
+    const book = Book.restored(floor, { ...resume, lateFrom: this.#lateFrom(progress.ceiling) })
     this.#part = progress.part
     this.#newest = progress.ceiling
     if (book.response(total, []).fell > 0) this.#steppedBack = true
@@ -234,6 +251,7 @@ export class Walk<P> {
   async #enter(pass: Pass<P>, page: WalkPage<P>, place: Place): Promise<number> {
     const { own, joint } = pass
     this.#refuseLoss(page.total, own.balance().last)
+    if (place === 'top') for (const book of new Set([own, joint])) book.surprise(page.sightings)
     // Totals that overlap in time have no order: a window's count when the list is looked at behind it.
     const total = place === 'window' ? own.balance().last : page.total
     const { fresh, fell } = own.response(total, page.sightings)
@@ -264,6 +282,7 @@ export class Walk<P> {
       last,
       fallen,
       tied: ties.found,
+      isZoneSeen: pass.own.isZoneSeen,
       boundary,
       below,
       part: this.#part,
@@ -290,13 +309,11 @@ export class Walk<P> {
    * read down to what was seen before. One request when nothing moved, two when something did.
    */
   async #close(pass: Pass<P>): Promise<Outcome> {
-    const { ceiling } = pass.joint
+    const { own, joint } = pass
     for (let round = 0; round < closingRounds; round++) {
       const page = await this.#port.fetch(1, pass.perPage)
       const seen = this.#newest
-      const news = page.sightings.some(
-        (s) => s.updatedAt > seen || (s.updatedAt > ceiling && !(pass.own.has(s.id) && pass.joint.has(s.id))),
-      )
+      const news = page.sightings.some((s) => s.updatedAt > seen || own.isNews(s) || joint.isNews(s))
       if (!news) return this.#settle(pass, page)
       await this.#enter(pass, page, 'top')
       if (!page.sightings.some((s) => s.updatedAt < seen)) await pass.descent.run(2, page.totalPages, seen)
@@ -308,9 +325,12 @@ export class Walk<P> {
   async #settle(pass: Pass<P>, page: WalkPage<P>): Promise<Outcome> {
     const { own, joint } = pass
     this.#refuseLoss(page.total, own.balance().last)
-    own.surprise(page.sightings)
-    own.response(page.total, page.sightings)
-    if (joint !== own) joint.response(page.total, page.sightings)
+    const edges = edgesOf(page)
+    for (const book of new Set([own, joint])) {
+      book.surprise(page.sightings)
+      if (edges) book.vanished(page.sightings, edges)
+      book.response(page.total, page.sightings)
+    }
     const outcome = this.#judge(pass)
     await this.#port.store(page, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
     return outcome
@@ -329,10 +349,23 @@ export class Walk<P> {
         'repaired',
         'records of one updated_at change their order; joined several readings',
       )
+    if (standing === 'even' || joint.standing() === 'even')
+      return this.#even(standing === 'even' ? own : joint)
     return outcomeOf(
       own,
       'unproven',
       own.ties.found ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
+    )
+  }
+
+  /** Once might be a coincidence of three things; that two readings meet with one is not believed. */
+  #even(book: Book): Outcome {
+    if (this.#wasEven) return outcomeOf(book, 'repaired', 'two readings agree')
+    this.#wasEven = true
+    return outcomeOf(
+      book,
+      'unproven',
+      'the list moved among records of one updated_at, and was read but once',
     )
   }
 }
@@ -361,5 +394,18 @@ const oldest = (sightings: readonly Sighting[]): string =>
 function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges | undefined {
   const top = newest(sightings)
   if (top === '') return undefined
-  return { newest: top, oldest: oldest(sightings), isTop: page === 1, isEnd: page >= totalPages }
+  const low = oldest(sightings)
+  const two = (time: string): Edges['first'] =>
+    sightings
+      .filter(({ updatedAt }) => updatedAt === time)
+      .slice(0, 2)
+      .map(({ id }) => id)
+  return {
+    newest: top,
+    oldest: low,
+    isTop: page === 1,
+    isEnd: page >= totalPages,
+    first: two(top),
+    final: two(low),
+  }
 }

@@ -151,6 +151,7 @@ export class CursorWalk {
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<Outcome> {
     const walk = new Walk<Payload>(this.#port(), {
       floor: this.#floor,
+      nextFloor: (ceiling) => floorOf(ceiling, this.#context.config.sync.overlap),
       pageSizes: this.#context.pageSizes ?? pageSizes,
       ...plan,
     })
