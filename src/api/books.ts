@@ -130,6 +130,15 @@ export interface OpenBook {
   readonly isZoneSeen?: boolean
 }
 
+/** What else a book has to remember when its walk is cut short. */
+export interface Doubts {
+  readonly isZoneSeen: boolean
+  /** Something was seen of which it is not known whether it entered. */
+  readonly isOpen: boolean
+  readonly isLate: boolean
+  readonly hasMoved: boolean
+}
+
 interface Restored {
   readonly progress: {
     readonly first: number
@@ -138,7 +147,7 @@ interface Restored {
     readonly tied: boolean
     readonly ceiling: string
     readonly boundary: string
-    readonly isZoneSeen?: boolean
+    readonly doubts?: Doubts
   }
   readonly lateFrom: string
   readonly ids: readonly Int64[]
@@ -168,6 +177,8 @@ export class Book {
   #last: number
   #fallen = 0
   #doubtful = false
+  /** The latest response is not judged yet. */
+  #pending = false
   #surprised = false
   /** Something came late, and is counted. */
   #late = false
@@ -192,9 +203,12 @@ export class Book {
   /** The book of a walk that an earlier process began. */
   static restored(floor: string, { progress, lateFrom, ids, entered }: Restored): Book {
     const ties = new TieWatch(progress.boundary, progress.tied)
-    const { first: total, ceiling, isZoneSeen = false } = progress
-    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen }, ties)
+    const { first: total, ceiling, doubts } = progress
+    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen: doubts?.isZoneSeen ?? false }, ties)
     book.#opening = []
+    book.#doubtful = doubts?.isOpen ?? true
+    book.#late = doubts?.isLate ?? true
+    book.#moved = doubts?.hasMoved ?? true
     for (const id of ids) book.#seen.add(id)
     for (const id of entered) book.#entered.add(id)
     book.#last = progress.last
@@ -206,12 +220,23 @@ export class Book {
     return typeof id === 'string' ? this.#odd.has(id) : this.#seen.has(id)
   }
 
-  get isZoneSeen(): boolean {
-    return this.#isZoneSeen
+  get doubts(): Doubts {
+    return {
+      isZoneSeen: this.#isZoneSeen,
+      isOpen: this.#doubtful || this.#surprised || this.#pending,
+      isLate: this.#late,
+      hasMoved: this.#moved,
+    }
   }
 
-  /** Enters one response. Returns the ids that were new, and by how much the total fell since the one before. */
-  response(total: number, sightings: readonly Sighting[]): { fresh: Int64[]; fell: number } {
+  /**
+   * Enters one response. Returns the ids that were new, those of them that were created since the walk began, and by
+   * how much the total fell since the response before.
+   */
+  response(
+    total: number,
+    sightings: readonly Sighting[],
+  ): { fresh: Int64[]; created: Int64[]; fell: number } {
     const fell = Math.max(0, this.#last - total)
     this.#fallen += fell
     this.#last = total
@@ -223,7 +248,23 @@ export class Book {
     }
     if (this.#opening) for (const id of fresh) this.#fresh.add(id)
     else this.#opening = sightings
-    return { fresh, fell }
+    return { fresh, created: this.#enter(sightings), fell }
+  }
+
+  /** The records of the latest response that were created since the walk began: no other knowledge is needed. */
+  #enter(sightings: readonly Sighting[]): Int64[] {
+    const created: Int64[] = []
+    for (const { id, updatedAt, createdAt } of sightings) {
+      if (updatedAt > this.ceiling) this.#moved = true
+      if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id)) continue
+      this.#late ||= updatedAt <= this.ceiling
+      if (createdAt === null || createdAt <= this.#bar) this.#pending = true
+      else {
+        this.#entered.add(id)
+        created.push(id)
+      }
+    }
+    return created
   }
 
   /** What is newer than this, and was not in the first response, came to its place after it. */
@@ -232,22 +273,20 @@ export class Book {
   }
 
   /**
-   * Decides for the records of the latest response that are newer than the bar whether they entered the list while it
-   * was read. `before` is the version that the warehouse had. Where neither tells, the books stay open: judging by hope
-   * was found worse.
+   * Decides for the records of the latest response that are newer than the bar, and were created before, whether they
+   * entered the list while it was read. `before` is the version that the warehouse had. Where neither tells, the books
+   * stay open: judging by hope was found worse.
    */
   judge(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
-    const bar = this.#bar
+    this.#pending = false
     for (const { id, updatedAt, createdAt } of sightings) {
-      if (updatedAt > this.ceiling) this.#moved = true
-      if (updatedAt <= bar || typeof id === 'string' || !this.#fresh.has(id)) continue
+      if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id) || this.#entered.has(id))
+        continue
       const stored = before(id)
-      const created = createdAt !== null && createdAt > bar
-      if (created || (stored !== undefined && (stored <= this.floor || this.#wasShown(stored)))) {
+      if (stored !== undefined && (stored <= this.floor || this.#wasShown(stored))) {
         this.#entered.add(id)
         entered.push(id)
-        this.#late ||= updatedAt <= this.ceiling
       } else if (stored === undefined && !this.#wasThere(createdAt)) this.#doubtful = true
     }
     return entered

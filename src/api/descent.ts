@@ -60,6 +60,11 @@ export class Descent<P> {
     this.#front = frontOf(firstPage)
   }
 
+  /** A page that has come already. */
+  has(number: number, page: WalkPage<P>): void {
+    this.#next = { number, page: Promise.resolve(page) }
+  }
+
   /** Reads on from a page to the end of the list, or to the first record older than `until`. */
   async run(from: number, known: number, until = ''): Promise<void> {
     let pages = known

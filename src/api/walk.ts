@@ -1,6 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
-import { type Balance, Book, type Edges, type Sighting } from './books.js'
+import { type Balance, Book, type Doubts, type Edges, type Sighting } from './books.js'
 import { Descent, type Place } from './descent.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
@@ -26,8 +26,7 @@ export interface Progress {
   readonly last: number
   readonly fallen: number
   readonly tied: boolean
-  /** Whether the first response showed all that was as new as what may come late. */
-  readonly isZoneSeen?: boolean
+  readonly doubts: Doubts
   /** Oldest `updated_at` stored. */
   readonly boundary: string
   /** Records of the list behind the last page read, when it was read. */
@@ -239,12 +238,23 @@ export class Walk<P> {
     // What lay behind the last page read lies behind it still, unless it was deleted or moved to the front since:
     // counted from the end, the place can only be too early. What is newer than the boundary was read in any case.
     const read = Math.max(newer, total - progress.below)
+    const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))
     this.#progress = progress
     const pass = this.#begin(1, perPage, book, book)
-    const from = Math.floor(read / perPage) + 1
+    const from = await this.#reach(pass, Math.min(Math.floor(read / perPage) + 1, pages), progress.boundary)
     this.#port.note('Resuming a walk', { from, boundary: progress.boundary })
-    await pass.descent.run(from, Math.ceil(total / perPage))
+    await pass.descent.run(from, pages)
     return { outcome: await this.#close(pass), joint: book }
+  }
+
+  /** The two counts are not of one moment: where the list has moved between them, the page that begins in time is in front. */
+  async #reach({ descent, perPage }: Pass<P>, from: number, boundary: string): Promise<number> {
+    for (let k = from; ; k--) {
+      const page = await this.#port.fetch(k, perPage)
+      if (k > 1 && newest(page.sightings) < boundary) continue
+      descent.has(k, page)
+      return k
+    }
   }
 
   /** Enters a response into the books and stores it, with the progress that a resumed walk needs. */
@@ -254,14 +264,15 @@ export class Walk<P> {
     if (place === 'top') for (const book of new Set([own, joint])) book.surprise(page.sightings)
     // Totals that overlap in time have no order: a window's count when the list is looked at behind it.
     const total = place === 'window' ? own.balance().last : page.total
-    const { fresh, fell } = own.response(total, page.sightings)
+    const { fresh, created, fell } = own.response(total, page.sightings)
+    this.#entered.push(...created)
     if (joint !== own) joint.response(place === 'window' ? joint.balance().last : page.total, page.sightings)
     const edges = edgesOf(page)
     if (edges && place === 'next' && fell === 0) own.ties.follow(edges)
     else if (edges) own.ties[place === 'window' ? 'hold' : 'glimpse'](edges)
     // After a fall, records may have slipped past in front of this page: progress stays where it was.
     if (place === 'next' && fell === 0) this.#vouch(pass, page)
-    const before = await this.#port.store(page, pass.number === 1 ? this.#mark(fresh) : {})
+    const before = await this.#port.store(page, pass.number === 1 ? this.#mark(fresh, own) : {})
     this.#entered.push(...own.judge(page.sightings, before))
     if (joint !== own) joint.judge(page.sightings, before)
     const top = newest(page.sightings)
@@ -282,17 +293,17 @@ export class Walk<P> {
       last,
       fallen,
       tied: ties.found,
-      isZoneSeen: pass.own.isZoneSeen,
+      doubts: pass.own.doubts,
       boundary,
       below,
       part: this.#part,
     }
   }
 
-  #mark(ids: readonly Int64[]): Mark {
+  #mark(ids: readonly Int64[], { doubts }: Book): Mark {
     const number = ++this.#part
     const entered = this.#entered.splice(0)
-    if (this.#progress) this.#progress = { ...this.#progress, part: number }
+    if (this.#progress) this.#progress = { ...this.#progress, doubts, part: number }
     return { ...(this.#progress && { progress: this.#progress }), part: { number, ids, entered } }
   }
 
