@@ -14,11 +14,8 @@ export class Tally {
   readonly wrong: Record<Verdict, number> = { proven: 0, repaired: 0, unproven: 0 }
   /** Verdicts of walks into which something came late: judged up to the next walk's floor. */
   withLate = 0
-  /**
-   * Wrong where nobody can know: a record hid behind another of its updated_at, one was deleted, and one that came
-   * late or came back made up for it in the totals.
-   */
-  masked = 0
+  /** Wrong where no counting can know, which docs/guarantees.md excepts: by verdict. */
+  readonly beyond: Record<Verdict, number> = { proven: 0, repaired: 0, unproven: 0 }
   scenarios = 0
   runs = 0
   deaths = 0
@@ -30,7 +27,8 @@ export class Tally {
     return (
       `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short; verdicts: ` +
       `${proven} proven (${this.wrong.proven} wrong), ${repaired} repaired (${this.wrong.repaired} wrong), ` +
-      `${unproven} unproven; ${this.withLate} with late commits, ${this.masked} misled by one that hid a delete; ${this.again} syncs repeated on a still source`
+      `${unproven} unproven; ${this.withLate} with late commits; beyond counting: ${this.beyond.proven} proven, ` +
+      `${this.beyond.repaired} repaired; ${this.again} syncs repeated on a still source`
     )
   }
 }
@@ -163,17 +161,14 @@ export class Play {
   /** Every record that lay at or before the watermark when the last answer was given is there, as it was then. */
   #verify(cursor: CursorReport, rows: ReadonlyMap<number, Row>): void {
     const watermark = micros(cursor.watermark)
-    const during = (requests: readonly number[]): boolean => requests.some((at) => at >= (this.#begun ?? 0))
-    const { late: comers, returned, gone } = this.#world
-    const late = during(comers)
-    const isMasked = during(gone) && (late || during(returned))
-    if (late) this.#tally.withLate++
-    // What came late, or slipped because of it, lies within the overlap: the next walk starts in front of it.
-    const until = late ? watermark - BigInt(this.#script.overlapMs) * 1000n : watermark
+    const nextFloor = watermark - BigInt(this.#script.overlapMs) * 1000n
+    if (this.#during(this.#world.late)) this.#tally.withLate++
     for (const [id, standing] of this.#world.seen) {
+      // What came late lies within the overlap: the next walk starts in front of it.
+      const until = this.#world.latecomers.has(id) ? nextFloor : watermark
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
-      if (isMasked && this.#world.isTied(standing.micros)) {
-        this.#tally.masked++
+      if (this.#isBeyond(standing.micros)) {
+        this.#tally.beyond[cursor.completeness]++
         this.#misled = true
         return
       }
@@ -182,6 +177,22 @@ export class Play {
         `Wrong ${cursor.completeness}: record ${id} stood at v${standing.serial}, the warehouse has ${shown(rows.get(id))}; watermark ${cursor.watermark}`,
       )
     }
+  }
+
+  /** Whether it happened after the walk's first response. */
+  #during(requests: readonly number[]): boolean {
+    return requests.some((at) => at > (this.#begun ?? 0) + 1)
+  }
+
+  /**
+   * What no counting can know (docs/guarantees.md): a record was deleted, and no total fell; and something made up for
+   * it, either late where more than a page may be late, or by coming back, where ties may hide a third.
+   */
+  #isBeyond(missing: bigint): boolean {
+    const { masked, late, returned, wide } = this.#world
+    if (!this.#during(masked)) return false
+    const isWide = wide.some((at) => at > (this.#begun ?? 0))
+    return (this.#during(late) && isWide) || (this.#during(returned) && this.#world.isTied(missing))
   }
 
   /** The source stands still: now a sync must say that it is done, and be right. */

@@ -20,6 +20,8 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'late'; readonly n: number; readonly lagMs: number }
   /** Deleted records come back, changed. */
   | { readonly kind: 'restore'; readonly n: number }
+  /** Deleted records come back as they were, within the overlap. */
+  | { readonly kind: 'undelete'; readonly n: number }
   | { readonly kind: 'shuffle'; readonly on: boolean }
   | { readonly kind: 'revoke' }
   | { readonly kind: 'grant' }
@@ -84,6 +86,10 @@ const steps = (overlapMs: number): fc.Arbitrary<Step> => {
       arbitrary: fc.record({ at, kind: fc.constant('late' as const), n: few, lagMs: lag }),
     },
     { weight: 3, arbitrary: fc.record({ at, kind: fc.constant('restore' as const), n: few }) },
+    {
+      weight: overlapMs > 0 ? 1 : 0,
+      arbitrary: fc.record({ at, kind: fc.constant('undelete' as const), n: few }),
+    },
     { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('shuffle' as const), on: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('revoke' as const) }) },
     { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('grant' as const) }) },
@@ -94,6 +100,15 @@ const steps = (overlapMs: number): fc.Arbitrary<Step> => {
   )
 }
 
+/** Between two responses something is deleted and something comes late: the totals agree. */
+const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
+  fc
+    .record({ at, where, lag: fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) }), isOld: fc.boolean() })
+    .map(({ at, where, lag, isOld }) => [
+      { at, kind: 'delete', where: { ...where, n: 1 } },
+      isOld ? { at, kind: 'undelete', n: 1 } : { at, kind: 'late', n: 1, lagMs: lag },
+    ])
+
 const death: fc.Arbitrary<Death> = fc.record({
   at: fc.integer({ min: 1, max: 14 }),
   how: fc.constantFrom('unsent', 'unstored', 'signal'),
@@ -102,7 +117,15 @@ const death: fc.Arbitrary<Death> = fc.record({
 const run = (overlapMs: number): fc.Arbitrary<ScriptRun> =>
   fc.record({
     mode: fc.constantFrom('sync', 'sync', 'sync', 'full'),
-    steps: fc.array(steps(overlapMs), { maxLength: 8 }),
+    steps: fc
+      .array(
+        fc.oneof(
+          { weight: 9, arbitrary: steps(overlapMs).map((step) => [step]) },
+          { weight: overlapMs > 0 ? 2 : 0, arbitrary: exchange(overlapMs) },
+        ),
+        { maxLength: 8 },
+      )
+      .map((some) => some.flat()),
     death: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: death }),
   })
 

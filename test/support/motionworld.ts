@@ -1,5 +1,6 @@
 import { fromMicros } from '../../src/derive/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { floorOf } from '../../src/sync/incremental.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
 
 /** The tenant whose list moves, and one that stands still beside it. */
@@ -13,6 +14,10 @@ const start = 1_767_225_600_000_000n
 export interface Standing {
   readonly serial: number
   readonly micros: bigint
+}
+
+interface Version extends Standing {
+  readonly createdAt: string
 }
 
 /** The clock of everybody: it moves when a request comes, so that a scenario is the same each time it is run. */
@@ -38,9 +43,16 @@ export class MotionWorld {
   /** Requests for the moving list since the scenario began, and those before which something came late. */
   requests = 0
   readonly late: number[] = []
-  /** Requests before which something deleted came back, or something was deleted. */
+  /** Requests before which something deleted came back. */
   readonly returned: number[] = []
-  readonly gone: number[] = []
+  /** Requests before which something was deleted, though the answer counts no fewer than the one before. */
+  readonly masked: number[] = []
+  /** Requests for a first page that did not show all that might come late. */
+  readonly wide: number[] = []
+  /** What came late, and has not been written since. */
+  readonly latecomers = new Set<number>()
+  #total = 0
+  #isGone = false
   /** How many versions were ever printed with one updated_at. */
   readonly #printed = new Map<bigint, number>()
   #script!: MotionScript
@@ -49,8 +61,8 @@ export class MotionWorld {
   #serial = 0
   #nextId = 1
   #last = start
-  #buried: { id: number; createdAt: string }[] = []
-  readonly #live = new Map<number, Standing & { createdAt: string }>()
+  #buried: (Version & { id: number })[] = []
+  readonly #live = new Map<number, Version>()
   onRequest: (n: number) => void = () => {}
 
   static async open(digits: 0 | 3 | 6): Promise<MotionWorld> {
@@ -70,7 +82,11 @@ export class MotionWorld {
     this.#live.clear()
     this.late.length = 0
     this.returned.length = 0
-    this.gone.length = 0
+    this.masked.length = 0
+    this.wide.length = 0
+    this.latecomers.clear()
+    this.#total = 0
+    this.#isGone = false
     this.#printed.clear()
     this.requests = 0
     for (const id of [moving, quiet]) this.sandbox.store.addTenant({ id })
@@ -117,7 +133,21 @@ export class MotionWorld {
     this.clock.pass(this.#script.stepMs)
     this.#move(this.#inRun, (page - 1) * perPage)
     this.seen = this.standing()
+    if (this.#isGone && this.seen.size >= this.#total) this.masked.push(this.requests)
+    this.#isGone = false
+    this.#total = this.seen.size
+    if (page === 1 && perPage > 1 && this.#isWide(perPage)) this.wide.push(this.requests)
     this.onRequest(this.#inRun)
+  }
+
+  /** Whether more than a page lies between the newest record and where the next walk would begin. */
+  #isWide(perPage: number): boolean {
+    const order = this.sandbox.store.collection(moving, resource).newest(0, perPage)
+    const [top, low] = [order[0], order.at(-1)]
+    if (!top || !low || this.#live.size <= perPage) return false
+    const unit = 10n ** BigInt(6 - this.#script.digits)
+    const ceiling = fromMicros(this.#print(top.micros) * unit)
+    return fromMicros(low.micros) > floorOf(ceiling, this.#script.overlapMs)
   }
 
   #move(n: number, pointer: number): void {
@@ -136,8 +166,9 @@ export class MotionWorld {
     else if (step.kind === 'late') {
       this.late.push(this.requests)
       const at = this.clock.micros - BigInt(step.lagMs) * 1000n
-      this.#times(step.n, (i) => this.#create(at + BigInt(i)))
+      this.#times(step.n, (i) => this.latecomers.add(this.#create(at + BigInt(i))))
     } else if (step.kind === 'restore') this.#times(step.n, () => this.#restore())
+    else if (step.kind === 'undelete') this.#undelete(step.n)
     else if (step.kind === 'shuffle') store.shuffleTies = step.on
     else if (step.kind === 'revoke') store.revoke(moving)
     else if (step.kind === 'grant') store.grant(moving)
@@ -149,6 +180,17 @@ export class MotionWorld {
     if (!back) return
     this.returned.push(this.requests)
     this.#write(back.id, this.#stamp(), back.createdAt)
+  }
+
+  /** As they were, if that was within the overlap. */
+  #undelete(n: number): void {
+    const since = this.clock.micros - BigInt(this.#script.overlapMs) * 1000n
+    for (const back of this.#buried.filter(({ micros }) => micros > since).slice(-n)) {
+      this.late.push(this.requests)
+      this.#buried = this.#buried.filter((one) => one !== back)
+      this.#put(back.id, back)
+      this.latecomers.add(back.id)
+    }
   }
 
   /** Whether another version was printed with the same updated_at, so that one can hide the other. */
@@ -178,18 +220,23 @@ export class MotionWorld {
   }
 
   #write(id: number, micros: bigint, createdAt = this.#live.get(id)?.createdAt ?? ''): void {
-    const serial = ++this.#serial
+    this.latecomers.delete(id)
+    this.#put(id, { serial: ++this.#serial, micros, createdAt })
+  }
+
+  #put(id: number, version: Version): void {
+    const { serial, micros, createdAt } = version
     this.#printed.set(this.#print(micros), (this.#printed.get(this.#print(micros)) ?? 0) + 1)
-    this.#live.set(id, { serial, micros, createdAt })
+    this.#live.set(id, version)
     const record = template(resource, id, fromMicros(micros))
     this.sandbox.store.put(moving, resource, { ...record, created_at: createdAt, description: `v${serial}` })
   }
 
   #remove(id: number): void {
-    this.gone.push(this.requests)
-    const createdAt = this.#live.get(id)?.createdAt ?? ''
+    this.#isGone = true
+    const version = this.#live.get(id)
     this.#live.delete(id)
-    this.#buried.push({ id, createdAt })
+    if (version) this.#buried.push({ id, ...version })
     this.sandbox.store.remove(moving, resource, id)
   }
 
