@@ -15,9 +15,10 @@ const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 // Not part of a longer number (fraction, exponent, a second sign), nor a key, which JSON does not allow to be a number.
 const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
 
-export function parseJson(text: string): Parsed {
+/** `bytes`: the same in UTF-8, where they are at hand. Throws SyntaxError. */
+export function parseJson(text: string, bytes: Uint8Array = Buffer.from(text)): Parsed {
   const escaped = text.includes('\\u') && SUSPECT_ESCAPE.test(text)
-  if (!hasWideDigits(text)) return { value: JSON.parse(text), careful: escaped }
+  if (!hasWideDigits(bytes)) return { value: JSON.parse(text), careful: escaped }
   const mark = `int:${randomUUID()}:`
   const { text: marked, found, marks } = markWideIntegers(text, mark)
   if (marks === 0) return { value: JSON.parse(text), careful: escaped || found }
@@ -45,22 +46,22 @@ export function stringifyLossless(value: unknown): string {
 }
 
 /** A run of 16 digits covers one position that is a multiple of 16, so only those are looked at. */
-function hasWideDigits(text: string): boolean {
-  for (let at = WIDE - 1; at < text.length; at += WIDE) {
-    if (!isDigit(text, at)) continue
-    let first = at
-    while (first > 0 && isDigit(text, first - 1)) first--
-    let last = at
-    while (isDigit(text, last + 1)) last++
-    if (last - first + 1 >= WIDE) return true
-  }
+function hasWideDigits(bytes: Uint8Array): boolean {
+  for (let at = WIDE - 1; at < bytes.length; at += WIDE)
+    if (isDigit(bytes[at]) && runAround(bytes, at) >= WIDE) return true
   return false
 }
 
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at)
-  return code >= 48 && code <= 57
+/** How many digits stand together around this one. */
+function runAround(bytes: Uint8Array, at: number): number {
+  let first = at
+  while (first > 0 && isDigit(bytes[first - 1])) first--
+  let last = at
+  while (isDigit(bytes[last + 1])) last++
+  return last - first + 1
 }
+
+const isDigit = (byte = 0): boolean => byte >= 48 && byte <= 57
 
 /** Walks from string to string; what stands between them holds the numbers. */
 function markWideIntegers(text: string, mark: string): { text: string; found: boolean; marks: number } {
