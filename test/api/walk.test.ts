@@ -33,7 +33,7 @@ class World {
   readonly live = new Map<number, Live>()
   readonly stored = new Map<number, string>()
   readonly next: () => number
-  readonly shuffle: boolean
+  shuffle: boolean
   time = 0
   #ids = 0
   /** Whether records moved at all; a still world must be proven. */
@@ -58,11 +58,11 @@ class World {
     this.shuffle = this.next() < 0.5
     for (let i = 0; i < count; i++) {
       if (this.next() >= ties) this.time += 1 + Math.floor(this.next() * 3)
-      this.#create()
+      this.create()
     }
   }
 
-  #create(): void {
+  create(): void {
     const id = ++this.#ids
     this.live.set(id, { id, created: this.time, updated: this.time })
   }
@@ -76,18 +76,18 @@ class World {
     this.moved = true
     this.time++
     if (this.isLate && this.next() < 0.3) {
-      this.#arrive()
+      this.arrive()
       return
     }
     const dice = this.next()
     const one = this.#pick()
-    if (dice < 0.3 || !one) this.#create()
+    if (dice < 0.3 || !one) this.create()
     else if (dice < 0.6) one.updated = this.time
     else if (dice < 0.85) this.#remove(one.id)
     else if (dice < 0.93) for (let i = 0; i < 7; i++) this.#remove(this.#pick()?.id ?? 0)
     else {
       // Created and deleted between two requests, so that the totals agree.
-      this.#create()
+      this.create()
       this.#remove(one.id)
     }
   }
@@ -101,7 +101,7 @@ class World {
   }
 
   /** Something becomes visible that is older than now; often as another is deleted, so that the totals agree. */
-  #arrive(): void {
+  arrive(): void {
     const past = this.time - Math.floor(this.next() * this.overlap)
     const buried = this.#buried.findIndex(({ updated }) => updated > this.time - this.overlap)
     const dice = this.next()
@@ -181,7 +181,38 @@ class World {
   }
 }
 
+/** An old group of one time in any order, a few records since, and hardly anything but exchanges of seen for late. */
+class Exchange extends World {
+  constructor(seed: number, count: number, _ties: number, overlap: number) {
+    super(seed, count, 1, overlap)
+    this.shuffle = true
+    for (let n = Math.floor(this.next() * 4); n > 0; n--) {
+      this.time += 1 + Math.floor(this.next() * overlap)
+      this.create()
+    }
+  }
+
+  override move(): void {
+    if (this.next() < 0.2) super.move()
+    else {
+      this.time++
+      this.moved = true
+      this.arrive()
+    }
+  }
+}
+
+/** Nothing but new records, each well after the one before. */
+class Steady extends World {
+  override move(): void {
+    this.time += 10
+    this.create()
+  }
+}
+
 interface Setting {
+  /** Whether the walk knows that records may come late. */
+  readonly isBlind?: boolean
   readonly motion: number
   readonly ahead: number
   readonly pageSizes: readonly number[]
@@ -232,7 +263,7 @@ async function walk(world: World, floor: string, setting: Setting, die: boolean)
     try {
       return await new Walk(port(world, floor, setting, kept, diesAt), {
         floor,
-        nextFloor: world.nextFloor,
+        ...(!setting.isBlind && { nextFloor: world.nextFloor }),
         pageSizes: setting.pageSizes,
         ...(resume && { resume }),
       }).run()
@@ -260,14 +291,18 @@ const isBeyond = (world: World, { ceiling }: Outcome): boolean =>
 async function campaign(
   walks: number,
   settingOf: (next: () => number) => Setting,
-  { die = false, overlaps = [0] }: { die?: boolean; overlaps?: readonly number[] } = {},
+  {
+    die = false,
+    overlaps = [0],
+    Kind = World,
+  }: { die?: boolean; overlaps?: readonly number[]; Kind?: typeof World } = {},
 ): Promise<Tally> {
   const tally: Tally = { proven: 0, repaired: 0, unproven: 0, beyond: 0, wrong: [] }
   for (let seed = 1; seed <= walks; seed++) {
     const next = random(seed * 7919)
     const setting = settingOf(next)
     const overlap = overlaps[Math.floor(next() * overlaps.length)] ?? 0
-    const world = new World(seed, 5 + Math.floor(next() * 60), next() < 0.4 ? 0.5 : 0, overlap)
+    const world = new Kind(seed, 5 + Math.floor(next() * 60), next() < 0.4 ? 0.5 : 0, overlap)
     const isFirst = next() < 0.5
     const middle = world.list(epoch)[Math.floor(world.live.size / 2)]
     const floor = isFirst || !middle ? epoch : text(middle.updated)
@@ -326,16 +361,31 @@ describe('a walk of a list in memory', () => {
   })
 
   it.each([
-    ['', false],
-    [', killed and resumed', true],
-  ])('never claims more than it has when records come late or come back%s', async (_, die) => {
-    const tally = await campaign(walks, settings, { ...late, die })
+    ['', false, World],
+    [', killed and resumed', true, World],
+    [', each for one that was seen', false, Exchange],
+  ])('never claims more than it has when records come late or come back%s', async (_, die, Kind) => {
+    const tally = await campaign(walks, settings, { ...late, die, Kind })
     const { proven, repaired, unproven, beyond } = tally
     console.log(
       `late: ${proven} proven, ${repaired} repaired, ${unproven} unproven; ${tally.wrong.length} wrong, ${beyond} beyond counting`,
     )
     expect(tally.wrong).toEqual([])
     expect(proven + repaired).toBeGreaterThan(walks / 5)
+  })
+
+  it.each([
+    ['which a source shows in one order, at once', false, 'proven'],
+    ['which a source shuffles, by reading again', true, 'repaired'],
+  ] as const)('a busy list closes over an old group of one time, %s', async (_, shuffle, verdict) => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const world = new Steady(seed, 40, 1, 5)
+      world.shuffle = shuffle
+      world.move()
+      const outcome = await walk(world, epoch, { motion: 0.3, ahead: 0, pageSizes: sizes }, false)
+      expect(outcome, `seed ${seed}`).toMatchObject({ verdict })
+      expect(world.missing(outcome.ceiling, epoch)).toBe(0)
+    }
   })
 
   // Mutants: a campaign that nothing can fail would prove nothing.
@@ -352,6 +402,19 @@ describe('a walk of a list in memory', () => {
     vi.spyOn(Object.getPrototypeOf(ties), 'follow').mockReturnValue(undefined)
     const tied = await campaign(4000, busy)
     expect(tied.wrong).not.toEqual([])
+  })
+
+  it('would notice a walk that does not think of what comes late', async () => {
+    const blind = (next: () => number): Setting => ({ ...settings(next), isBlind: true })
+    expect((await campaign(1500, blind, { ...late, Kind: Exchange })).wrong).not.toEqual([])
+  })
+
+  it('would notice books that are not surprised', async () => {
+    vi.spyOn(Book.prototype, 'surprise').mockReturnValue(undefined)
+    vi.spyOn(Book.prototype, 'vanished').mockReturnValue(undefined)
+    const { beyond } = await campaign(1500, settings, { ...late, Kind: Exchange })
+    vi.restoreAllMocks()
+    expect(beyond).toBeGreaterThan((await campaign(1500, settings, { ...late, Kind: Exchange })).beyond)
   })
 
   it('would notice a walk that does not step back', async () => {
