@@ -169,6 +169,7 @@ export class Play {
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
       if (this.#isBeyond(standing.micros)) {
         this.#tally.beyond[cursor.completeness]++
+        console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.#script)}`)
         this.#misled = true
         return
       }

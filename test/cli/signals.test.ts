@@ -1,0 +1,102 @@
+/**
+ * SIGTERM and SIGINT, as cron, systemd and people send them to the real program: what is in hand is committed, the lock
+ * is given back, stderr says where the next run goes on, and that one starts at once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { configure, Program, program } from '../support/process.js'
+import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
+
+const records = 950
+const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+let sandbox: Sandbox
+let main = ''
+beforeAll(async () => {
+  main = program()
+  sandbox = await createSandbox({ data: 'none' })
+})
+afterAll(() => sandbox.close())
+
+function fill(): void {
+  sandbox.reset()
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= records; id++) sandbox.store.put(1, 'notes', template('notes', id, time(id)))
+}
+
+/** Before the program's fifth request for notes something happens, and the answer waits for it. */
+function atFifth(happens: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let lists = 0
+    const off = sandbox.onRequest(async ({ resource }) => {
+      if (resource !== 'notes' || ++lists !== 5) return
+      off()
+      await happens().then(resolve, reject)
+    })
+  })
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('%s ends a run with exit code %i, and the next goes on at once', async (signal, code) => {
+    fill()
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes'])
+    const sent = atFifth(async () => {
+      run.kill(signal)
+      await sleep(300)
+    })
+    const run = new Program(main, ['sync', '--config', config, '--json'])
+    const ended = await run.ended
+    await sent
+    expect(ended, ended.stderr).toMatchObject({ code, signal: null })
+    expect(ended.stderr).toContain('Stopping after the transaction in hand')
+    expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
+    const warehouse = await reopen(address)
+    const stored = await rowsOf(warehouse, 'notes')
+    expect(stored.length).toBeGreaterThan(0)
+    expect(stored.length).toBeLessThan(records)
+    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
+    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ status: 'interrupted' })
+    const pages: unknown[] = []
+    const off = sandbox.onRequest(({ resource, page, perPage }) => {
+      if (resource === 'notes' && perPage === 100) pages.push(page)
+    })
+    const next = await new Program(main, ['sync', '--config', config, '--json']).ended
+    off()
+    expect(next.code, next.stderr).toBe(0)
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+    // It went on, and did not begin anew.
+    expect(pages).toContain(10)
+    expect(pages).not.toContain(2)
+    await warehouse.close()
+  })
+
+  it('a second signal ends the program at once', async () => {
+    fill()
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes'])
+    let ended = false
+    const sent = atFifth(async () => {
+      run.kill('SIGTERM')
+      await sleep(300)
+      run.kill('SIGTERM')
+      // The answer never comes while it lives: only the second signal can have ended it.
+      for (let i = 0; i < 100 && !ended; i++) await sleep(50)
+    })
+    const run = new Program(main, ['sync', '--config', config])
+    const { code } = await run.ended
+    ended = true
+    await sent
+    expect(code).toBe(143)
+    // Its lease may be left behind; but whose process is gone does not hold it.
+    const next = await new Program(main, ['sync', '--config', config]).ended
+    expect(next.code, next.stderr).toBe(0)
+    const warehouse = await reopen(address)
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+    await warehouse.close()
+  })
+})
