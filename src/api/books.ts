@@ -1,5 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
 import { IdSet } from './idset.js'
+import { type Edges, TieWatch } from './ties.js'
 
 /** Before every record: the floor of a first load. */
 export const epoch = '1970-01-01T00:00:00.000000Z'
@@ -33,90 +34,6 @@ export interface Balance {
  * stepping back has lost none. `open`: something may be missing.
  */
 export type Standing = 'closed' | 'even' | 'complete' | 'open'
-
-/** Where the `updated_at`s of a response begin and end, and whether the list goes on beyond it. */
-export interface Edges {
-  readonly newest: string
-  readonly oldest: string
-  /** Nothing of the list lies in front of it. */
-  readonly isTop: boolean
-  /** Nothing of the list lies behind it. */
-  readonly isEnd: boolean
-  /** Ids that carry the newest time and the oldest: two of each at most. */
-  readonly first: readonly (Int64 | string)[]
-  readonly final: readonly (Int64 | string)[]
-}
-
-/**
- * Finds records of one `updated_at` that two responses have between them. They have no order among themselves: the
- * source may show one of them twice and another never. Responses follow one another so that each begins at or before
- * the place where the one before ended (that is what stepping back is for). Then a group of equal times is whole in
- * one response unless it is the last of one and the first of the next, or the next begins in front of it; what is
- * doubtful stays so until some response shows it with newer and older records around it.
- */
-class TieWatch {
-  /** By time; whether two records were seen to share it, or only one that the next response showed again. */
-  readonly #doubtful = new Map<string, boolean>()
-  #end: string
-  #final: Edges['final'] = []
-  #held: Edges[] = []
-
-  constructor(end: string, found: boolean) {
-    this.#end = end
-    if (found) this.#doubtful.set('', true)
-  }
-
-  get found(): boolean {
-    return this.#doubtful.size > 0
-  }
-
-  /** Whether records are known to share a time, some of which may be hidden. */
-  get areKnown(): boolean {
-    return [...this.#doubtful.values()].includes(true)
-  }
-
-  /** Whether records of this `updated_at` may be hidden. */
-  doubts(time: string): boolean {
-    return this.#doubtful.has(time)
-  }
-
-  /** The next response in order. */
-  follow(edges: Edges): void {
-    this.#held = []
-    if (this.#end !== '' && edges.newest >= this.#end) this.#doubt(edges)
-    this.glimpse(edges)
-    this.#end = edges.isEnd ? '' : edges.oldest
-    this.#final = edges.final
-  }
-
-  #doubt({ newest, oldest, first, final }: Edges): void {
-    const end = this.#end
-    const ids = new Set([...this.#final, ...(newest === end ? first : []), ...(oldest === end ? final : [])])
-    this.#doubtful.set(end, ids.size > 1 || this.#doubtful.get(end) === true)
-  }
-
-  /** A response of a window, of which it is not yet known whether it is in order. */
-  hold(edges: Edges): void {
-    this.#held.push(edges)
-  }
-
-  followHeld(): void {
-    for (const edges of this.#held.splice(0)) this.follow(edges)
-  }
-
-  /** A response out of order: it can dispel doubts, not raise them. */
-  glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
-    for (const time of this.#doubtful.keys())
-      if (
-        time !== '' &&
-        (isTop || time < newest) &&
-        (isEnd || time > oldest) &&
-        time <= newest &&
-        time >= oldest
-      )
-        this.#doubtful.delete(time)
-  }
-}
 
 export interface OpenBook {
   readonly floor: string

@@ -1,7 +1,8 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
-import { type Balance, Book, type Doubts, type Edges, type Sighting } from './books.js'
+import { type Balance, Book, type Doubts, type Sighting } from './books.js'
 import { Descent, type Place } from './descent.js'
+import { edgesOf, newest, oldest } from './ties.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
 export interface WalkPage<P> {
@@ -390,33 +391,3 @@ const outcomeOf = (book: Book, verdict: Outcome['verdict'], reason: string | nul
 
 const isLoss = (total: number, before: number): boolean =>
   before >= suspiciousFrom && total < before * (1 - suspiciousShare)
-
-/** Newest `updated_at` of a page; empty when there is none. */
-const newest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
-
-/** Oldest `updated_at` of a page; empty when there is none. */
-const oldest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce(
-    (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
-    '',
-  )
-
-function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges | undefined {
-  const top = newest(sightings)
-  if (top === '') return undefined
-  const low = oldest(sightings)
-  const two = (time: string): Edges['first'] =>
-    sightings
-      .filter(({ updatedAt }) => updatedAt === time)
-      .slice(0, 2)
-      .map(({ id }) => id)
-  return {
-    newest: top,
-    oldest: low,
-    isTop: page === 1,
-    isEnd: page >= totalPages,
-    first: two(top),
-    final: two(low),
-  }
-}
