@@ -36,6 +36,11 @@ export class Stamps {
     this.#last = floor
   }
 
+  /** A newer stamp has been found than was known at first. */
+  raise(floor: bigint): void {
+    if (floor > this.#last) this.#last = floor
+  }
+
   next(): bigint {
     const now = this.#clock.nowMicros()
     this.#last = now > this.#last ? now : this.#last + 1n

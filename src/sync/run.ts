@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
 import type { ResourceModel } from '../derive/registry.js'
-import { fromMicros } from '../derive/timestamp.js'
+import { fromMicros, toMicros } from '../derive/timestamp.js'
 import { Stop } from '../errors.js'
 import { type CursorState, cursorName, readCursors } from '../warehouse/cursors.js'
 import { type CursorContext, type Dependencies, newRunId, now, type RunContext } from './context.js'
@@ -227,7 +227,35 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
 
 const leaseMs = (deps: Dependencies): number => deps.leaseMs ?? 60_000
 
+/**
+ * A run that was killed has not recorded its end. Its rows carry stamps all the same, and those of this run must lie
+ * after them, even if the clock was set back since.
+ */
+async function followOrphans({ warehouse, stamps }: RunContext): Promise<void> {
+  const orphans = await warehouse.read((db) =>
+    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running').execute(),
+  )
+  if (orphans.length === 0) return
+  const newest = await warehouse.read(async (db) => [
+    await db
+      .selectFrom('sync_requests')
+      .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
+      .where(
+        'run_id',
+        'in',
+        orphans.map((run) => run.run_id),
+      )
+      .executeTakeFirst(),
+    await db
+      .selectFrom('sync_cursors')
+      .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
+      .executeTakeFirst(),
+  ])
+  for (const row of newest) if (row?.at) stamps.raise(toMicros(row.at))
+}
+
 async function begin(context: RunContext, request: RunRequest, startedAt: string): Promise<void> {
+  await followOrphans(context)
   const row = {
     run_id: context.runId,
     job: request.job,

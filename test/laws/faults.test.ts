@@ -42,6 +42,7 @@ const faults: [string, Fault][] = [
   ['the connection is reset after the headers', { kind: 'reset', bytes: 500 }],
   ['no headers come', { kind: 'stall', part: 'headers' }],
   ['half a body comes', { kind: 'stall', part: 'body' }],
+  ['the body comes a few bytes at a time', { kind: 'trickle', bytes: 100, ms: 20 }],
   ['the body is cut', { kind: 'cut', fraction: 0.7 }],
   ['Content-Length says too much', { kind: 'length', by: 10 }],
   ['Content-Length says too little', { kind: 'length', by: -10 }],
@@ -161,4 +162,27 @@ describe.each(warehouses())('$name', (kind) => {
       })
     },
   )
+
+  it('a clock that is set back after the run was killed rolls nothing back', async () => {
+    await wipe(warehouse)
+    fill()
+    const only: LawRun = { ...options, resources: ['notes'] }
+    const put = (description: string): void =>
+      sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
+    clock.skew = 7n * 3_600_000_000n
+    put('first')
+    await lawSync(sandbox, warehouse, only)
+    // What a killed process leaves behind: rows, and a run that has not ended.
+    const killed = warehouse.db.updateTable('sync_runs').set({ status: 'running', finished_at: null })
+    const unsaid = warehouse.db.updateTable('sync_cursors').set({ last_success_at: null })
+    await warehouse.write([killed.compile(), unsaid.compile()])
+    clock.skew = 0n
+    // The same updated_at, as of a source that prints whole seconds: the later request has to win.
+    put('second')
+    await lawSync(sandbox, warehouse, only)
+    const rows = await rowsOf(warehouse, 'notes')
+    expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
+      description: 'second',
+    })
+  })
 })
