@@ -1,3 +1,4 @@
+import type { Source } from '../../src/api/types.js'
 import type { CursorReport, RunReport, Verdict } from '../../src/sync/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between, lawSync } from './lawrun.js'
@@ -19,13 +20,15 @@ export class Tally {
   scenarios = 0
   runs = 0
   deaths = 0
+  /** Times that several pages were under way at once. */
+  windows = 0
   /** Syncs that were needed beyond the first, after the source stood still. */
   again = 0
 
   toString(): string {
     const { proven, repaired, unproven } = this.verdicts
     return (
-      `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short; verdicts: ` +
+      `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short, ${this.windows} windows; verdicts: ` +
       `${proven} proven (${this.wrong.proven} wrong), ${repaired} repaired (${this.wrong.repaired} wrong), ` +
       `${unproven} unproven; ${this.withLate} with late commits; beyond counting: ${this.beyond.proven} proven, ` +
       `${this.beyond.repaired} repaired; ${this.again} syncs repeated on a still source`
@@ -123,7 +126,8 @@ export class Play {
         pageSizes: this.#mutant?.pageSizes ?? this.#script.pageSizes,
         readAhead: this.#script.readAhead,
         signal: stop.signal,
-        ...(death && { around: (source) => new Between(source, dying(death)) }),
+        around: (source) =>
+          new Between(this.#watched(source), death ? dying(death) : (_request, ask) => ask()),
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
@@ -133,6 +137,23 @@ export class Play {
     await this.#judge(report?.cursors.find((cursor) => cursor.tenant_id === moving))
     if (report && !stop.signal.aborted) this.#isolated(report)
     return report
+  }
+
+  /** Counts the windows of the walk: from when a second page is asked for until all have come. */
+  #watched(source: Source): Source {
+    let [under, isWindow] = [0, false]
+    return new Between(source, async ({ tenantId, perPage }, ask) => {
+      if (tenantId !== moving || perPage === 1) return ask()
+      if (++under > 1 && !isWindow) {
+        isWindow = true
+        this.#tally.windows++
+      }
+      try {
+        return await ask()
+      } finally {
+        if (--under === 0) isWindow = false
+      }
+    })
   }
 
   /** Whatever happens to one tenant, the other's cursor is fine. */

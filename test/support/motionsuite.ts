@@ -11,6 +11,8 @@ export interface Size {
   readonly seed: number
   readonly sqlite: number
   readonly postgres: number
+  /** So many windows of several pages have to be read in a thousand scenarios, or the suite shows nothing of them. */
+  readonly windowsInThousand: number
 }
 
 /** Laws 6 and 9 over so many scenarios. */
@@ -51,6 +53,7 @@ function onWarehouse(kind: Kind, worlds: ReadonlyMap<number, MotionWorld>, size:
       },
     })
     expect(tally.wrong).toEqual({ proven: 0, repaired: 0, unproven: 0 })
+    expect(tally.windows).toBeGreaterThan((scenarios * size.windowsInThousand) / 1000)
   })
 
   const replayed = process.env.MOTION_SCRIPT
