@@ -97,6 +97,7 @@ export class Book {
   /** The latest response is not judged yet. */
   #pending = false
   #surprised = false
+  #vanished = false
   /** Something came late, and is counted. */
   #late = false
   /** Something newer than the ceiling was seen. */
@@ -232,7 +233,7 @@ export class Book {
    */
   vanished(sightings: readonly Sighting[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
     const shown = new Set(sightings.map(({ id }) => id))
-    this.#surprised ||= (this.#opening ?? []).some(
+    this.#vanished ||= (this.#opening ?? []).some(
       ({ id, updatedAt }) => typeof id !== 'string' && (isEnd || updatedAt > oldest) && !shown.has(id),
     )
   }
@@ -246,7 +247,7 @@ export class Book {
   get isShort(): boolean {
     const { first, last, distinct, entered, fallen } = this.balance()
     const isShort = fallen === 0 && first + entered === last && distinct < last
-    return isShort && !this.#doubtful && !this.#surprised
+    return isShort && !this.#doubtful && !this.#surprised && !this.#vanished
   }
 
   /**
@@ -264,7 +265,7 @@ export class Book {
   standing(): Standing {
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful || this.#surprised) return 'open'
-    if (fallen === 0 && first + entered === last && distinct === last)
+    if (fallen === 0 && first + entered === last && distinct === last && !this.#vanished)
       return this.#moved && this.ties.areKnown && !this.#isZoneSeen ? 'even' : 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted

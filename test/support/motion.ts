@@ -1,3 +1,4 @@
+import type fc from 'fast-check'
 import type { Source } from '../../src/api/types.js'
 import type { CursorReport, RunReport, Verdict } from '../../src/sync/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -44,8 +45,8 @@ export interface Mutant {
   /** The warehouse that the mutant writes through. */
   readonly warehouse?: (warehouse: Warehouse) => Warehouse
   readonly afterRun?: (warehouse: Warehouse, world: MotionWorld) => Promise<void>
-  /** A scenario that brings it to light, where those made by chance would need thousands. */
-  readonly script?: MotionScript
+  /** Scenarios that bring it to light, where those of every kind would need thousands. */
+  readonly scripts?: fc.Arbitrary<MotionScript>
   /** Breaks the code until the function that it returns is called. */
   readonly plant?: () => () => void
 }
