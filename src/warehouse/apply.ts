@@ -130,21 +130,16 @@ async function writeQuarantine(
   batch: Batch,
   sorted: Sorted,
 ): Promise<void> {
-  const { tenantId, resource, syncedAt } = batch
   const skipped = new Set([...sorted.stale].map(String))
   const entries = batch.flattened.quarantine.filter((entry) => !skipped.has(entry.recordId))
   const statements: CompiledQuery[] = []
   for (let i = 0; i < entries.length; i += 100)
     statements.push(quarantineStatement(dialect, batch, entries.slice(i, i + 100)))
   const stored = [...sorted.changed, ...sorted.same].map(String)
-  const cleared = dialect.db
-    .deleteFrom('sync_quarantine')
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .where('record_id', 'in', stored)
-    .where('last_seen_at', '<', syncedAt)
-  if (stored.length > 0) statements.push(cleared.compile())
-  await together(statements.map((statement) => session.run(statement)))
+  await together([
+    ...statements.map((statement) => session.run(statement)),
+    stored.length > 0 ? session.absolve(batch.resource, stored, batch) : undefined,
+  ])
 }
 
 function quarantineStatement(

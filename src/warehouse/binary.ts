@@ -179,12 +179,28 @@ const writers: Record<Kind, Write> = {
 
 const scratch = new Scratch()
 
-/** One column of the tuples as an array parameter. */
-export function binaryArray(tuples: readonly Tuple[], place: number, kind: Kind): Buffer {
+/** A column of tuples. */
+export interface Placed {
+  readonly kind: Kind
+  readonly place: number
+}
+
+/** Columns of the tuples as array parameters, all in one piece of memory: hundreds a page would be a burden to collect. */
+export function binaryArrays(tuples: readonly Tuple[], columns: readonly Placed[]): Buffer[] {
+  scratch.at = 0
+  const ends = columns.map(({ kind, place }) => writeArray(tuples, place, kind))
+  const all = Buffer.allocUnsafeSlow(scratch.at)
+  scratch.bytes.copy(all, 0, 0, scratch.at)
+  return ends.map((end, i) => all.subarray(ends[i - 1] ?? 0, end))
+}
+
+/** Returns where it ends. */
+function writeArray(tuples: readonly Tuple[], place: number, kind: Kind): number {
   const out = scratch
   const write = writers[kind]
-  out.at = 0
+  const start = out.at
   let holes = 0
+  out.reserve(room)
   // One dimension, whether there are nulls (filled in below), type of the elements, length, first index.
   for (const header of [1, 0, oids[kind], tuples.length, 1]) out.int32(header)
   for (let i = 0; i < tuples.length; i++) {
@@ -195,6 +211,6 @@ export function binaryArray(tuples: readonly Tuple[], place: number, kind: Kind)
       out.int32(-1)
     } else write(out, value)
   }
-  out.view.setInt32(4, holes)
-  return Buffer.from(out.bytes.subarray(0, out.at))
+  out.view.setInt32(start + 4, holes)
+  return out.at
 }

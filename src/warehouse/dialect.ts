@@ -54,6 +54,8 @@ export interface Session {
   confirm(table: Table, ids: readonly Int64[], shared: Shared): Promise<void>
   /** Whether the child rows of these owners are exactly the tuples: asked for what was seen before, and nearly always so. */
   holds(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<boolean>
+  /** Forgets what was in quarantine for these records, and was seen last before the batch's request. */
+  absolve(resource: string, recordIds: readonly string[], shared: Shared): Promise<void>
   /** Removes the child rows of these owners whose keys are not among the tuples. Returns how many. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<number>
 }
@@ -72,8 +74,6 @@ export interface Dialect {
   readonly db: Kysely<Database>
   /** Where the warehouse lies, for people; never a password. */
   readonly where: string
-  /** How many transactions can write at once. */
-  readonly writers: number
   /** SQL type of a kind (contract: warehouse tables). */
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

@@ -2,9 +2,9 @@ import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Tuple, Value } from '../derive/batch.js'
-import { type Column, type Table, tupleColumns } from '../derive/tables.js'
+import { type Table, tupleColumns } from '../derive/tables.js'
 import { Bug } from '../errors.js'
-import { binaryArray } from './binary.js'
+import { binaryArrays, type Placed } from './binary.js'
 import { alikeSql, slots, tupleIndex, upsertSql } from './bulk.js'
 import type { Database, Session, Shared, Version } from './dialect.js'
 
@@ -23,13 +23,13 @@ export const types: Record<Kind, string> = {
 /** The upsert of one table, compiled once: one array a column, unnested by the server. */
 class Upsert {
   readonly text: string
-  readonly #columns: { column: Column; place: number }[]
+  readonly #columns: Placed[]
 
   constructor(db: Kysely<Database>, table: Table, schema: string, differing: boolean) {
     const places = slots(table)
     this.#columns = table.columns.flatMap((column, i) => {
       const place = places[i]
-      return typeof place === 'number' ? [{ column, place }] : []
+      return typeof place === 'number' ? [{ kind: column.kind, place }] : []
     })
     const picked = places.map((place) => {
       if (place === 'tenant_id') return '$1::bigint'
@@ -37,7 +37,7 @@ class Upsert {
       if (place === '_deleted_at') return 'null::timestamptz'
       return `u.c${place}`
     })
-    const arrays = this.#columns.map(({ column }, i) => `$${i + 3}::${types[column.kind]}[]`)
+    const arrays = this.#columns.map(({ kind }, i) => `$${i + 3}::${types[kind]}[]`)
     const names = this.#columns.map(({ place }) => `c${place}`)
     const source = sql.raw(
       `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
@@ -46,7 +46,7 @@ class Upsert {
   }
 
   parameters(tuples: readonly Tuple[], shared: Shared): unknown[] {
-    const arrays = this.#columns.map(({ column, place }) => binaryArray(tuples, place, column.kind))
+    const arrays = binaryArrays(tuples, this.#columns)
     return [String(shared.tenantId), shared.syncedAt, ...arrays]
   }
 }
@@ -159,11 +159,26 @@ export class PostgresSession implements Session {
       values: [
         String(tenantId),
         idList(owners),
-        ...tupleColumns(table).map((column, i) => binaryArray(tuples, i, column.kind)),
+        ...binaryArrays(
+          tuples,
+          tupleColumns(table).map(({ kind }, place) => ({ kind, place })),
+        ),
       ],
     })
     const [stored, alike] = result.rows[0] ?? []
     return stored === tuples.length && alike === tuples.length
+  }
+
+  async absolve(
+    resource: string,
+    recordIds: readonly string[],
+    { tenantId, syncedAt }: Shared,
+  ): Promise<void> {
+    await this.#client.query({
+      name: 'absolve',
+      text: `delete from ${this.#name({ name: 'sync_quarantine' })} where tenant_id = $1 and resource = $2 and record_id = any($3::text[]) and last_seen_at < $4`,
+      values: [String(tenantId), resource, recordIds, syncedAt],
+    })
   }
 
   async prune(
@@ -183,13 +198,16 @@ export class PostgresSession implements Session {
       values: [
         String(tenantId),
         idList(owners),
-        ...rest.map((name, i) => binaryArray(tuples, tupleIndex(table, name), kinds[i] ?? 'text')),
+        ...binaryArrays(
+          tuples,
+          rest.map((name, i) => ({ kind: kinds[i] ?? 'text', place: tupleIndex(table, name) })),
+        ),
       ],
     })
     return result.rowCount ?? 0
   }
 
-  #name(table: Table): string {
+  #name(table: { readonly name: string }): string {
     return `${pg.escapeIdentifier(this.#shelf.schema)}.${pg.escapeIdentifier(table.name)}`
   }
 }

@@ -125,7 +125,6 @@ export function sqliteDialect(url: string): Dialect {
   return {
     db,
     where,
-    writers: 1,
     columnType: (kind) => types[kind],
     transaction,
     foresee: (flattened) => {

@@ -169,6 +169,17 @@ export class SqliteSession implements Session {
     return all
   }
 
+  async absolve(
+    resource: string,
+    recordIds: readonly string[],
+    { tenantId, syncedAt }: Shared,
+  ): Promise<void> {
+    const statement = this.#prepare(
+      'delete from sync_quarantine where tenant_id = ? and resource = ? and record_id in (select value from json_each(?)) and last_seen_at < ?',
+    )
+    statement.run([tenantId, resource, JSON.stringify(recordIds), syncedAt])
+  }
+
   async prune(
     table: Table,
     tenantId: Int64,

@@ -10,6 +10,7 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
     upsert: (...given) => session.upsert(...given),
     confirm: (...given) => session.confirm(...given),
     holds: (...given) => session.holds(...given),
+    absolve: (...given) => session.absolve(...given),
     prune: (...given) => session.prune(...given),
     ...instead,
   }
@@ -44,6 +45,7 @@ export function watched(session: Session, moment: () => void): Session {
     upsert: around((...given) => session.upsert(...given)),
     confirm: around((...given) => session.confirm(...given)),
     holds: around((...given) => session.holds(...given)),
+    absolve: around((...given) => session.absolve(...given)),
     prune: around((...given) => session.prune(...given)),
   }
 }

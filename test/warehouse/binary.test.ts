@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Kind } from '../../schema/resource.js'
 import type { Value } from '../../src/derive/batch.js'
 import { fromMicros } from '../../src/derive/timestamp.js'
-import { binaryArray } from '../../src/warehouse/binary.js'
+import { binaryArrays } from '../../src/warehouse/binary.js'
 
 const url = inject('postgresUrl')
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n })
@@ -46,7 +46,7 @@ describe.skipIf(url === '')('postgres', () => {
         const tuples = list.map((value) => [value])
         const { rows } = await client.query(
           `select a::text as a, b::${type}::text as b from unnest($1::${type}[], $2::text[]) as u(a, b)`,
-          [binaryArray(tuples, 0, kind), texts],
+          [binaryArrays(tuples, [{ kind, place: 0 }])[0], texts],
         )
         expect(rows).toHaveLength(list.length)
         for (const row of rows) expect(row.a).toBe(kind === 'number' ? plain(row.a, row.b) : row.b)
