@@ -33,6 +33,8 @@ export class TieWatch {
   readonly #doubtful = new Map<string, boolean>()
   #end: string
   #final: Edges['final'] = []
+  /** The response before showed where the group began that it ended with: the group is whole if the next goes on behind it. */
+  #isFinalWhole = false
   #held: Edges[] = []
 
   constructor(end: string, found: boolean) {
@@ -58,7 +60,9 @@ export class TieWatch {
   follow(edges: Edges): void {
     this.#held = []
     if (this.#end !== '' && edges.newest >= this.#end) this.#doubt(edges)
+    else if (this.#isFinalWhole) this.#doubtful.delete(this.#end)
     this.glimpse(edges)
+    this.#isFinalWhole = edges.isTop || edges.newest > edges.oldest
     this.#end = edges.isEnd ? '' : edges.oldest
     this.#final = edges.final
   }

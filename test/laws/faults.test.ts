@@ -2,11 +2,13 @@
  * Whatever goes wrong between the API and us: a sync either succeeds with the right rows, or fails where the fault is
  * and nowhere else; when the fault is over, one more sync makes everything equal.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { Book } from '../../src/api/books.js'
+import type { Page, Source } from '../../src/api/types.js'
 import { createSandbox, type Fault, type Sandbox, template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { SharedClock } from '../support/handclock.js'
-import { type LawRun, lawSync } from '../support/lawrun.js'
+import { Between, type LawRun, lawSync } from '../support/lawrun.js'
 import { wipe } from '../support/through.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -91,33 +93,56 @@ describe.each(warehouses())('$name', (kind) => {
     ['once', 1],
     ['for good', Number.POSITIVE_INFINITY],
   ] as const)('%s', (_often, times) => {
-    it.each(faults)('%s', async (_name, fault) => {
-      await wipe(warehouse)
-      fill()
-      sandbox.script([
-        {
-          when: { tenant: 1, resource: 'notes', page: [3, 4], perPage: 100 },
-          fault,
-          ...(times === 1 && { times }),
-        },
-      ])
-      const report = await lawSync(sandbox, warehouse, options)
-      for (const cursor of report.cursors) {
-        const isStruck = cursor.tenant_id === 1 && cursor.resource === 'notes'
-        if (!isStruck)
-          expect(cursor, 'the others go on').toMatchObject({ status: 'ok', completeness: 'proven' })
-        else if (cursor.status === 'failed') expect(cursor.error).not.toBe('')
-      }
-      if (report.status === 'ok') expect(await contents(warehouse)).toEqual(wanted)
-      else {
-        const stored = await rowsOf(warehouse, 'sync_cursors')
-        expect(stored.find((row) => row.tenant_id === 1 && row.resource === 'notes')?.watermark).toBeNull()
-      }
-      sandbox.script([])
-      expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
-      expect(await contents(warehouse)).toEqual(wanted)
-    })
+    it.each(faults)('%s', (_name, fault) => law(fault, times, options))
   })
+
+  it('would notice an answer that was cut and is taken for all there is', async () => {
+    // Whatever stands between: a page that cannot be read is thought to be empty, and the books are not asked.
+    const around = (source: Source): Source => {
+      let last: Page | undefined
+      return new Between(source, async (_request, ask) => {
+        try {
+          last = await ask()
+          return last
+        } catch (error) {
+          if (!last) throw error
+          return { ...last, records: [] }
+        }
+      })
+    }
+    vi.spyOn(Book.prototype, 'standing').mockReturnValue('closed')
+    const cut: Fault = { kind: 'cut', fraction: 0.7 }
+    await expect(law(cut, Number.POSITIVE_INFINITY, { ...options, around })).rejects.toThrow()
+    vi.restoreAllMocks()
+  })
+
+  /** A fault strikes: all is well, or what it struck has failed and nothing else; when it is over, all is well. */
+  async function law(fault: Fault, times: number, how: LawRun): Promise<void> {
+    await wipe(warehouse)
+    fill()
+    sandbox.script([
+      {
+        when: { tenant: 1, resource: 'notes', page: [3, 4], perPage: 100 },
+        fault,
+        ...(times === 1 && { times }),
+      },
+    ])
+    const report = await lawSync(sandbox, warehouse, how)
+    for (const cursor of report.cursors) {
+      const isStruck = cursor.tenant_id === 1 && cursor.resource === 'notes'
+      if (!isStruck)
+        expect(cursor, 'the others go on').toMatchObject({ status: 'ok', completeness: 'proven' })
+      else if (cursor.status === 'failed') expect(cursor.error).not.toBe('')
+    }
+    if (report.status === 'ok') expect(await contents(warehouse)).toEqual(wanted)
+    else {
+      const stored = await rowsOf(warehouse, 'sync_cursors')
+      expect(stored.find((row) => row.tenant_id === 1 && row.resource === 'notes')?.watermark).toBeNull()
+    }
+    sandbox.script([])
+    expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+    expect(await contents(warehouse)).toEqual(wanted)
+  }
 
   it.each([
     ['does not answer at its address', async () => sandbox.down(), {}],

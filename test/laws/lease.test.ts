@@ -1,7 +1,11 @@
 /** One run at a time: of many that start at once one wins, and the others say who it is. */
+
+import type { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from '../support/lawrun.js'
 import { configure, Program, program } from '../support/process.js'
 import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -59,8 +63,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a lease that expired is taken, and what it covered is not written any more', async () => {
-    const warehouse = await open(kind)
+  async function expiry(warehouse: Warehouse): Promise<void> {
     const first = await warehouse.claim({ runId: 'first', command: 'sync', leaseMs: 60_000 })
     const past = warehouse.db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
     await warehouse.write([past.compile()])
@@ -74,6 +77,22 @@ describe.each(warehouses())('$name', (kind) => {
     // The release of one who has lost it leaves it with its holder.
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
     await second.release()
+  }
+
+  it('a lease that expired is taken, and what it covered is not written any more', async () => {
+    const warehouse = await open(kind)
+    await expiry(warehouse)
+    await warehouse.close()
+  })
+
+  it('would notice a commit that does not look at the fence', async () => {
+    class Unfenced extends Warehouse {
+      override write(statements: readonly CompiledQuery[]): Promise<number> {
+        return super.write(statements)
+      }
+    }
+    const warehouse = await open(kind)
+    await expect(expiry(new Unfenced({ dialect: warehouse.dialect, model: known }))).rejects.toThrow()
     await warehouse.close()
   })
 

@@ -6,8 +6,9 @@ import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import type { Applied, Batch } from '../../src/warehouse/apply.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between, known, lawSync } from '../support/lawrun.js'
 import { scratch, startPostgres, type TestPostgres } from '../support/postgres.js'
 import { configure, Program, program } from '../support/process.js'
@@ -72,6 +73,29 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
 
   it('loses nothing when its connections are terminated again and again', async () => {
     const warehouse = await fresh()
+    await terminated(warehouse)
+    await warehouse.close()
+  })
+
+  it('would notice a transaction that broke and is taken for done', async () => {
+    class Careless extends Warehouse {
+      override async apply(batch: Batch): Promise<Applied> {
+        const once = new Warehouse({ dialect: this.dialect, model: known, patience: [] })
+        try {
+          return await once.apply(batch)
+        } catch {
+          await this.write(batch.statements, batch.fence)
+          return { written: 0, removed: 0, previous: new Map(), drift: [] } as unknown as Applied
+        }
+      }
+    }
+    const warehouse = await fresh()
+    const careless = new Careless({ dialect: warehouse.dialect, model: known, patience })
+    await expect(terminated(careless)).rejects.toThrow()
+    await warehouse.close()
+  })
+
+  async function terminated(warehouse: Warehouse): Promise<void> {
     const admin = new pg.Client(postgres.url)
     await admin.connect()
     let ended = 0
@@ -83,8 +107,7 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
     expect(ended).toBeGreaterThan(5)
     expect(report.status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
-    await warehouse.close()
-  })
+  }
 
   it('loses nothing when it crashes in the middle and comes back', async () => {
     const warehouse = await fresh()
