@@ -13,7 +13,7 @@ export interface TestPostgres {
   readonly port: number
   /** Ends the server as a crash would: no checkpoint, connections cut. */
   crash(): Promise<void>
-  /** Starts it again on the same data and port. */
+  /** Starts it again on the same data and port, with files of any size. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -61,9 +61,13 @@ const settings = [
   'logging_collector=off',
 ]
 
-function launch(postgres: string, data: string, port: number): Promise<ChildProcess> {
+function launch(postgres: string, data: string, port: number, megabytes?: number): Promise<ChildProcess> {
   const flags = settings.flatMap((setting) => ['-c', setting])
-  const child = spawn(postgres, ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', data, ...flags], {
+  const words = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', data, ...flags]
+  // In kilobytes; a write beyond it fails, as on a disk that is full.
+  const limited = ['-c', `ulimit -f ${(megabytes ?? 0) * 1024}; exec "$0" "$@"`, postgres, ...words]
+  const [command, args] = megabytes === undefined ? [postgres, words] : ['bash', limited]
+  const child = spawn(command, args, {
     ...identity,
     env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -88,16 +92,22 @@ const ended = (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =>
     child.kill(signal)
   })
 
-export async function startPostgres(): Promise<TestPostgres> {
+/** `megabytes`: how large a file may grow, until it is started again. */
+export async function startPostgres({ megabytes }: { megabytes?: number } = {}): Promise<TestPostgres> {
   const { initdb, postgres } = await binaries()
   const data = mkdtempSync(join(tmpdir(), 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)
-  await run(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], {
-    ...identity,
-    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
-  })
+  const small = megabytes === undefined ? [] : ['--wal-segsize=1']
+  await run(
+    initdb,
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', ...small],
+    {
+      ...identity,
+      env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
+    },
+  )
   const port = await freePort()
-  let child = await launch(postgres, data, port)
+  let child = await launch(postgres, data, port, megabytes)
   const giveUp = (): void => void child.kill('SIGKILL')
   process.once('exit', giveUp)
   return {

@@ -66,8 +66,12 @@ export class Program {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
 
-  constructor(main: string, args: readonly string[]) {
-    this.child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  /** `kilobytes`: how large a file may grow that it writes; a write beyond it fails, as on a disk that is full. */
+  constructor(main: string, args: readonly string[], kilobytes?: number) {
+    const words = [process.execPath, main, ...args]
+    const limited = ['bash', '-c', `ulimit -f ${kilobytes}; exec "$0" "$@"`, ...words]
+    const [command = '', ...rest] = kilobytes === undefined ? words : limited
+    this.child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
     const giveUp = (): void => void this.child.kill('SIGKILL')
     process.once('exit', giveUp)
     this.ended = new Promise((resolve) => {

@@ -1,0 +1,89 @@
+/**
+ * A warehouse that may not grow any more: a real write fails in the middle of a run. What is committed is complete, rows
+ * and watermark stay together, and when there is room the next run ends equal to the source. The room is taken by a limit
+ * on the size of files, which needs no rights; test/laws/outage.test.ts fills a small disk where it may make one.
+ */
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { lawSync } from '../support/lawrun.js'
+import { scratch, startPostgres } from '../support/postgres.js'
+import { type Address, configure, Program, program } from '../support/process.js'
+import { contents, reopen, rowsOf } from '../support/warehouse.js'
+
+const resources = ['notes', 'customers']
+const records = 950
+const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+/** Two kilobytes that no compression makes small. */
+function noise(seed: number): string {
+  let state = seed >>> 0
+  const digit = (): string => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return String.fromCharCode(48 + ((state >>> 16) % 75))
+  }
+  return Array.from({ length: 1900 }, digit).join('')
+}
+
+let sandbox: Sandbox
+let wanted: unknown
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  for (const resource of resources)
+    for (let id = 1; id <= records; id++) {
+      const record = template(resource, id, time(id))
+      sandbox.store.put(1, resource, resource === 'notes' ? { ...record, description: noise(id) } : record)
+    }
+  const undisturbed = await reopen({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' })
+  await undisturbed.migrate()
+  await lawSync(sandbox, undisturbed, { resources })
+  wanted = await contents(undisturbed)
+  await undisturbed.close()
+})
+afterAll(() => sandbox.close())
+
+const sync = (address: Address, kilobytes?: number): Program =>
+  new Program(program(), ['sync', '--config', configure(sandbox, address, resources), '--json'], kilobytes)
+
+/** Law 5, and that the run broke in its middle. */
+async function judge(warehouse: Warehouse): Promise<void> {
+  for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
+    if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(records)
+  const stored = (await rowsOf(warehouse, 'notes')).length
+  expect(stored).toBeGreaterThan(0)
+  expect(stored).toBeLessThan(records)
+}
+
+async function goOn(address: Address, warehouse: Warehouse): Promise<void> {
+  const next = await sync(address).ended
+  expect(next.code, next.stderr).toBe(0)
+  expect(await contents(warehouse)).toEqual(wanted)
+  await warehouse.close()
+}
+
+describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
+  it('of SQLite', async () => {
+    const address = { url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' }
+    const full = await sync(address, 2048).ended
+    expect(full.code, full.stderr).toBe(1)
+    expect(full.stdout).toContain('what is committed is complete')
+    const warehouse = await reopen(address)
+    await judge(warehouse)
+    await goOn(address, warehouse)
+  })
+
+  it.runIf(inject('postgresUrl') !== '')('of Postgres', async () => {
+    const postgres = await startPostgres({ megabytes: 2 })
+    const address = { url: postgres.url, schema: 'full' }
+    const full = await sync(address).ended
+    expect(full.code, full.stderr).toBe(1)
+    await postgres.crash()
+    await postgres.start()
+    const warehouse = await reopen(address)
+    await judge(warehouse)
+    await goOn(address, warehouse)
+    await postgres.stop()
+  })
+})
