@@ -1,11 +1,11 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import type { DriftEntry, Flattened, QuarantineEntry, Tuple, Value } from '../derive/batch.js'
+import type { DriftEntry, Flattened, QuarantineEntry, Value } from '../derive/batch.js'
 import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Stop } from '../errors.js'
-import { tupleIndex } from './bulk.js'
 import type { Dialect, Session, Version } from './dialect.js'
 import { type Origin, originStatement } from './origin.js'
+import type { Rows } from './rows.js'
 import { together } from './together.js'
 
 /** One page on its way into the warehouse, as plain data. */
@@ -42,9 +42,6 @@ export function supersedes(updatedAt: string, syncedAt: string, stored: Version)
   return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
 }
 
-const withOwners = (tuples: readonly Tuple[], place: number, owners: ReadonlySet<Value>): Tuple[] =>
-  tuples.filter((tuple) => owners.has(tuple[place] ?? null))
-
 interface Sorted {
   /** Ids that are new, or newer than what is stored. */
   readonly changed: Set<Value>
@@ -77,22 +74,22 @@ function sortOut(batch: Batch, previous: ReadonlyMap<Int64, Version>): Sorted {
 async function writeRoots(
   session: Session,
   table: Table,
-  tuples: readonly Tuple[],
+  rows: Rows,
   batch: Batch,
   sorted: Sorted,
 ): Promise<number> {
-  const place = tupleIndex(table, table.key[1] ?? '')
   const all = sorted.same.size === 0 && sorted.stale.size === 0
-  const changed = all ? tuples : withOwners(tuples, place, sorted.changed)
-  const same = sorted.same.size === 0 ? [] : withOwners(tuples, place, sorted.same)
-  const ids = same.map((tuple) => tuple[place] as Int64)
+  const changed = all ? rows : rows.pick((id) => sorted.changed.has(id))
+  const expected = changed.owners.length
+  const same = rows.pick((id) => sorted.same.has(id))
+  const ids = same.owners as readonly Int64[]
   const [written, rewritten] = await together([
-    changed.length > 0 ? session.upsert(table, changed, batch, false) : 0,
-    same.length > 0 ? session.upsert(table, same, batch, true) : 0,
-    same.length > 0 ? session.confirm(table, ids, batch) : undefined,
+    expected > 0 ? session.upsert(table, changed, batch, false) : 0,
+    ids.length > 0 ? session.upsert(table, same, batch, true) : 0,
+    ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
   // Somebody else (a webhook) stored a newer version between the look and the write: look again.
-  if (written < changed.length)
+  if (written < expected)
     throw new Retry(`${table.name}: rows changed while they were written`, {
       resource: batch.resource,
       after: 0,
@@ -103,23 +100,19 @@ async function writeRoots(
 async function writeChildren(
   session: Session,
   table: Table,
-  all: readonly Tuple[],
+  all: Rows,
   batch: Batch,
   sorted: Sorted,
 ): Promise<{ written: number; removed: number }> {
-  if (!table.owner) throw new Bug(`${table.name} is a child table without an owner`)
-  const place = tupleIndex(table, table.owner)
-  const tuples =
-    sorted.stale.size === 0 ? all : all.filter((tuple) => !sorted.stale.has(tuple[place] ?? null))
+  const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
-  const asBefore =
-    same.length > 0 &&
-    (await session.holds(table, batch.tenantId, same, withOwners(tuples, place, sorted.same)))
+  const seen = sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id))
+  const asBefore = same.length > 0 && (await session.holds(table, batch.tenantId, same, seen))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
-  const fresh = asBefore ? withOwners(tuples, place, sorted.changed) : tuples
+  const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const [removed, written] = await together([
     owners.length > 0 ? session.prune(table, batch.tenantId, owners, fresh) : 0,
-    fresh.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
+    fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
   return { written, removed }
 }
@@ -239,10 +232,11 @@ export async function applyBatch(
   const previous =
     ids.length > 0 ? await session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>()
   const sorted = sortOut(batch, previous)
-  const rows = (table: Table): readonly Tuple[] => batch.flattened.rows.get(table.name) ?? []
+  const rows = (table: Table): Rows => dialect.rows(table, batch.flattened)
   const tags = async (table: Table): Promise<number> => {
-    const tuples = table === root ? [] : rows(table)
-    return tuples.length > 0 ? session.upsert(table, tuples, batch, true) : 0
+    if (table === root) return 0
+    const found = rows(table)
+    return found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
   }
   const writes = together([
     writeRoots(session, root, rows(root), batch, sorted),

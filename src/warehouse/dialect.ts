@@ -2,10 +2,11 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import type { ResourceTables } from '../../schema/index.js'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import type { Flattened, Tuple } from '../derive/batch.js'
+import type { Flattened } from '../derive/batch.js'
 import type { StateRows } from '../derive/state.js'
 import type { Table } from '../derive/tables.js'
 import type { Applied, Batch } from './apply.js'
+import type { Rows } from './rows.js'
 
 /** What root tables have in common, for code that is told which one by a variable. */
 interface AnyRoot {
@@ -49,15 +50,15 @@ export interface Session {
    * Writes rows where the guard of bulk.ts lets them, and with `differing` only those whose content differs. Returns
    * the rows really written.
    */
-  upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number>
+  upsert(table: Table, rows: Rows, shared: Shared, differing: boolean): Promise<number>
   /** Root rows that were seen again unchanged: only their stamp moves. */
   confirm(table: Table, ids: readonly Int64[], shared: Shared): Promise<void>
-  /** Whether the child rows of these owners are exactly the tuples: asked for what was seen before, and nearly always so. */
-  holds(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<boolean>
+  /** Whether the child rows of these owners are exactly these: asked for what was seen before, and nearly always so. */
+  holds(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean>
   /** Forgets what was in quarantine for these records, and was seen last before the batch's request. */
   absolve(resource: string, recordIds: readonly string[], shared: Shared): Promise<void>
-  /** Removes the child rows of these owners whose keys are not among the tuples. Returns how many. */
-  prune(table: Table, tenantId: Int64, owners: readonly Int64[], tuples: readonly Tuple[]): Promise<number>
+  /** Removes the child rows of these owners whose keys are not among the rows. Returns how many. */
+  prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<number>
 }
 
 /** A live column, as the database describes it. */
@@ -78,8 +79,10 @@ export interface Dialect {
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** Told of what will be applied later: it may turn it into what it needs then. */
-  foresee?(flattened: Flattened): void
+  /** Told of what will be applied later: it may turn the rows into what it needs then. */
+  foresee(flattened: Flattened, tables: ReadonlyMap<string, Table>): void
+  /** A table's rows of a page, foreseen or not. */
+  rows(table: Table, flattened: Flattened): Rows
   /**
    * Applies a batch in another thread, so that this one can go on reading and parsing; undefined where that does not
    * pay, or cannot be: the caller then applies it itself.

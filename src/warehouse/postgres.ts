@@ -2,6 +2,7 @@ import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
+import { binaryRows, encodeEarly } from './binaryrows.js'
 import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
 import { PostgresSession, Shelf, types } from './postgressession.js'
 
@@ -131,6 +132,8 @@ export function postgresDialect(url: string, schema: string): Dialect {
     where,
     columnType: (kind) => types[kind],
     transaction,
+    foresee: encodeEarly,
+    rows: binaryRows,
     prepare: async (session) => {
       await session.run(sql`select pg_advisory_xact_lock(hashtext(${`shopsync ${schema}`}))`.compile(db))
       const exists = await session.run(sql`select 1 from pg_namespace where nspname = ${schema}`.compile(db))

@@ -1,12 +1,13 @@
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import type { Int64, Kind } from '../../schema/resource.js'
-import type { Tuple, Value } from '../derive/batch.js'
+import type { Value } from '../derive/batch.js'
 import { type Table, tupleColumns } from '../derive/tables.js'
 import { Bug } from '../errors.js'
-import { binaryArrays, type Placed } from './binary.js'
+import { columnsOf } from './binaryrows.js'
 import { alikeSql, slots, tupleIndex, upsertSql } from './bulk.js'
 import type { Database, Session, Shared, Version } from './dialect.js'
+import type { Rows } from './rows.js'
 
 /** SQL types of the kinds. */
 export const types: Record<Kind, string> = {
@@ -20,39 +21,22 @@ export const types: Record<Kind, string> = {
   json: 'jsonb',
 }
 
-/** The upsert of one table, compiled once: one array a column, unnested by the server. */
-class Upsert {
-  readonly text: string
-  readonly #columns: Placed[]
-
-  constructor(db: Kysely<Database>, table: Table, schema: string, differing: boolean) {
-    const places = slots(table)
-    this.#columns = table.columns.flatMap((column, i) => {
-      const place = places[i]
-      return typeof place === 'number' ? [{ kind: column.kind, place }] : []
-    })
-    const picked = places.map((place) => {
-      if (place === 'tenant_id') return '$1::bigint'
-      if (place === '_synced_at') return '$2::timestamptz'
-      if (place === '_deleted_at') return 'null::timestamptz'
-      return `u.c${place}`
-    })
-    const arrays = this.#columns.map(({ kind }, i) => `$${i + 3}::${types[kind]}[]`)
-    const names = this.#columns.map(({ place }) => `c${place}`)
-    const source = sql.raw(
-      `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
-    )
-    this.text = upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
-  }
-
-  parameters(tuples: readonly Tuple[], shared: Shared): unknown[] {
-    const arrays = binaryArrays(tuples, this.#columns)
-    return [String(shared.tenantId), shared.syncedAt, ...arrays]
-  }
+/** The upsert of one table, compiled once: one array a column, unnested by the server. $1: tenant, $2: stamp. */
+function upsertText(db: Kysely<Database>, table: Table, schema: string, differing: boolean): string {
+  const picked = slots(table).map((place) => {
+    if (place === 'tenant_id') return '$1::bigint'
+    if (place === '_synced_at') return '$2::timestamptz'
+    if (place === '_deleted_at') return 'null::timestamptz'
+    return `u.c${place}`
+  })
+  const columns = tupleColumns(table)
+  const arrays = columns.map(({ kind }, place) => `$${place + 3}::${types[kind]}[]`)
+  const names = columns.map((_, place) => `c${place}`)
+  const source = sql.raw(
+    `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
+  )
+  return upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
 }
-
-const before = (a: Value | undefined, b: Value | undefined): number =>
-  a === b || a === undefined || b === undefined || a === null || b === null ? 0 : a < b ? -1 : 1
 
 const idList = (ids: readonly Value[]): string => `{${ids.join(',')}}`
 
@@ -62,7 +46,7 @@ export class Shelf {
   readonly schema: string
   /** Rows written by this process since it made statistics of their table. */
   readonly written = new Map<string, number>()
-  readonly #upserts = new Map<string, Upsert>()
+  readonly #upserts = new Map<string, string>()
   readonly #alike = new Map<string, string>()
 
   constructor(db: Kysely<Database>, schema: string) {
@@ -70,11 +54,11 @@ export class Shelf {
     this.schema = schema
   }
 
-  upsert(table: Table, differing: boolean): Upsert {
+  upsert(table: Table, differing: boolean): string {
     const name = `${table.name} ${differing}`
     const known = this.#upserts.get(name)
-    if (known) return known
-    const made = new Upsert(this.db, table, this.schema, differing)
+    if (known !== undefined) return known
+    const made = upsertText(this.db, table, this.schema, differing)
     this.#upserts.set(name, made)
     return made
   }
@@ -120,20 +104,16 @@ export class PostgresSession implements Session {
     )
   }
 
-  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
-    const upsert = this.#shelf.upsert(table, differing)
-    // Root rows in the order of their keys: two transactions that meet in one table must not wait for each other.
-    const place = tupleIndex(table, table.key[1] ?? '')
-    const ordered = table.role === 'root' ? tuples.toSorted((a, b) => before(a[place], b[place])) : tuples
+  async upsert(table: Table, rows: Rows, shared: Shared, differing: boolean): Promise<number> {
     const result = await this.#client.query({
       name: `${differing ? 'update' : 'upsert'} ${table.name}`,
-      text: upsert.text,
-      values: upsert.parameters(ordered, shared),
+      text: this.#shelf.upsert(table, differing),
+      values: [String(shared.tenantId), shared.syncedAt, ...columnsOf(table, rows)],
     })
-    const rows = result.rowCount ?? 0
+    const count = result.rowCount ?? 0
     const { written } = this.#shelf
-    written.set(table.name, (written.get(table.name) ?? 0) + rows)
-    return rows
+    written.set(table.name, (written.get(table.name) ?? 0) + count)
+    return count
   }
 
   async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
@@ -144,29 +124,17 @@ export class PostgresSession implements Session {
     })
   }
 
-  async holds(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<boolean> {
+  async holds(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean> {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
     const owned = `select count(*) from ${this.#name(table)} where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[])`
     const result = await this.#client.query<[Int64, Int64]>({
       name: `holds ${table.name}`,
       rowMode: 'array',
       text: `select (${owned}), (${this.#shelf.alike(table)})`,
-      values: [
-        String(tenantId),
-        idList(owners),
-        ...binaryArrays(
-          tuples,
-          tupleColumns(table).map(({ kind }, place) => ({ kind, place })),
-        ),
-      ],
+      values: [String(tenantId), idList(owners), ...columnsOf(table, rows)],
     })
     const [stored, alike] = result.rows[0] ?? []
-    return stored === tuples.length && alike === tuples.length
+    return stored === rows.owners.length && alike === rows.owners.length
   }
 
   async absolve(
@@ -181,12 +149,7 @@ export class PostgresSession implements Session {
     })
   }
 
-  async prune(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<number> {
+  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<number> {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
     const rest = table.key.slice(1)
     const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
@@ -198,9 +161,10 @@ export class PostgresSession implements Session {
       values: [
         String(tenantId),
         idList(owners),
-        ...binaryArrays(
-          tuples,
-          rest.map((name, i) => ({ kind: kinds[i] ?? 'text', place: tupleIndex(table, name) })),
+        ...columnsOf(
+          table,
+          rows,
+          rest.map((name) => tupleIndex(table, name)),
         ),
       ],
     })

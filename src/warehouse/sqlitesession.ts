@@ -6,6 +6,7 @@ import { type Table, tupleColumns } from '../derive/tables.js'
 import { Bug } from '../errors.js'
 import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from './bulk.js'
 import { type Database, exact, type Session, type Shared, type Version } from './dialect.js'
+import { type Rows, TupleRows } from './rows.js'
 
 /** Rows a statement: measured best at 16 to 64; the rest goes in halves, so that few statements serve every count. */
 const rowsPerStatement = 32
@@ -91,6 +92,11 @@ const jsonList = (ids: readonly Int64[]): string => `[${ids.join(',')}]`
 const jsonScalar = (value: Value | undefined): string =>
   typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
 
+function tuplesOf(rows: Rows): readonly Tuple[] {
+  if (rows instanceof TupleRows) return rows.tuples
+  throw new Bug('SQLite takes rows as flatten makes them')
+}
+
 export class SqliteSession implements Session {
   readonly #raw: BetterSqlite3.Database
   readonly #db: Kysely<Database>
@@ -130,12 +136,12 @@ export class SqliteSession implements Session {
     )
   }
 
-  async upsert(table: Table, tuples: readonly Tuple[], shared: Shared, differing: boolean): Promise<number> {
+  async upsert(table: Table, rows: Rows, shared: Shared, differing: boolean): Promise<number> {
     const upsert = this.#prepared(`${differing} ${table.name}`, () =>
       upsertOf(this.#raw, this.#db, table, differing),
     )
     let written = 0
-    upsert.each(tuples, shared, (statement, parameters) => {
+    upsert.each(tuplesOf(rows), shared, (statement, parameters) => {
       written += statement.run(parameters).changes
       return true
     })
@@ -149,21 +155,17 @@ export class SqliteSession implements Session {
     statement.run([syncedAt, tenantId, jsonList(ids), syncedAt])
   }
 
-  async holds(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<boolean> {
+  async holds(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean> {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    const tuples = tuplesOf(rows)
     const count = this.#prepare(
       `select count(*) from "${table.name}" where tenant_id = ? and "${table.owner}" in (select value from json_each(?))`,
     )
     if (Number(count.pluck(true).get([tenantId, jsonList(owners)])) !== tuples.length) return false
     const alike = this.#prepared(`alike ${table.name}`, () => alikeOf(this.#raw, this.#db, table))
     let all = true
-    alike.each(tuples, { tenantId, syncedAt: '' }, (statement, parameters, rows) => {
-      all = Number(statement.pluck(true).get([...parameters, tenantId])) === rows
+    alike.each(tuples, { tenantId, syncedAt: '' }, (statement, parameters, count) => {
+      all = Number(statement.pluck(true).get([...parameters, tenantId])) === count
       return all
     })
     return all
@@ -180,16 +182,11 @@ export class SqliteSession implements Session {
     statement.run([tenantId, resource, JSON.stringify(recordIds), syncedAt])
   }
 
-  async prune(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    tuples: readonly Tuple[],
-  ): Promise<number> {
+  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<number> {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
     const rest = table.key.slice(1)
     const places = rest.map((name) => tupleIndex(table, name))
-    const kept = tuples.map((tuple) => places.map((place) => tuple[place] ?? null))
+    const kept = tuplesOf(rows).map((tuple) => places.map((place) => tuple[place] ?? null))
     const one = rest.length === 1
     const key = one ? `"${rest[0]}"` : `(${rest.map((name) => `"${name}"`).join(', ')})`
     const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')

@@ -75,7 +75,7 @@ export class Warehouse {
 
   /** For pages that wait for their turn: what is flattened is kept in the least space. Afterwards, only apply may read its rows. */
   foresee(flattened: Flattened): void {
-    this.dialect.foresee?.(flattened)
+    this.dialect.foresee(flattened, this.#model.tableByName)
   }
 
   /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { Book } from '../../src/api/books.js'
-import type { Tuple } from '../../src/derive/batch.js'
 import type { Shared } from '../../src/warehouse/dialect.js'
 import type { Mutant } from './motion.js'
 import type { MotionScript } from './motionscript.js'
@@ -95,8 +94,8 @@ export const mutants: readonly Mutant[] = [
         warehouse.dialect.transaction((session) =>
           work(
             sessionOf(session, {
-              upsert: async (table, tuples: readonly Tuple[], shared: Shared, differing) =>
-                table.role === 'root' && differing ? 0 : session.upsert(table, tuples, shared, differing),
+              upsert: async (table, rows, shared: Shared, differing) =>
+                table.role === 'root' && differing ? 0 : session.upsert(table, rows, shared, differing),
             }),
           ),
         ),

@@ -1,0 +1,41 @@
+import type { Flattened, Tuple, Value } from '../derive/batch.js'
+import type { Table } from '../derive/tables.js'
+import { tupleIndex } from './bulk.js'
+
+/** Rows of one table on their way into it, in whatever form the dialect keeps them until their turn comes. */
+export interface Rows {
+  /** Of each row the id of the record that it belongs to: the key of a root row, the owner of a child. */
+  readonly owners: readonly Value[]
+  /** Those of some owners, in the same form. */
+  pick(keep: (owner: Value) => boolean): Rows
+}
+
+/** Place, in a table's tuples, of the record that a row belongs to. */
+export const ownerPlace = (table: Table): number => tupleIndex(table, table.owner ?? table.key[1] ?? '')
+
+/** Rows as flatten made them. */
+export class TupleRows implements Rows {
+  readonly tuples: readonly Tuple[]
+  readonly #place: number
+  #owners: readonly Value[] | undefined
+
+  constructor(tuples: readonly Tuple[], place: number) {
+    this.tuples = tuples
+    this.#place = place
+  }
+
+  get owners(): readonly Value[] {
+    this.#owners ??= this.tuples.map((tuple) => tuple[this.#place] ?? null)
+    return this.#owners
+  }
+
+  pick(keep: (owner: Value) => boolean): Rows {
+    return new TupleRows(
+      this.tuples.filter((tuple) => keep(tuple[this.#place] ?? null)),
+      this.#place,
+    )
+  }
+}
+
+export const tupleRows = (table: Table, flattened: Flattened): TupleRows =>
+  new TupleRows(flattened.rows.get(table.name) ?? [], ownerPlace(table))
