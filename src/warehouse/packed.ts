@@ -1,9 +1,11 @@
 /**
- * Tuples as three flat things that cross a thread boundary cheaply: 3 ms a page of 3,600 rows both ways together, where
- * the structured clone of the tuples themselves takes 9 (bench/).
+ * Tuples as three flat things in memory that two threads share: 3 ms a page of 3,600 rows both ways together, where the
+ * structured clone of the tuples themselves takes 9 (bench/), and nothing of it in either thread's heap.
  */
-import type { Tuple, Value } from '../derive/batch.js'
+import type { Flattened, Tuple, Value } from '../derive/batch.js'
 import { Bug } from '../errors.js'
+
+type Rows = Flattened['rows']
 
 export interface Packed {
   readonly tables: readonly {
@@ -13,42 +15,54 @@ export interface Packed {
     /** Length of its texts. */
     readonly characters: number
   }[]
-  readonly kinds: Uint8Array<ArrayBuffer>
-  /** Of a number its value, of a text its length. */
-  readonly numbers: Float64Array<ArrayBuffer>
-  /** All texts, one behind the other. */
-  readonly text: string
+  /** Numbers (of a number its value, of a text its length), then texts one behind the other in UTF-16, then kinds. */
+  readonly memory: SharedArrayBuffer
 }
 
 const kind = { null: 0, text: 1, number: 2, true: 3, false: 4, bigint: 5 } as const
 
-export function pack(rows: ReadonlyMap<string, readonly Tuple[]>): Packed {
-  const all = [...rows].map(([name, tuples]) => ({ name, tuples, width: tuples[0]?.length ?? 0 }))
-  const count = all.reduce((sum, { tuples, width }) => sum + tuples.length * width, 0)
-  const packing = new Packing(count)
-  const tables = all.map(({ name, tuples, width }) => {
-    const characters = packing.add(tuples, width)
-    return { name, rows: tuples.length, width, characters }
-  })
-  const { kinds, numbers, texts } = packing
-  return { tables, kinds, numbers, text: texts.join('') }
+const bytesOfNumber = 8
+const bytesOfCharacter = 2
+
+/** Where the parts of a packed page lie. */
+function views(memory: SharedArrayBuffer, cells: number, characters: number) {
+  const texts = cells * bytesOfNumber
+  const kinds = texts + characters * bytesOfCharacter
+  return {
+    numbers: new Float64Array(memory, 0, cells),
+    texts: Buffer.from(memory, texts, characters * bytesOfCharacter),
+    kinds: new Uint8Array(memory, kinds, cells),
+  }
 }
 
-class Packing {
-  readonly kinds: Uint8Array<ArrayBuffer>
-  readonly numbers: Float64Array<ArrayBuffer>
-  readonly texts: string[] = []
-  #at = 0
+const sizeOf = (cells: number, characters: number): number =>
+  cells * (bytesOfNumber + 1) + characters * bytesOfCharacter
 
-  constructor(cells: number) {
-    this.kinds = new Uint8Array(cells)
-    this.numbers = new Float64Array(cells)
-  }
+/** Memory of pages that are stored, for those to come: what is made anew for each page waits long to be collected. */
+const spare: SharedArrayBuffer[] = []
+const mostSpare = 8
+const smallest = 1 << 16
+
+function take(size: number): SharedArrayBuffer {
+  const found = spare.findIndex((memory) => memory.byteLength >= size)
+  if (found >= 0) return spare.splice(found, 1)[0] as SharedArrayBuffer
+  return new SharedArrayBuffer(Math.max(smallest, 2 ** Math.ceil(Math.log2(size))))
+}
+
+/** Where cells are gathered before it is known how much room they take. */
+class Packing {
+  static #kinds = new Uint8Array(smallest)
+  static #numbers = new Float64Array(smallest)
+  readonly texts: string[] = []
+  #cells = 0
+  #characters = 0
 
   /** Returns the length of the texts. */
   add(tuples: readonly Tuple[], width: number): number {
-    const { kinds, numbers, texts } = this
-    let [at, characters] = [this.#at, 0]
+    this.#reserve(tuples.length * width)
+    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
+    const { texts } = this
+    let [at, characters] = [this.#cells, 0]
     for (const tuple of tuples) {
       if (tuple.length !== width) throw new Bug('Tuples of one table differ in length')
       for (let i = 0; i < width; i++, at++) {
@@ -67,77 +81,115 @@ class Packing {
           numbers[at] = digits.length
           characters += digits.length
           texts.push(digits)
-        } else if (value === true) kinds[at] = kind.true
-        else if (value === false) kinds[at] = kind.false
+        } else kinds[at] = value === true ? kind.true : value === false ? kind.false : kind.null
       }
     }
-    this.#at = at
+    this.#cells = at
+    this.#characters += characters
     return characters
+  }
+
+  memory(): SharedArrayBuffer {
+    const [cells, characters] = [this.#cells, this.#characters]
+    const memory = take(sizeOf(cells, characters))
+    const { numbers, texts, kinds } = views(memory, cells, characters)
+    numbers.set(Packing.#numbers.subarray(0, cells))
+    kinds.set(Packing.#kinds.subarray(0, cells))
+    texts.write(this.texts.join(''), 'utf16le')
+    return memory
+  }
+
+  #reserve(more: number): void {
+    const cells = this.#cells + more
+    if (cells <= Packing.#kinds.length) return
+    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
+    Packing.#kinds = new Uint8Array(cells * 2)
+    Packing.#numbers = new Float64Array(cells * 2)
+    Packing.#kinds.set(kinds)
+    Packing.#numbers.set(numbers)
   }
 }
 
-const ready = new WeakMap<ReadonlyMap<string, readonly Tuple[]>, Packed>()
+export function pack(rows: ReadonlyMap<string, readonly Tuple[]>): Packed {
+  const packing = new Packing()
+  const tables = [...rows].map(([name, tuples]) => {
+    const width = tuples[0]?.length ?? 0
+    return { name, rows: tuples.length, width, characters: packing.add(tuples, width) }
+  })
+  return { tables, memory: packing.memory() }
+}
+
+const ready = new WeakMap<Rows, Packed | 'stored'>()
 
 /**
  * Packs a page as soon as it is flattened, and drops its tuples: some hundred thousand small things that would lie in
  * the heap until the page's turn comes, and that the garbage collector would copy twice until then.
  */
-export function packEarly(rows: Map<string, Tuple[]>): void {
+export function packEarly(rows: Rows): void {
   ready.set(rows, pack(rows))
   rows.clear()
 }
 
-export const isPacked = (rows: ReadonlyMap<string, readonly Tuple[]>): boolean => ready.has(rows)
+export const isPacked = (rows: Rows): boolean => ready.has(rows)
 
-export const packedRows = (rows: ReadonlyMap<string, readonly Tuple[]>): Packed =>
-  ready.get(rows) ?? pack(rows)
+export function packedRows(rows: Rows): Packed {
+  const packed = ready.get(rows)
+  if (packed === 'stored') throw new Bug('A page that was packed early can be stored once')
+  return packed ?? pack(rows)
+}
 
-/** One table's cells, read from where they begin. */
-class Reader {
-  readonly #packed: Packed
-  #at: number
-  #text: number
+/** The page is stored: its memory may hold another. */
+export function release(rows: Rows, { memory }: Packed): void {
+  if (ready.has(rows)) ready.set(rows, 'stored')
+  if (spare.length < mostSpare) spare.push(memory)
+}
 
-  constructor(packed: Packed, at: number, text: number) {
-    this.#packed = packed
-    this.#at = at
-    this.#text = text
-  }
-
-  tuples(rows: number, width: number): Tuple[] {
-    const tuples: Tuple[] = []
-    for (let row = 0; row < rows; row++) {
-      const tuple: Tuple = []
-      for (let i = 0; i < width; i++) tuple.push(this.#value())
-      tuples.push(tuple)
-    }
-    return tuples
-  }
-
-  #value(): Value {
-    const { kinds, numbers } = this.#packed
-    const at = this.#at++
-    switch (kinds[at]) {
+/** One table's cells. */
+function tuplesOf(
+  packed: Packed,
+  table: Packed['tables'][number],
+  from: { cell: number; character: number },
+): Tuple[] {
+  const sum = (count: (table: Packed['tables'][number]) => number): number =>
+    packed.tables.reduce((total, one) => total + count(one), 0)
+  const all = views(
+    packed.memory,
+    sum(({ rows, width }) => rows * width),
+    sum(({ characters }) => characters),
+  )
+  const { numbers, kinds } = all
+  const text = all.texts.toString(
+    'utf16le',
+    from.character * bytesOfCharacter,
+    (from.character + table.characters) * bytesOfCharacter,
+  )
+  let [at, start] = [from.cell, 0]
+  const value = (): Value => {
+    const number = numbers[at] ?? 0
+    switch (kinds[at++]) {
       case kind.text:
-        return this.#slice(numbers[at] ?? 0)
+        start += number
+        return text.slice(start - number, start)
       case kind.number:
-        return numbers[at] ?? 0
+        return number
       case kind.true:
         return true
       case kind.false:
         return false
       case kind.bigint:
-        return BigInt(this.#slice(numbers[at] ?? 0))
+        start += number
+        return BigInt(text.slice(start - number, start))
       default:
         return null
     }
   }
-
-  #slice(length: number): string {
-    const from = this.#text
-    this.#text += length
-    return this.#packed.text.slice(from, this.#text)
+  const tuples: Tuple[] = []
+  for (let row = 0; row < table.rows; row++) {
+    const tuple: Tuple = []
+    for (let i = 0; i < table.width; i++) tuple.push(value())
+    tuples.push(tuple)
   }
+  return tuples
 }
 
 /**
@@ -153,11 +205,11 @@ class Unpacked extends Map<string, Tuple[]> {
   }
 
   override get(name: string): Tuple[] | undefined {
-    let [at, text] = [0, 0]
+    const from = { cell: 0, character: 0 }
     for (const table of this.#packed.tables) {
-      if (table.name === name) return new Reader(this.#packed, at, text).tuples(table.rows, table.width)
-      at += table.rows * table.width
-      text += table.characters
+      if (table.name === name) return tuplesOf(this.#packed, table, from)
+      from.cell += table.rows * table.width
+      from.character += table.characters
     }
     return undefined
   }

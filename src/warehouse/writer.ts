@@ -3,6 +3,7 @@ import type { Table } from '../derive/tables.js'
 import { Bug } from '../errors.js'
 import type { Applied, Batch } from './apply.js'
 import { errorOf, letter, type Reply } from './letter.js'
+import { release } from './packed.js'
 
 interface Waiting {
   readonly resolve: (applied: Applied) => void
@@ -38,9 +39,13 @@ export class Writer {
     return new Promise((resolve, reject) => {
       this.#thread ??= this.#start()
       this.#told.add(batch.resource)
-      this.#waiting.set(number, { resolve, reject })
+      const stored = (applied: Applied): void => {
+        release(batch.flattened.rows, message.rows)
+        resolve(applied)
+      }
+      this.#waiting.set(number, { resolve: stored, reject })
       this.#thread.ref()
-      // Copied, not handed over: a batch whose transaction fails is sent again.
+      // Its rows are shared, not handed over: a batch whose transaction fails is sent again.
       this.#thread.postMessage(message)
     })
   }
