@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
+import { Body } from './bodies.js'
 
 /** Milliseconds: to connect, to wait for the headers, and between two pieces of the body. */
 export interface Timeouts {
@@ -24,6 +25,8 @@ export interface Reply {
   readonly body: Buffer
   /** The body was larger than the cap, and reading stopped there. */
   readonly tooLarge: boolean
+  /** Once the body was read; it is no longer good then. */
+  release(): void
 }
 
 /** Called when the status and headers are there, before the body. */
@@ -80,8 +83,9 @@ class Reading implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
-  #chunks: Buffer[] = []
-  #bytes = 0
+  #body = new Body(Number.NaN)
+  /** Of a body that nobody wants. */
+  #drained = 0
   #settled = false
 
   constructor(
@@ -119,24 +123,23 @@ class Reading implements Dispatcher.DispatchHandler {
     this.#status = status
     this.#headers = headers
     this.#onHeaders(status, headers)
-    if (status === 200 && Number(headers['content-length']) > this.#cap) this.#cut(true)
+    if (status !== 200) return
+    const length = Number(headers['content-length'])
+    if (length > this.#cap) this.#cut(true)
+    else this.#body = new Body(length)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return
-    this.#bytes += chunk.length
     if (this.#status !== 200) {
-      if (this.#bytes > DRAIN_BYTES) this.#cut(false)
-      return
-    }
-    if (this.#bytes > this.#cap) this.#cut(true)
-    else this.#chunks.push(chunk)
+      this.#drained += chunk.length
+      if (this.#drained > DRAIN_BYTES) this.#cut(false)
+    } else if (this.#body.bytes + chunk.length > this.#cap) this.#cut(true)
+    else this.#body.add(chunk)
   }
 
   onResponseEnd(): void {
-    const [first, second] = this.#chunks
-    const body = second === undefined ? (first ?? EMPTY) : Buffer.concat(this.#chunks, this.#bytes)
-    this.#finish(body, false)
+    this.#finish(this.#body.whole(), false)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -154,15 +157,15 @@ class Reading implements Dispatcher.DispatchHandler {
     if (this.#settled) return
     this.#settled = true
     this.#unfollow?.()
-    this.#chunks = []
-    this.#resolve({ status: this.#status, headers: this.#headers, body, tooLarge })
+    const release = (): void => this.#body.release()
+    this.#resolve({ status: this.#status, headers: this.#headers, body, tooLarge, release })
   }
 
   #fail(reason: unknown): void {
     if (this.#settled) return
     this.#settled = true
     this.#unfollow?.()
-    this.#chunks = []
+    this.#body.release()
     this.#reject(reason)
   }
 }
