@@ -198,6 +198,7 @@ export class CursorWalk {
   }
 
   async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
+    await this.#context.warehouse.room()
     const answer = await this.#pace.fetching(
       this.#source.list({ ...this.#request, updatedAfter: this.#floor, page, perPage }),
     )

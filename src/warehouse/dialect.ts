@@ -75,6 +75,8 @@ export interface Dialect {
   readonly db: Kysely<Database>
   /** Where the warehouse lies, for people; never a password. */
   readonly where: string
+  /** Pages that may be on their way into it before no more are asked for: enough to keep it busy. */
+  readonly backlog: number
   /** SQL type of a kind (contract: warehouse tables). */
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

@@ -130,6 +130,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
   return {
     db,
     where,
+    backlog: 5,
     columnType: (kind) => types[kind],
     transaction,
     foresee: encodeEarly,

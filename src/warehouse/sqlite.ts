@@ -126,6 +126,7 @@ export function sqliteDialect(url: string): Dialect {
   return {
     db,
     where,
+    backlog: 3,
     columnType: (kind) => types[kind],
     transaction,
     foresee: (flattened) => {

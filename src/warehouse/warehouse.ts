@@ -8,6 +8,7 @@ import type { Table } from '../derive/tables.js'
 import { toMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Stop } from '../errors.js'
 import { type Applied, applyBatch, type Batch, checkFence } from './apply.js'
+import { Backlog } from './backlog.js'
 import type { Change } from './ddl.js'
 import { type Dialect, rootTable, type Session } from './dialect.js'
 import { type Claim, claimLease, type Lease } from './lease.js'
@@ -30,6 +31,7 @@ export class Warehouse {
   readonly #model: Model
   readonly #clock: Clock
   readonly #patience: readonly number[]
+  readonly #backlog: Backlog
   /** Whether it has answered once: before, nobody should wait two minutes to hear that an address is wrong. */
   #reached = false
   /** Drift that this process has reported already: once is enough, and concurrent cursors do not queue for its row. */
@@ -40,6 +42,7 @@ export class Warehouse {
     this.#model = model
     this.#clock = clock
     this.#patience = waits
+    this.#backlog = new Backlog(dialect.backlog)
   }
 
   /** For state and for reading; rows are written by `apply` alone. */
@@ -73,6 +76,11 @@ export class Warehouse {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
+  /** Resolves when the warehouse can take another page soon: asked before one is fetched. */
+  room(): Promise<void> {
+    return this.#backlog.room()
+  }
+
   /** For pages that wait for their turn: what is flattened is kept in the least space. Afterwards, only apply may read its rows. */
   foresee(flattened: Flattened): void {
     this.dialect.foresee(flattened, this.#model.tableByName)
@@ -86,11 +94,10 @@ export class Warehouse {
     const drift = batch.flattened.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, flattened: { ...batch.flattened, drift } }
     const { tables } = resource
-    const applied = await this.#trying(
-      () =>
-        this.dialect.elsewhere?.(tables, embedded, fresh) ??
-        this.dialect.transaction((session) => applyBatch(this.dialect, tables, embedded, session, fresh)),
-    )
+    const store = (): Promise<Applied> =>
+      this.dialect.elsewhere?.(tables, embedded, fresh) ??
+      this.dialect.transaction((session) => applyBatch(this.dialect, tables, embedded, session, fresh))
+    const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied
   }
