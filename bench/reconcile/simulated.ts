@@ -1,6 +1,7 @@
 /**
  * A cursor of any size, simulated: the records 0 to N-1, one every few seconds, without the memory that ten million
- * records take. Some were deleted at the source, some the warehouse lacks; both sides answer as the real ones do.
+ * records take. Some were deleted at the source, some the warehouse lacks: those that it has lost its register knows of,
+ * those that it never had nobody does. Both sides answer as the real ones do.
  */
 import { Bisection } from '../../src/api/bisect.js'
 import { fullCost } from '../../src/api/bisectcost.js'
@@ -60,6 +61,13 @@ class Sequence {
   }
 }
 
+/** Records by number, and what is different about them. */
+export interface Differences {
+  readonly deleted?: readonly number[]
+  readonly lost?: readonly number[]
+  readonly neverStored?: readonly number[]
+}
+
 export interface Figures extends Comparison {
   /** All of them: counting, listing, and asking for single records. */
   readonly requests: number
@@ -72,13 +80,16 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
   readonly #rows: Sequence
   readonly #stored = new Set<number>()
   readonly #gone = new Set<number>()
+  readonly #lost: readonly number[]
   requests = 0
   items = 0
   readonly random: () => number
 
-  constructor(records: number, deleted: readonly number[], missing: readonly number[], random: () => number) {
+  constructor(records: number, differences: Differences, random: () => number) {
+    const { deleted = [], lost = [], neverStored = [] } = differences
     this.#source = new Sequence(records, deleted)
-    this.#rows = new Sequence(records, missing)
+    this.#rows = new Sequence(records, [...lost, ...neverStored])
+    this.#lost = lost
     this.random = random
   }
 
@@ -138,6 +149,16 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
       this.#gone.add(Number(id))
     }
     return candidates.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
+  }
+
+  /** Each that has vanished is asked for by its id, and one that exists, where one is not found. */
+  async recall(): Promise<Move[]> {
+    const found = this.#lost.filter((id) => this.#source.has(id))
+    const asked = this.#lost.length + (found.length < this.#lost.length ? 1 : 0)
+    this.requests += asked
+    this.items += asked
+    for (const id of found) this.#stored.add(id)
+    return found.map((id) => ({ before: null, after: timeOf(id) }))
   }
 
   async refresh(): Promise<void> {

@@ -48,6 +48,7 @@ export class Bisection<P> {
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
+      else if (!(await this.#recall())) return this.#ended('listing')
       if ((await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
       if (this.#differences.isEven) break
     }
@@ -84,6 +85,16 @@ export class Bisection<P> {
     await this.#settle([...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }])))
     this.#listed++
     return this.#differences.isEven
+  }
+
+  /**
+   * A row that was lost and a record that was deleted cancel out in the counts. So what the warehouse knows to have
+   * lost is brought back first, wherever it was.
+   */
+  async #recall(): Promise<boolean> {
+    const moves = await this.#port.recall(this.#ledger.after(epoch))
+    if (moves) this.#moved(moves)
+    return moves !== undefined
   }
 
   /** Another look at what did not come out even: the warehouse and the source may both have moved. */

@@ -51,6 +51,15 @@ export const stateTables = {
       walk: json('What a resumed walk needs; null when none is under way.'),
     },
   }),
+  sync_registers: define({
+    doc: 'Which live rows each resource of each tenant should have: kept in the transaction of every row that comes or goes, so that rows which vanish otherwise are noticed, and which they were.',
+    key: ['tenant_id', 'resource'],
+    fields: {
+      ...cursor,
+      live_rows: integer('How many; null where that is not known.'),
+      sketch: text('Their ids in a kilobyte: what differs between two such texts can be read from them.'),
+    },
+  }),
   sync_walk_parts: define({
     doc: 'The ids that a walk under way has seen, a row a page; empty when none is.',
     key: ['tenant_id', 'resource', 'part'],

@@ -35,6 +35,7 @@ export interface Side {
   all(): AsyncIterable<Candidate>
   store(fetched: Fetched): Promise<readonly Move[]>
   settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
+  recall(live: number): Promise<readonly Move[] | undefined>
   refresh(): Promise<void>
 }
 
@@ -77,6 +78,7 @@ export class Comparing {
       rows: (after, until) => side.rows(after, until),
       store: (page) => side.store(page.payload),
       settle: (candidates) => side.settle(candidates),
+      recall: (live) => side.recall(live),
       refresh: () => side.refresh(),
       random: this.#needs.random ?? Math.random,
       note: (message, fields) => this.note(message, fields),

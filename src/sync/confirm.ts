@@ -60,6 +60,17 @@ export class Confirmation {
     return { gone: second.gone, moved: [...moved, ...second.moved] }
   }
 
+  /** Fetches what has vanished from the warehouse. undefined: the source does not answer by id. */
+  async find(ids: readonly Int64[]): Promise<Fetched[] | undefined> {
+    const found: Fetched[] = []
+    for (let i = 0; i < ids.length; i += together) {
+      const items = await Promise.all(ids.slice(i, i + together).map((id) => this.#list.item(id)))
+      for (const item of items) if (item) found.push(item)
+    }
+    if (found.length > 0) this.#byId = true
+    return found.length === ids.length || (await this.#answersById()) ? found : undefined
+  }
+
   async #item({ id, updatedAt }: Candidate): Promise<Gone | Fetched> {
     const askedAt = fromMicros(this.#stamps.next())
     return (await this.#list.item(id)) ?? { id, updatedAt, askedAt }

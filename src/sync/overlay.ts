@@ -2,10 +2,12 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Candidate } from '../api/comparison.js'
 import { type Cell, forever, type Move } from '../api/ledger.js'
 import type { Version } from '../warehouse/dialect.js'
+import type { Audit } from './audit.js'
 import type { Side } from './comparing.js'
 import type { Confirmation } from './confirm.js'
 import type { Fetched } from './list.js'
 import type { Mirror } from './mirror.js'
+import { recall } from './recall.js'
 
 /** One record of which warehouse and source say different things: versions, null where it is not. */
 interface Entry {
@@ -32,13 +34,24 @@ const within = (time: string | null, after: string, until: string): boolean =>
 export class Overlay implements Side {
   readonly #mirror: Mirror
   readonly #confirmation: Confirmation
+  readonly #audit: Audit
   readonly #catchUp: () => Promise<unknown>
   readonly #entries = new Map<Int64, Entry>()
 
-  constructor(mirror: Mirror, confirmation: Confirmation, catchUp: () => Promise<unknown>) {
-    this.#mirror = mirror
-    this.#confirmation = confirmation
-    this.#catchUp = catchUp
+  readonly #note: (message: string, fields: Record<string, unknown>) => void
+
+  constructor(parts: {
+    readonly mirror: Mirror
+    readonly confirmation: Confirmation
+    readonly audit: Audit
+    readonly catchUp: () => Promise<unknown>
+    readonly note: (message: string, fields: Record<string, unknown>) => void
+  }) {
+    this.#mirror = parts.mirror
+    this.#confirmation = parts.confirmation
+    this.#audit = parts.audit
+    this.#catchUp = parts.catchUp
+    this.#note = parts.note
   }
 
   tally(): Tally {
@@ -107,6 +120,15 @@ export class Overlay implements Side {
       moves.push(...this.#enter(id, version?.deletedAt === null ? version.updatedAt : null, null))
     }
     return moves
+  }
+
+  /** The register speaks of the rows that there are, without what is laid over them. */
+  async recall(live: number): Promise<readonly Move[] | undefined> {
+    let rows = live
+    for (const { stored, source } of this.#entries.values())
+      rows += (stored === null ? 0 : 1) - (source === null ? 0 : 1)
+    const parts = { audit: this.#audit, side: this, confirmation: this.#confirmation, note: this.#note }
+    return recall(parts, rows)
   }
 
   async refresh(): Promise<void> {

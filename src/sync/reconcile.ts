@@ -6,6 +6,7 @@ import type { Source } from '../api/types.js'
 import { supersedes } from '../warehouse/apply.js'
 import { cursorName } from '../warehouse/cursors.js'
 import type { Version } from '../warehouse/dialect.js'
+import { Audit } from './audit.js'
 import { Breaker } from './breaker.js'
 import { Comparing, type Findings, type Side } from './comparing.js'
 import { Confirmation } from './confirm.js'
@@ -14,6 +15,7 @@ import type { CursorTask } from './cursor.js'
 import { type CursorResult, CursorWalk } from './incremental.js'
 import { CursorList, type Fetched } from './list.js'
 import { Mirror, rootOf } from './mirror.js'
+import { recall } from './recall.js'
 import type { Reconciled } from './report.js'
 import { bury, type Gone } from './tombstone.js'
 import { trimRequests } from './trim.js'
@@ -37,6 +39,7 @@ export class Reconciliation implements Side {
   readonly #comparing: Comparing
   readonly #confirmation: Confirmation
   readonly #mirror: Mirror
+  readonly #audit: Audit
   readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0, stored: 0, deleted: 0 }
   #walk: CursorWalk
   #breaker: Breaker | undefined
@@ -47,6 +50,7 @@ export class Reconciliation implements Side {
     this.#source = source
     this.#options = options
     this.#mirror = new Mirror(context.warehouse, task)
+    this.#audit = new Audit(context, task, context.fence)
     this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#comparing = new Comparing(context, task, { list: this.#list, side: this })
     this.#confirmation = new Confirmation({
@@ -75,6 +79,7 @@ export class Reconciliation implements Side {
     if (outcome?.verdict === 'unproven') return { ...this.result, outcome }
     const found = await this.#comparing.run(this.#options.full)
     const { isEven, verdict, odd, ...rest } = found
+    if (isEven) await this.#audit.close(this.#options.full ? 'full' : found.method, found.warehouse)
     await trimRequests(this.#context, this.#task, found.warehouse)
     const { stored, deleted } = this.#counts
     this.#counts.unstorable = odd
@@ -103,6 +108,11 @@ export class Reconciliation implements Side {
 
   all(): AsyncIterable<Candidate> {
     return this.#mirror.all()
+  }
+
+  async recall(live: number): Promise<readonly Move[] | undefined> {
+    const note = (message: string, fields: Record<string, unknown>) => this.#comparing.note(message, fields)
+    return recall({ audit: this.#audit, side: this, confirmation: this.#confirmation, note }, live)
   }
 
   /** The source has moved: another walk, from the watermark that the one before has left. */

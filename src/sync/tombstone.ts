@@ -2,6 +2,7 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Table } from '../derive/tables.js'
 import { checkFence } from '../warehouse/apply.js'
 import { rootTable, type Session } from '../warehouse/dialect.js'
+import { enterRows, lockRegister } from '../warehouse/register.js'
 import type { RunContext } from './context.js'
 
 /** A row whose record the source no longer has, and when it was asked. */
@@ -32,9 +33,14 @@ export async function bury(
   const buried: Gone[] = []
   for (let i = 0; i < gone.length; i += atOnce) {
     const marked = await warehouse.transaction(async (session) => {
+      const key = { tenantId: place.tenantId, resource: place.root.name }
+      const register = await session.run(lockRegister(warehouse.db, key))
       const done: Gone[] = []
       for (const one of gone.slice(i, i + atOnce))
         if (await mark(warehouse.db, session, place, one)) done.push(one)
+      const went = done.map(({ id }) => id)
+      const entry = enterRows(warehouse.db, key, register.rows[0], { went })
+      if (entry) await session.run(entry)
       await checkFence(warehouse.dialect, session, fence)
       return done
     })

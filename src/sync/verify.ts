@@ -4,6 +4,7 @@ import { forever } from '../api/ledger.js'
 import type { Source } from '../api/types.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/dialect.js'
+import { Audit } from './audit.js'
 import { Comparing, type Findings } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { type ContentDifference, compareContent } from './content.js'
@@ -54,7 +55,13 @@ export class Verification {
     this.#mirror = new Mirror(context.warehouse, task)
     const note = (message: string, fields: Record<string, unknown>) => this.#comparing.note(message, fields)
     const confirmation = new Confirmation({ list: this.#list, stamps: context.stamps, note })
-    this.#overlay = new Overlay(this.#mirror, confirmation, () => this.#catchUp())
+    this.#overlay = new Overlay({
+      mirror: this.#mirror,
+      confirmation,
+      audit: new Audit(context, task),
+      catchUp: () => this.#catchUp(),
+      note,
+    })
     this.#comparing = new Comparing(context, task, { list: this.#list, side: this.#overlay })
   }
 

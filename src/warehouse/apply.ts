@@ -5,6 +5,7 @@ import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Stop } from '../errors.js'
 import type { Dialect, Session, Version } from './dialect.js'
 import { type Origin, originStatement } from './origin.js'
+import { enterRows, keepsRegister, openRegister } from './register.js'
 import type { Rows } from './rows.js'
 import { together } from './together.js'
 
@@ -229,9 +230,16 @@ export async function applyBatch(
   const root = tables[0]
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const ids = batch.flattened.records.map((record) => record.id)
-  const previous =
-    ids.length > 0 ? await session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>()
+  const { db } = dialect
+  const isRegistered = ids.length > 0 && keepsRegister(root, embedded)
+  const [register, previous] = await together([
+    isRegistered ? session.run(openRegister(db, batch, root)) : undefined,
+    ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
+  ])
   const sorted = sortOut(batch, previous)
+  // Those that were not there, or were tombstones.
+  const came = ([...sorted.changed] as Int64[]).filter((id) => previous.get(id)?.deletedAt !== null)
+  const entry = enterRows(db, batch, register?.rows[0], { came })
   const rows = (table: Table): Rows => dialect.rows(table, batch.flattened)
   const tags = async (table: Table): Promise<number> => {
     if (table === root) return 0
@@ -248,12 +256,11 @@ export async function applyBatch(
     batch.flattened.drift.length > 0 ? await writes.then(() => writeDrift(dialect, session, batch)) : []
   const [[roots, children, others]] = await together([
     writes,
-    together(batch.statements.map((statement) => session.run(statement))),
+    together([...batch.statements, ...(entry ? [entry] : [])].map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
   const written = [roots, ...others, ...children.map((child) => child.written)].reduce((a, b) => a + b, 0)
-  if (batch.origin && written > 0)
-    await session.run(originStatement(dialect.db, batch, batch.origin, written))
+  if (batch.origin && written > 0) await session.run(originStatement(db, batch, batch.origin, written))
   const removed = children.reduce((sum, child) => sum + child.removed, 0)
   return { written, removed, stale: sorted.stale.size, previous, drift }
 }

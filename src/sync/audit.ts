@@ -1,0 +1,119 @@
+import type { Int64 } from '../../schema/resource.js'
+import type { ResourceModel } from '../derive/registry.js'
+import type { Table } from '../derive/tables.js'
+import { checkFence } from '../warehouse/apply.js'
+import {
+  changeRegister,
+  countLive,
+  keepsRegister,
+  type Register,
+  readRegister,
+  registerOf,
+  vanished,
+} from '../warehouse/register.js'
+import type { SetDifference } from '../warehouse/sketch.js'
+import type { Dependencies } from './context.js'
+import { rootOf } from './mirror.js'
+
+/** What a look at a cursor's register says of its rows. */
+export type Finding =
+  /** Those there should be. */
+  | 'sound'
+  /** Nobody has kept account of them yet. */
+  | 'unknown'
+  /** More have vanished, or appeared, than can be named. */
+  | 'many'
+  /** `more`: rows that have vanished; `less`: rows that nobody here has written. */
+  | SetDifference
+
+type Needs = Pick<Dependencies, 'warehouse' | 'model'>
+
+/** Holds the live rows of one cursor against the register that every write of them has kept. */
+export class Audit {
+  readonly #warehouse: Needs['warehouse']
+  readonly #key: { readonly tenantId: Int64; readonly resource: string }
+  readonly #root: Table
+  readonly #fence: Int64 | undefined
+  readonly #isKept: boolean
+  #finding: Finding | undefined
+
+  /** Without a fence nothing is locked or written. */
+  constructor(
+    { warehouse, model }: Needs,
+    cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
+    fence?: Int64,
+  ) {
+    this.#warehouse = warehouse
+    this.#key = { tenantId: cursor.tenantId, resource: cursor.resource.name }
+    this.#root = rootOf(cursor.resource)
+    this.#fence = fence
+    this.#isKept = keepsRegister(this.#root, model.embedded?.tables ?? [])
+  }
+
+  /** `counted`: how many live rows there are, going by a count that was made anyway. */
+  async look(counted: number): Promise<Finding> {
+    this.#finding = this.#isKept ? await this.#compare(counted) : 'unknown'
+    return this.#finding
+  }
+
+  async #compare(counted: number): Promise<Finding> {
+    const register = await this.#read()
+    if (!register) return 'unknown'
+    if (register.live === counted) return 'sound'
+    let finding: Finding = 'unknown'
+    await this.#change(async (exact, found) => {
+      const difference = exact && vanished(exact, await found())
+      finding = !exact ? 'unknown' : (difference ?? 'many')
+      if (difference && difference.more.length + difference.less.length === 0) finding = 'sound'
+      return undefined
+    })
+    return finding
+  }
+
+  async #read(): Promise<Register | null> {
+    const query = readRegister(this.#warehouse.db, this.#key)
+    const { rows } = await this.#warehouse.read((db) => db.executeQuery(query))
+    return registerOf(rows[0])
+  }
+
+  /** Shows the register and the rows as they are at one moment; what the work returns is written. */
+  async #change(
+    work: (register: Register | null, found: () => Promise<Register>) => Promise<Register | undefined>,
+  ): Promise<void> {
+    const { db, dialect } = this.#warehouse
+    const [root, { tenantId }, fence] = [this.#root, this.#key, this.#fence]
+    if (fence === undefined) {
+      const found = () =>
+        countLive(db, (query) => this.#warehouse.read(() => db.executeQuery(query)), root, tenantId)
+      await work(await this.#read(), found)
+      return
+    }
+    await this.#warehouse.transaction(async (session) => {
+      const found = () => countLive(db, (query) => session.run(query), root, tenantId)
+      await changeRegister(db, session, this.#key, root, (register) => work(register, found))
+      await checkFence(dialect, session, fence)
+    })
+  }
+
+  /**
+   * Warehouse and source have been found equal: puts the register right. What was named has been looked after; a list of
+   * everything (`listing`, and `full` at any rate) vouches for all the rows there are.
+   */
+  async close(how: 'counting' | 'listing' | 'full', counted: number): Promise<void> {
+    if (!this.#isKept) return
+    const finding = how === 'counting' ? this.#finding : undefined
+    if (finding === 'sound') return
+    if (typeof finding === 'object') await this.#enter(finding)
+    else if (how === 'full' || (await this.#read())?.live !== counted)
+      await this.#change((_, found) => found())
+  }
+
+  async #enter({ more, less }: SetDifference): Promise<void> {
+    await this.#change(async (register) => {
+      if (!register) return undefined
+      for (const id of more) register.sketch.add(id, -1)
+      for (const id of less) register.sketch.add(id)
+      return { ...register, live: register.live - more.length + less.length }
+    })
+  }
+}
