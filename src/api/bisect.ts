@@ -45,10 +45,10 @@ export class Bisection<P> {
     this.#ledger = new Ledger(await this.#port.cells(epoch, forever))
     const rows = this.#ledger.after(epoch)
     if (rows > pageRecords && fullCost(rows) <= 1 + gridSize(rows)) return this.#ended('listing')
+    if (!(await this.#recall())) return this.#ended('listing')
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
-      else if (!(await this.#recall())) return this.#ended('listing')
       if ((await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
       if (this.#differences.isEven) break
     }
@@ -92,7 +92,7 @@ export class Bisection<P> {
    * lost is brought back first, wherever it was.
    */
   async #recall(): Promise<boolean> {
-    const moves = await this.#port.recall(this.#ledger.after(epoch))
+    const moves = await this.#port.recall()
     if (moves) this.#moved(moves)
     return moves !== undefined
   }

@@ -20,10 +20,10 @@ export interface ComparePort<P> extends ListPort<P> {
   /** Asks the source about each; what is gone is marked, what has moved is stored. Returns how rows moved by that. */
   settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
   /**
-   * Told how many live rows there are: brings back those that have vanished from the warehouse, and returns how rows
-   * moved by that. undefined: there are such, and only a list of everything can tell which.
+   * Of the rows that were counted last: mends what has vanished from the warehouse, or was changed in it, and returns
+   * how rows moved by that. undefined: there is such, and a list of everything is the better way to find it.
    */
-  recall(live: number): Promise<readonly Move[] | undefined>
+  recall(): Promise<readonly Move[] | undefined>
   /** Brings in what has come since, before a comparison is made again. */
   refresh(): Promise<void>
   random(): number

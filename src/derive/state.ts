@@ -57,7 +57,9 @@ export const stateTables = {
     fields: {
       ...cursor,
       live_rows: integer('How many; null where that is not known.'),
-      sketch: text('Their ids in a kilobyte: what differs between two such texts can be read from them.'),
+      sketch: text(
+        'Their ids and versions in a kilobyte: what differs between two such texts can be read from them.',
+      ),
     },
   }),
   sync_walk_parts: define({

@@ -21,9 +21,9 @@ export type Finding =
   | 'sound'
   /** Nobody has kept account of them yet. */
   | 'unknown'
-  /** More have vanished, or appeared, than can be named. */
+  /** More differ than can be named. */
   | 'many'
-  /** `more`: rows that have vanished; `less`: rows that nobody here has written. */
+  /** `more`: rows that should be there, and are not; `less`: rows that nobody here has written so. */
   | SetDifference
 
 type Needs = Pick<Dependencies, 'warehouse' | 'model'>
@@ -50,21 +50,20 @@ export class Audit {
     this.#isKept = keepsRegister(this.#root, model.embedded?.tables ?? [])
   }
 
-  /** `counted`: how many live rows there are, going by a count that was made anyway. */
-  async look(counted: number): Promise<Finding> {
-    this.#finding = this.#isKept ? await this.#compare(counted) : 'unknown'
+  /** `counted`: the live rows as they were read just now. */
+  async look(counted: Register | undefined): Promise<Finding> {
+    this.#finding = this.#isKept && counted ? await this.#compare(counted) : 'unknown'
     return this.#finding
   }
 
-  async #compare(counted: number): Promise<Finding> {
+  async #compare(counted: Register): Promise<Finding> {
     const register = await this.#read()
     if (!register) return 'unknown'
-    if (register.live === counted) return 'sound'
+    if (register.live === counted.live && register.sketch.equals(counted.sketch)) return 'sound'
+    // Somebody may have written while the rows were read: once more, and nobody can.
     let finding: Finding = 'unknown'
     await this.#change(async (exact, found) => {
-      const difference = exact && vanished(exact, await found())
-      finding = !exact ? 'unknown' : (difference ?? 'many')
-      if (difference && difference.more.length + difference.less.length === 0) finding = 'sound'
+      if (exact) finding = findingOf(exact, await found())
       return undefined
     })
     return finding
@@ -96,24 +95,29 @@ export class Audit {
   }
 
   /**
-   * Warehouse and source have been found equal: puts the register right. What was named has been looked after; a list of
-   * everything (`listing`, and `full` at any rate) vouches for all the rows there are.
+   * Warehouse and source have been found equal: puts the register right. Rows that were named have been looked after; a
+   * list of everything vouches for all the rows there are.
    */
-  async close(how: 'counting' | 'listing' | 'full', counted: number): Promise<void> {
+  async close(how: 'counting' | 'listing'): Promise<void> {
     if (!this.#isKept) return
     const finding = how === 'counting' ? this.#finding : undefined
     if (finding === 'sound') return
     if (typeof finding === 'object') await this.#enter(finding)
-    else if (how === 'full' || (await this.#read())?.live !== counted)
-      await this.#change((_, found) => found())
+    else await this.#change((_, found) => found())
   }
 
   async #enter({ more, less }: SetDifference): Promise<void> {
     await this.#change(async (register) => {
       if (!register) return undefined
-      for (const id of more) register.sketch.add(id, -1)
-      for (const id of less) register.sketch.add(id)
+      for (const row of more) register.sketch.add(row, -1)
+      for (const row of less) register.sketch.add(row)
       return { ...register, live: register.live - more.length + less.length }
     })
   }
+}
+
+function findingOf(register: Register, found: Register): Finding {
+  const difference = vanished(register, found)
+  if (!difference) return 'many'
+  return difference.more.length + difference.less.length === 0 ? 'sound' : difference
 }

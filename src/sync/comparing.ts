@@ -35,7 +35,7 @@ export interface Side {
   all(): AsyncIterable<Candidate>
   store(fetched: Fetched): Promise<readonly Move[]>
   settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
-  recall(live: number): Promise<readonly Move[] | undefined>
+  recall(): Promise<readonly Move[] | undefined>
   refresh(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ export class Comparing {
       rows: (after, until) => side.rows(after, until),
       store: (page) => side.store(page.payload),
       settle: (candidates) => side.settle(candidates),
-      recall: (live) => side.recall(live),
+      recall: () => side.recall(),
       refresh: () => side.refresh(),
       random: this.#needs.random ?? Math.random,
       note: (message, fields) => this.note(message, fields),

@@ -1,11 +1,14 @@
 import type { Int64 } from '../../schema/resource.js'
 import { epoch } from '../api/books.js'
-import { type Cell, forever } from '../api/ledger.js'
+import { cutBefore } from '../api/count.js'
+import { type Cell, cellsOf, forever } from '../api/ledger.js'
 import type { ResourceModel } from '../derive/registry.js'
 import type { Table } from '../derive/tables.js'
 import { endOfSecond } from '../derive/timestamp.js'
 import { Bug } from '../errors.js'
 import { rootTable, type Version } from '../warehouse/dialect.js'
+import type { Register } from '../warehouse/register.js'
+import { digest, Sketch } from '../warehouse/sketch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
 /** As many cells as a comparison needs; a larger cursor has larger ones, and they are made finer where it matters. */
@@ -14,6 +17,7 @@ const mostCells = 2048
 const wholeCell = 64
 const partCell = 16
 const idsAtOnce = 5000
+const rowsAtOnce = 2000
 
 export const rootOf = ({ name, tables: [root] }: ResourceModel): Table => {
   if (!root) throw new Bug(`${name} has no table`)
@@ -25,6 +29,8 @@ export class Mirror {
   readonly #warehouse: Warehouse
   readonly #tenantId: Int64
   readonly #root: Table
+  /** The live rows, as they were when their cells were read last, all of them. */
+  counted: Register | undefined
 
   constructor(warehouse: Warehouse, cursor: { readonly tenantId: Int64; readonly resource: ResourceModel }) {
     this.#warehouse = warehouse
@@ -55,8 +61,9 @@ export class Mirror {
    * index, each in a query of its own, so that nobody waits for a long one.
    */
   async cells(after: string, until: string): Promise<Cell[]> {
+    if (after === epoch && until === forever) return this.#wholeCells()
     let cells: Cell[] = []
-    let each = after === epoch && until === forever ? wholeCell : partCell
+    let each = partCell
     for (let from = after; ; ) {
       const { n, last } = await this.#stretch(from, until, each)
       if (n === 0 || last === null) return cells
@@ -68,6 +75,42 @@ export class Mirror {
       cells = inPairs(cells)
       each *= 2
     }
+  }
+
+  /** The same of all rows, and which they are. */
+  async #wholeCells(): Promise<Cell[]> {
+    const sketch = new Sketch()
+    let [cells, live, each]: [Cell[], number, number] = [[], 0, wholeCell]
+    for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
+      const rows = await this.#oldest(from, most)
+      const isLast = rows.length < most
+      // A second that was not read to its end waits for the next step.
+      const end = isLast ? forever : cutBefore(rows.at(-1)?.updated_at ?? '')
+      const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
+      for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
+      live += whole.length
+      cells.push(
+        ...cellsOf(
+          whole.map(({ updated_at }) => updated_at),
+          each,
+        ),
+      )
+      if (isLast) break
+      if (whole.length === 0) most *= 4
+      else [from, most] = [end, rowsAtOnce]
+      while (cells.length > mostCells) {
+        cells = inPairs(cells)
+        each *= 2
+      }
+    }
+    this.counted = { live, sketch }
+    return cells
+  }
+
+  #oldest(after: string, most: number) {
+    return this.#warehouse.read((db) =>
+      this.#live(db, after, forever).select(['id', 'updated_at']).orderBy('updated_at').limit(most).execute(),
+    )
   }
 
   /** The oldest so many rows of a range: how many there are, and the newest time among them. */

@@ -122,13 +122,11 @@ export class Overlay implements Side {
     return moves
   }
 
-  /** The register speaks of the rows that there are, without what is laid over them. */
-  async recall(live: number): Promise<readonly Move[] | undefined> {
-    let rows = live
-    for (const { stored, source } of this.#entries.values())
-      rows += (stored === null ? 0 : 1) - (source === null ? 0 : 1)
-    const parts = { audit: this.#audit, side: this, confirmation: this.#confirmation, note: this.#note }
-    return recall(parts, rows)
+  /** The register speaks of the rows that there are, whatever is laid over them. */
+  async recall(): Promise<readonly Move[] | undefined> {
+    const confirmation = this.#confirmation
+    const finding = await this.#audit.look(this.#mirror.counted)
+    return recall({ finding, side: this, mirror: this.#mirror, confirmation, note: this.#note })
   }
 
   async refresh(): Promise<void> {

@@ -1,43 +1,54 @@
 import { fullCost } from '../api/bisectcost.js'
+import type { Candidate } from '../api/comparison.js'
 import type { Move } from '../api/ledger.js'
-import type { Audit } from './audit.js'
+import { digest, type SetDifference } from '../warehouse/sketch.js'
+import type { Finding } from './audit.js'
 import type { Side } from './comparing.js'
 import type { Confirmation } from './confirm.js'
+import type { Mirror } from './mirror.js'
 
 interface Parts {
-  readonly audit: Audit
-  readonly side: Pick<Side, 'versions' | 'store' | 'settle'>
+  readonly finding: Finding
+  readonly side: Pick<Side, 'store' | 'settle'>
+  readonly mirror: Mirror
   readonly confirmation: Confirmation
   note(message: string, fields: Record<string, unknown>): void
 }
 
 /**
- * Asks the source about every row that has vanished from the warehouse, or that nobody here has written, by its id.
- * undefined: that cannot be done, or costs more than a list of everything.
+ * Asks the source, by its id, about every row that has vanished from the warehouse, or that has another version than
+ * was written here. undefined: that cannot be done, or costs more than a list of everything.
  */
-export async function recall(parts: Parts, live: number): Promise<Move[] | undefined> {
-  const { audit, side, confirmation } = parts
-  const finding = await audit.look(live)
+export async function recall(parts: Parts): Promise<Move[] | undefined> {
+  const { finding, side, mirror, confirmation, note } = parts
   if (finding === 'sound' || finding === 'unknown') return []
   if (finding === 'many') {
-    parts.note('More rows have vanished from the warehouse than can be named: listing everything', {})
+    note('More rows have vanished from the warehouse, or were changed in it, than can be named', {})
     return undefined
   }
-  const { more: lost, less: strange } = finding
-  parts.note('Rows have vanished from the warehouse, or appeared in it: asking the source about each', {
+  const { lost, strange } = await sortOut(mirror, finding)
+  if (lost.length + strange.length === 0) return []
+  note('Rows have vanished from the warehouse, or were changed in it: asking the source about each', {
     vanished: lost.length,
-    appeared: strange.length,
+    changed: strange.length,
   })
-  if (lost.length + strange.length > fullCost(live)) return undefined
+  if (lost.length + strange.length > fullCost(mirror.counted?.live ?? 0)) return undefined
   const found = await confirmation.find(lost)
   if (!found) return undefined
   const moves: Move[] = []
   for (const fetched of found) moves.push(...(await side.store(fetched)))
-  const rows = await side.versions(strange)
-  const candidates = strange.flatMap((id) => {
-    const row = rows.get(id)
-    return row?.deletedAt === null ? [{ id, updatedAt: row.updatedAt }] : []
-  })
-  if (candidates.length > 0) moves.push(...(await side.settle(candidates)))
+  if (strange.length > 0) moves.push(...(await side.settle(strange)))
   return moves
+}
+
+/** Which rows are not there, and which are there and nobody here has written them so. */
+async function sortOut(mirror: Mirror, { more, less }: SetDifference) {
+  const rows = await mirror.versions([...more, ...less].map(({ id }) => id))
+  const lost = more.filter(({ id }) => rows.get(id)?.deletedAt !== null).map(({ id }) => id)
+  const strange = less.flatMap(({ id, version }): Candidate[] => {
+    const row = rows.get(id)
+    const isThere = row?.deletedAt === null && digest(row.updatedAt) === version
+    return isThere ? [{ id, updatedAt: row.updatedAt }] : []
+  })
+  return { lost, strange }
 }

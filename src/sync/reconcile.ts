@@ -79,7 +79,7 @@ export class Reconciliation implements Side {
     if (outcome?.verdict === 'unproven') return { ...this.result, outcome }
     const found = await this.#comparing.run(this.#options.full)
     const { isEven, verdict, odd, ...rest } = found
-    if (isEven) await this.#audit.close(this.#options.full ? 'full' : found.method, found.warehouse)
+    if (isEven) await this.#audit.close(this.#options.full ? 'listing' : found.method)
     await trimRequests(this.#context, this.#task, found.warehouse)
     const { stored, deleted } = this.#counts
     this.#counts.unstorable = odd
@@ -110,9 +110,10 @@ export class Reconciliation implements Side {
     return this.#mirror.all()
   }
 
-  async recall(live: number): Promise<readonly Move[] | undefined> {
+  async recall(): Promise<readonly Move[] | undefined> {
     const note = (message: string, fields: Record<string, unknown>) => this.#comparing.note(message, fields)
-    return recall({ audit: this.#audit, side: this, confirmation: this.#confirmation, note }, live)
+    const finding = await this.#audit.look(this.#mirror.counted)
+    return recall({ finding, side: this, mirror: this.#mirror, confirmation: this.#confirmation, note })
   }
 
   /** The source has moved: another walk, from the watermark that the one before has left. */

@@ -38,8 +38,7 @@ export async function bury(
       const done: Gone[] = []
       for (const one of gone.slice(i, i + atOnce))
         if (await mark(warehouse.db, session, place, one)) done.push(one)
-      const went = done.map(({ id }) => id)
-      const entry = enterRows(warehouse.db, key, register.rows[0], { went })
+      const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
       await checkFence(warehouse.dialect, session, fence)
       return done

@@ -68,6 +68,16 @@ function sortOut(batch: Batch, previous: ReadonlyMap<Int64, Version>): Sorted {
   return sorted
 }
 
+/** Versions of live rows that come, and those in whose place they do. */
+function liveRows({ flattened: { records } }: Batch, { changed }: Sorted, stored: Applied['previous']) {
+  const came = records.filter(({ id }) => changed.has(id))
+  const went = came.flatMap(({ id }) => {
+    const before = stored.get(id)
+    return before?.deletedAt === null ? [{ id, updatedAt: before.updatedAt }] : []
+  })
+  return { came, went }
+}
+
 /**
  * Statements are handed to the session one after another without waiting for their results, wherever the next does not
  * depend on them: on Postgres they travel together, and its process works while this one parses the next page.
@@ -237,9 +247,7 @@ export async function applyBatch(
     ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
   ])
   const sorted = sortOut(batch, previous)
-  // Those that were not there, or were tombstones.
-  const came = ([...sorted.changed] as Int64[]).filter((id) => previous.get(id)?.deletedAt !== null)
-  const entry = enterRows(db, batch, register?.rows[0], { came })
+  const entry = register && enterRows(db, batch, register.rows[0], liveRows(batch, sorted, previous))
   const rows = (table: Table): Rows => dialect.rows(table, batch.flattened)
   const tags = async (table: Table): Promise<number> => {
     if (table === root) return 0

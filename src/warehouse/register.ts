@@ -4,7 +4,7 @@ import type { StateRows } from '../derive/state.js'
 import type { Table } from '../derive/tables.js'
 import type { CursorKey } from './cursors.js'
 import { type Dialect, rootTable, type Session } from './dialect.js'
-import { type SetDifference, Sketch } from './sketch.js'
+import { digest, type SetDifference, Sketch } from './sketch.js'
 
 type Db = Dialect['db']
 type Row = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
@@ -24,17 +24,31 @@ const idsAtOnce = 5000
 export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
   root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
 
+/** Compiled once a table: every page needs it. */
+const opening = new WeakMap<Db, Map<string, CompiledQuery<Row>>>()
+/** Stands for the tenant in what is compiled once. */
+const someTenant = -1
+
 /**
  * The statement that reads a cursor's register, and keeps everybody else from its rows until the transaction ends. It
  * makes one where there is none; where there are rows already, nobody knows whether these are all.
  */
-export function openRegister(db: Db, { tenantId, resource }: CursorKey, root: Table): CompiledQuery<Row> {
-  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', tenantId)
+export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<Row> {
+  const known = opening.get(db) ?? new Map<string, CompiledQuery<Row>>()
+  opening.set(db, known)
+  const compiled = known.get(root.name) ?? compileOpening(db, root)
+  known.set(root.name, compiled)
+  const parameters = compiled.parameters.map((value) => (value === someTenant ? tenantId : value))
+  return { ...compiled, parameters }
+}
+
+function compileOpening(db: Db, root: Table): CompiledQuery<Row> {
+  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', someTenant)
   return db
     .insertInto('sync_registers')
     .values((eb) => ({
-      tenant_id: tenantId,
-      resource,
+      tenant_id: someTenant,
+      resource: root.resource,
       live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
     }))
     .onConflict((c) =>
@@ -46,28 +60,10 @@ export function openRegister(db: Db, { tenantId, resource }: CursorKey, root: Ta
     .compile()
 }
 
-/** As `openRegister`, where it is not for us to make one: no row, if there is none. */
-export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
-  db
-    .updateTable('sync_registers')
-    .set((eb) => ({ live_rows: eb.ref('live_rows') }))
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .returning(['live_rows', 'sketch'])
-    .compile()
-
-export const registerOf = (row: Row | undefined): Register | null =>
-  row === undefined || row.live_rows === null
-    ? null
-    : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
-
-function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch }: Register): CompiledQuery {
-  return db
-    .updateTable('sync_registers')
-    .set({ live_rows: live, sketch: sketch.encode() })
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .compile()
+/** A live row that came or went: its id, and the version that it has, or had. */
+export interface LiveRow {
+  readonly id: Int64
+  readonly updatedAt: string
 }
 
 /** The statement that enters live rows which came and went; undefined where there is nothing to enter. */
@@ -75,13 +71,13 @@ export function enterRows(
   db: Db,
   key: CursorKey,
   row: Row | undefined,
-  { came = [], went = [] }: { readonly came?: readonly Int64[]; readonly went?: readonly Int64[] },
+  { came = [], went = [] }: { readonly came?: readonly LiveRow[]; readonly went?: readonly LiveRow[] },
 ): CompiledQuery | undefined {
   const register = came.length + went.length === 0 ? null : registerOf(row)
   if (!register) return undefined
   const { live, sketch } = register
-  for (const id of came) sketch.add(id)
-  for (const id of went) sketch.add(id, -1)
+  for (const { id, updatedAt } of came) sketch.add({ id, version: digest(updatedAt) })
+  for (const { id, updatedAt } of went) sketch.add({ id, version: digest(updatedAt) }, -1)
   return writeRegister(db, key, { live: live + came.length - went.length, sketch })
 }
 
@@ -104,14 +100,14 @@ export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64):
   for (let last: Int64 | undefined; ; ) {
     let query = db
       .selectFrom(rootTable(root))
-      .select('id')
+      .select(['id', 'updated_at'])
       .where('tenant_id', '=', tenantId)
       .where('_deleted_at', 'is', null)
       .orderBy('id')
       .limit(idsAtOnce)
     if (last !== undefined) query = query.where('id', '>', last)
     const { rows } = await run(query.compile())
-    for (const { id } of rows) sketch.add(id)
+    for (const { id, updated_at } of rows) sketch.add({ id, version: digest(updated_at) })
     live += rows.length
     last = rows.at(-1)?.id
     if (rows.length < idsAtOnce) return { live, sketch }

@@ -1,11 +1,11 @@
 import type { Int64 } from '../../schema/resource.js'
 import { exact } from './dialect.js'
 
-/** Each id is entered in one cell of each third. With so many, fifty ids and more can be read from a difference. */
+/** Each row is entered in one cell of each third. With so many, some thirty rows can be read from a difference. */
 const thirds = 3
-const width = 28
-/** Numbers of a cell: how many ids, their sums (lower and upper half), and the sum of their check numbers. */
-const fields = 4
+const width = 24
+/** Numbers of a cell: how many rows, and the sums of their ids (lower and upper half), versions and check numbers. */
+const fields = 5
 const size = thirds * width * fields
 
 /** Mixes 64 bits to 32 (the finalizer of MurmurHash3, twice). */
@@ -28,33 +28,49 @@ const halves = (id: Int64): [number, number] =>
 const whole = (low: number, high: number): Int64 =>
   exact(BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low)))
 
-/** What one set of ids has and another has not. */
+/** A row in a sketch: its id, and a digest of its version. */
+export interface Entry {
+  readonly id: Int64
+  readonly version: number
+}
+
+/** What one set of rows has and another has not. */
 export interface SetDifference {
-  readonly more: readonly Int64[]
-  readonly less: readonly Int64[]
+  readonly more: readonly Entry[]
+  readonly less: readonly Entry[]
+}
+
+/** A version (`updated_at`) in 32 bits (FNV-1a). */
+export function digest(updatedAt: string): number {
+  let h = 0x811c9dc5
+  for (let i = 0; i < updatedAt.length; i++) h = Math.imul(h ^ updatedAt.charCodeAt(i), 0x01000193)
+  return h >>> 0
 }
 
 /**
- * A set of ids in a kilobyte: what two sets of any size have not in common can be read from the difference of their
+ * A set of rows in a kilobyte: what two sets of any size have not in common can be read from the difference of their
  * sketches, as long as that is not too much (an invertible Bloom filter: Goodrich and Mitzenmacher, 2011). Whether it
  * was too much is known.
  */
 export class Sketch {
   readonly #cells = new Int32Array(size)
 
-  /** Enters an id, or with -1 takes it out again. */
-  add(id: Int64, times: 1 | -1 = 1): void {
+  /** Enters a row, or with -1 takes it out again. */
+  add({ id, version }: Entry, times: 1 | -1 = 1): void {
     const [low, high] = halves(id)
-    this.#enter(low, high, times)
+    this.#enter(low, high, version, times)
   }
 
-  #enter(low: number, high: number, times: number): void {
-    const check = mixed(low, high, 99)
-    for (const at of places(low, high)) {
+  #enter(low: number, high: number, version: number, times: number): void {
+    const key = mixed(low, high, version)
+    const check = mixed(key, high, 99)
+    for (let third = 0; third < thirds; third++) {
+      const at = place(key, third)
       this.#raise(at, times)
       this.#raise(at + 1, times * low)
       this.#raise(at + 2, times * high)
-      this.#raise(at + 3, times * check)
+      this.#raise(at + 3, times * version)
+      this.#raise(at + 4, times * check)
     }
   }
 
@@ -67,29 +83,33 @@ export class Sketch {
   against(other: Sketch): SetDifference | undefined {
     const rest = new Sketch()
     for (let i = 0; i < size; i++) rest.#cells[i] = (this.#cells[i] ?? 0) - (other.#cells[i] ?? 0)
-    const [more, less]: [Int64[], Int64[]] = [[], []]
+    const [more, less]: [Entry[], Entry[]] = [[], []]
     for (let isFound = true; isFound; ) {
       isFound = false
       for (let at = 0; at < size; at += fields) {
         const times = rest.#cells[at] ?? 0
-        const [low, high] = [rest.#half(at + 1, times), rest.#half(at + 2, times)]
-        if (!rest.#isSingle(at, times, low, high)) continue
-        ;(times > 0 ? more : less).push(whole(low, high))
-        rest.#enter(low, high, -times)
+        const row = rest.#single(at, times)
+        if (!row) continue
+        ;(times > 0 ? more : less).push(row)
+        rest.add(row, times > 0 ? -1 : 1)
         isFound = more.length + less.length <= size
       }
     }
     return rest.#cells.every((number) => number === 0) ? { more, less } : undefined
   }
 
-  #half(at: number, times: number): number {
-    return ((this.#cells[at] ?? 0) * times) >>> 0
+  /** The row that a cell holds alone; undefined where it holds several, or none. */
+  #single(at: number, times: number): Entry | undefined {
+    if (times !== 1 && times !== -1) return undefined
+    const part = (field: number): number => ((this.#cells[at + field] ?? 0) * times) >>> 0
+    const [low, high, version] = [part(1), part(2), part(3)]
+    const key = mixed(low, high, version)
+    const isOwn = part(4) === mixed(key, high, 99) && [0, 1, 2].some((third) => place(key, third) === at)
+    return isOwn ? { id: whole(low, high), version } : undefined
   }
 
-  /** Whether a cell holds one id alone. */
-  #isSingle(at: number, times: number, low: number, high: number): boolean {
-    if (times !== 1 && times !== -1) return false
-    return this.#half(at + 3, times) === mixed(low, high, 99) && places(low, high).includes(at)
+  equals(other: Sketch): boolean {
+    return this.#cells.every((number, i) => number === other.#cells[i])
   }
 
   encode(): string {
@@ -98,7 +118,7 @@ export class Sketch {
     return bytes.toString('base64')
   }
 
-  /** null and everything that is no sketch: that of no ids. */
+  /** null and everything that is no sketch: that of no rows. */
   static decode(text: string | null): Sketch {
     const sketch = new Sketch()
     const bytes = Buffer.from(text ?? '', 'base64')
@@ -107,9 +127,6 @@ export class Sketch {
   }
 }
 
-function places(low: number, high: number): number[] {
-  return Array.from(
-    { length: thirds },
-    (_, third) => (third * width + (mixed(low, high, third + 1) % width)) * fields,
-  )
-}
+/** Where a row is entered. */
+const place = (key: number, third: number): number =>
+  (third * width + (mixed(key, third, 7) % width)) * fields
