@@ -60,6 +60,30 @@ function compileOpening(db: Db, root: Table): CompiledQuery<Row> {
     .compile()
 }
 
+/** As `openRegister`, where it is not for us to make one: no row, if there is none. */
+export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
+  db
+    .updateTable('sync_registers')
+    .set((eb) => ({ live_rows: eb.ref('live_rows') }))
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .returning(['live_rows', 'sketch'])
+    .compile()
+
+export const registerOf = (row: Row | undefined): Register | null =>
+  row === undefined || row.live_rows === null
+    ? null
+    : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
+
+function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch }: Register): CompiledQuery {
+  return db
+    .updateTable('sync_registers')
+    .set({ live_rows: live, sketch: sketch.encode() })
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+}
+
 /** A live row that came or went: its id, and the version that it has, or had. */
 export interface LiveRow {
   readonly id: Int64
