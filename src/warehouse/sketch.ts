@@ -1,12 +1,12 @@
 import type { Int64 } from '../../schema/resource.js'
 import { exact } from './dialect.js'
 
-/** Each row is entered in one cell of each third. With so many, some thirty rows can be read from a difference. */
-const thirds = 3
-const width = 24
+/** Each row is entered in one cell of each part. With so many, some thirty rows can be read from a difference. */
+const parts = 4
+const width = 18
 /** Numbers of a cell: how many rows, and the sums of their ids (lower and upper half), versions and check numbers. */
 const fields = 5
-const size = thirds * width * fields
+const size = parts * width * fields
 
 /** Mixes 64 bits to 32 (the finalizer of MurmurHash3, twice). */
 function mixed(low: number, high: number, seed: number): number {
@@ -64,8 +64,8 @@ export class Sketch {
   #enter(low: number, high: number, version: number, times: number): void {
     const key = mixed(low, high, version)
     const check = mixed(key, high, 99)
-    for (let third = 0; third < thirds; third++) {
-      const at = place(key, third)
+    for (let part = 0; part < parts; part++) {
+      const at = place(key, part)
       this.#raise(at, times)
       this.#raise(at + 1, times * low)
       this.#raise(at + 2, times * high)
@@ -101,10 +101,10 @@ export class Sketch {
   /** The row that a cell holds alone; undefined where it holds several, or none. */
   #single(at: number, times: number): Entry | undefined {
     if (times !== 1 && times !== -1) return undefined
-    const part = (field: number): number => ((this.#cells[at + field] ?? 0) * times) >>> 0
-    const [low, high, version] = [part(1), part(2), part(3)]
+    const sum = (field: number): number => ((this.#cells[at + field] ?? 0) * times) >>> 0
+    const [low, high, version] = [sum(1), sum(2), sum(3)]
     const key = mixed(low, high, version)
-    const isOwn = part(4) === mixed(key, high, 99) && [0, 1, 2].some((third) => place(key, third) === at)
+    const isOwn = sum(4) === mixed(key, high, 99) && place(key, Math.floor(at / fields / width)) === at
     return isOwn ? { id: whole(low, high), version } : undefined
   }
 
@@ -128,5 +128,4 @@ export class Sketch {
 }
 
 /** Where a row is entered. */
-const place = (key: number, third: number): number =>
-  (third * width + (mixed(key, third, 7) % width)) * fields
+const place = (key: number, part: number): number => (part * width + (mixed(key, part, 7) % width)) * fields
