@@ -85,9 +85,13 @@ class HttpSource implements Source {
   }
 
   list(request: ListRequest): Promise<Page> {
+    return this.take(request, (page) => page)
+  }
+
+  take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
     const { updatedAfter, page, perPage } = request
     const query = `updated_after=${encodeURIComponent(updatedAfter)}&page=${page}&per_page=${perPage}`
-    return this.#page(this.#call(request, '', query), page, perPage)
+    return this.#page(this.#call(request, '', query), { page, perPage }, make)
   }
 
   async item(request: ItemRequest): Promise<Item | undefined> {
@@ -122,7 +126,7 @@ class HttpSource implements Source {
       priority: 'lookup',
       signal,
     }
-    return this.#page(call, page, perPage)
+    return this.#page(call, { page, perPage }, (answer) => answer)
   }
 
   stats(): SourceStats {
@@ -155,12 +159,14 @@ class HttpSource implements Source {
     return `${this.#shared.prefix}/api/v1/${path}${query && `?${query}`}`
   }
 
-  #page(call: Call, page: number, perPage: number): Promise<Page> {
-    return this.#ask(call, ({ value, ...answer }) => ({
-      ...answer,
-      page,
-      ...readEnvelope(value, page, perPage),
-    }))
+  #page<T>(
+    call: Call,
+    { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
+    make: (page: Page) => T,
+  ): Promise<T> {
+    return this.#ask(call, ({ value, ...answer }) =>
+      make({ ...answer, page, ...readEnvelope(value, page, perPage) }),
+    )
   }
 
   #ask<T>(call: Call, read: (answer: Answered) => T): Promise<T> {

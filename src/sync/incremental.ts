@@ -199,14 +199,16 @@ export class CursorWalk {
 
   async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
     await this.#context.warehouse.room()
-    const answer = await this.#pace.fetching(
-      this.#source.list({ ...this.#request, updatedAfter: this.#floor, page, perPage }),
-    )
+    const request = { ...this.#request, updatedAfter: this.#floor, page, perPage }
+    return this.#pace.fetching(this.#source.take(request, (answer) => this.#pageOf(answer)))
+  }
+
+  #pageOf(answer: Page): WalkPage<Payload> {
     const flattened = this.#resource.flatten(answer.records, answer.careful)
     this.#context.warehouse.foresee(flattened)
     return {
       total: answer.total,
-      page,
+      page: answer.page,
       totalPages: answer.totalPages,
       records: answer.records.length,
       sightings: sightingsOf(answer, flattened),

@@ -126,7 +126,7 @@ export function sqliteDialect(url: string): Dialect {
   return {
     db,
     where,
-    backlog: 3,
+    backlog: 2,
     columnType: (kind) => types[kind],
     transaction,
     foresee: (flattened) => {

@@ -96,6 +96,10 @@ export class Between implements Source {
     return this.#list(request, () => this.#source.list(request))
   }
 
+  async take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
+    return make(await this.list(request))
+  }
+
   item(request: ItemRequest): ReturnType<Source['item']> {
     return this.#source.item(request)
   }
