@@ -1,9 +1,10 @@
 import type { Outcome } from '../api/walk.js'
 import { Bug } from '../errors.js'
+import { Audit } from './audit.js'
 import { Backfill } from './backfill.js'
 import type { RunContext } from './context.js'
 import type { Begin, CursorWork } from './cursor.js'
-import { CursorWalk } from './incremental.js'
+import { type CursorResult, CursorWalk } from './incremental.js'
 import { Reconciliation } from './reconcile.js'
 import type { RunRequest } from './report.js'
 import { syncStrings } from './strings.js'
@@ -30,7 +31,14 @@ export function workOf(context: RunContext, request: RunRequest): Begin {
     if (resource.resource.list === 'strings')
       return { run: () => syncStrings(context, tenantId, resource, source), partial: () => nothing }
     const work = records(context, request, task, source)
-    return { run: () => work.run(), partial: () => work.result }
+    const run = async (): Promise<CursorResult> => {
+      const result = await work.run()
+      // Everything was read: the rows that there are now are those that there should be.
+      if (request.mode === 'full' && result.outcome && result.outcome.verdict !== 'unproven')
+        await new Audit(context, task, context.fence).close('listing')
+      return result
+    }
+    return { run, partial: () => work.result }
   }
 }
 

@@ -10,6 +10,7 @@ import type { Applied, Batch } from '../../src/warehouse/apply.js'
 import type { Session } from '../../src/warehouse/dialect.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { type LawRun, lawSync } from '../support/lawrun.js'
+import { registersAgree } from '../support/registers.js'
 import { through, watched, wipe } from '../support/through.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -48,6 +49,7 @@ function change(): void {
 
 /** Everything that must be the same: all rows, and how far every cursor has come. */
 async function state(warehouse: Warehouse): Promise<unknown> {
+  await registersAgree(warehouse, 2)
   const cursors = await rowsOf(warehouse, 'sync_cursors')
   const quarantine = await rowsOf(warehouse, 'sync_quarantine')
   return {
@@ -61,6 +63,7 @@ async function state(warehouse: Warehouse): Promise<unknown> {
       last_error,
     ]),
     parts: await rowsOf(warehouse, 'sync_walk_parts'),
+    registers: await rowsOf(warehouse, 'sync_registers'),
     quarantine: quarantine.map(({ record_id, path, value }) => [record_id, path, value]),
     revoked: (await rowsOf(warehouse, 'tenants')).map((row) => [row.tenant_id, row.revoked_at]),
   }

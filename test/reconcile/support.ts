@@ -107,6 +107,7 @@ export async function liveIds(warehouse: Warehouse, table = 'notes'): Promise<nu
 
 /** Rows vanish from the warehouse behind everybody's back. */
 export async function lose(warehouse: Warehouse, ids: readonly number[], table = 'notes'): Promise<void> {
+  if (ids.length === 0) return
   await warehouse.write([
     warehouse.db
       .deleteFrom(table as 'notes')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
 import { configure, type Ended, Program, program } from './process.js'
+import { registersAgree } from './registers.js'
 import { contents, reopen, warehouses } from './warehouse.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
@@ -82,6 +83,7 @@ export function killSuite({ kills, seed }: { kills: number; seed: number }): voi
         await finish(undisturbed)
         const [mine, wanted] = [await reopen(address), await reopen(other)]
         expect(await contents(mine), `after ${cut} kills`).toEqual(await contents(wanted))
+        await registersAgree(mine, resources.length)
         await mine.close()
         await wanted.close()
       }
