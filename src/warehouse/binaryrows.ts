@@ -2,7 +2,7 @@ import type { Flattened, Tuple, Value } from '../derive/batch.js'
 import { type Table, tupleColumns } from '../derive/tables.js'
 import { Bug } from '../errors.js'
 import { binaryArrays } from './binary.js'
-import { ownerPlace, type Rows, TupleRows } from './rows.js'
+import { ownerPlace, type Rows, TupleRows, tupleRows } from './rows.js'
 
 /** Bytes in front of an array's elements, and where their number stands. */
 const header = 20
@@ -57,7 +57,7 @@ function encode(table: Table, tuples: readonly Tuple[]): BinaryRows {
   )
 }
 
-const ready = new WeakMap<Flattened['rows'], ReadonlyMap<string, BinaryRows>>()
+const ready = new WeakMap<Flattened['rows'], ReadonlyMap<string, BinaryRows> | 'stored'>()
 
 /**
  * Encodes a page as soon as it is flattened, and drops its tuples: some hundred thousand small things that would lie in
@@ -74,8 +74,16 @@ export function encodeEarly({ rows }: Flattened, tables: ReadonlyMap<string, Tab
   rows.clear()
 }
 
-export const binaryRows = (table: Table, { rows }: Flattened): Rows =>
-  ready.get(rows)?.get(table.name) ?? new TupleRows(rows.get(table.name) ?? [], ownerPlace(table))
+/** The page is stored: what is made of it again would be lost without a word. */
+export function forget({ rows }: Flattened): void {
+  if (ready.has(rows)) ready.set(rows, 'stored')
+}
+
+export function binaryRows(table: Table, flattened: Flattened): Rows {
+  const encoded = ready.get(flattened.rows)
+  if (encoded === 'stored') throw new Bug('A page that was encoded early can be stored once')
+  return encoded?.get(table.name) ?? tupleRows(table, flattened)
+}
 
 /** The columns of rows at some places of their tuples, or at all, as array parameters. */
 export function columnsOf(table: Table, rows: Rows, places?: readonly number[]): readonly Buffer[] {

@@ -83,6 +83,8 @@ export interface Dialect {
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Told of what will be applied later: it may turn the rows into what it needs then. */
   foresee(flattened: Flattened, tables: ReadonlyMap<string, Table>): void
+  /** Told that it is applied: what was kept for it may go. */
+  applied(flattened: Flattened): void
   /** A table's rows of a page, foreseen or not. */
   rows(table: Table, flattened: Flattened): Rows
   /**

@@ -139,9 +139,11 @@ export function packedRows(rows: Rows): Packed {
 }
 
 /** The page is stored: its memory may hold another. */
-export function release(rows: Rows, { memory }: Packed): void {
-  if (ready.has(rows)) ready.set(rows, 'stored')
-  if (spare.length < mostSpare) spare.push(memory)
+export function release(rows: Rows): void {
+  const packed = ready.get(rows)
+  if (packed === undefined || packed === 'stored') return
+  ready.set(rows, 'stored')
+  if (spare.length < mostSpare) spare.push(packed.memory)
 }
 
 /** One table's cells. */

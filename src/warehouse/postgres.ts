@@ -2,7 +2,7 @@ import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
-import { binaryRows, encodeEarly } from './binaryrows.js'
+import { binaryRows, encodeEarly, forget } from './binaryrows.js'
 import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
 import { PostgresSession, Shelf, types } from './postgressession.js'
 
@@ -57,7 +57,8 @@ function classify(error: unknown, where: string): Error {
       hint: refused[family] ?? '',
       cause: error,
     })
-  if (code.startsWith('53'))
+  // 53100: no space left. A limit on the size of files or a quota has no code of its own.
+  if (code.startsWith('53') || /could not (extend|write)/.test(error.message))
     return new Stop(`The warehouse ${where} is out of room: ${error.message} (${code})`, {
       exitCode: 1,
       hint: 'Free some space and run the same command again: what is committed is complete',
@@ -110,17 +111,19 @@ export function postgresDialect(url: string, schema: string): Dialect {
       broken = error
     }
     client.on('error', onError)
+    const session = new PostgresSession(client, shelf)
     try {
       const begun = client.query(begin)
       // Sent ahead of the work's first statement; a failure is met below, and the work's statements fail with it.
       begun.catch(() => {})
-      const result = await work(new PostgresSession(client, shelf))
+      const result = await work(session)
       await begun
       await client.query('commit')
       return result
     } catch (error) {
       await client.query('rollback').catch(onError)
-      throw error
+      // The statements behind the one that failed were sent already, and only say that the transaction has failed.
+      throw session.failure?.error ?? error
     } finally {
       client.off('error', onError)
       client.release(broken)
@@ -134,6 +137,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
     columnType: (kind) => types[kind],
     transaction,
     foresee: encodeEarly,
+    applied: forget,
     rows: binaryRows,
     prepare: async (session) => {
       await session.run(sql`select pg_advisory_xact_lock(hashtext(${`shopsync ${schema}`}))`.compile(db))

@@ -80,6 +80,8 @@ export class Shelf {
 export class PostgresSession implements Session {
   readonly #client: pg.PoolClient
   readonly #shelf: Shelf
+  /** The first statement that failed. */
+  failure: { readonly error: unknown } | undefined
 
   constructor(client: pg.PoolClient, shelf: Shelf) {
     this.#client = client
@@ -88,12 +90,12 @@ export class PostgresSession implements Session {
 
   async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
     const parameters = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const result = await this.#client.query(query.sql, parameters)
+    const result = await this.#query({ text: query.sql, values: parameters })
     return { rows: result.rows as R[], affected: result.rowCount ?? 0 }
   }
 
   async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const result = await this.#client.query<[Int64, string, string, string | null]>({
+    const result = await this.#query<[Int64, string, string, string | null]>({
       name: `versions ${table.name}`,
       rowMode: 'array',
       text: `select id, updated_at, _synced_at, _deleted_at from ${this.#name(table)} where tenant_id = $1 and id = any($2::bigint[]) order by id for update`,
@@ -105,7 +107,7 @@ export class PostgresSession implements Session {
   }
 
   async upsert(table: Table, rows: Rows, shared: Shared, differing: boolean): Promise<number> {
-    const result = await this.#client.query({
+    const result = await this.#query({
       name: `${differing ? 'update' : 'upsert'} ${table.name}`,
       text: this.#shelf.upsert(table, differing),
       values: [String(shared.tenantId), shared.syncedAt, ...columnsOf(table, rows)],
@@ -117,7 +119,7 @@ export class PostgresSession implements Session {
   }
 
   async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: Shared): Promise<void> {
-    await this.#client.query({
+    await this.#query({
       name: `confirm ${table.name}`,
       text: `update ${this.#name(table)} set _synced_at = $1 where tenant_id = $2 and id = any($3::bigint[]) and _synced_at < $1`,
       values: [syncedAt, String(tenantId), idList(ids)],
@@ -127,7 +129,7 @@ export class PostgresSession implements Session {
   async holds(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean> {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
     const owned = `select count(*) from ${this.#name(table)} where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[])`
-    const result = await this.#client.query<[Int64, Int64]>({
+    const result = await this.#query<[Int64, Int64]>({
       name: `holds ${table.name}`,
       rowMode: 'array',
       text: `select (${owned}), (${this.#shelf.alike(table)})`,
@@ -142,7 +144,7 @@ export class PostgresSession implements Session {
     recordIds: readonly string[],
     { tenantId, syncedAt }: Shared,
   ): Promise<void> {
-    await this.#client.query({
+    await this.#query({
       name: 'absolve',
       text: `delete from ${this.#name({ name: 'sync_quarantine' })} where tenant_id = $1 and resource = $2 and record_id = any($3::text[]) and last_seen_at < $4`,
       values: [String(tenantId), resource, recordIds, syncedAt],
@@ -155,7 +157,7 @@ export class PostgresSession implements Session {
     const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
     const kinds = rest.map((name) => table.columns.find((c) => c.name === name)?.kind ?? 'text')
     const arrays = kinds.map((kind, i) => `$${i + 3}::${types[kind]}[]`).join(', ')
-    const result = await this.#client.query({
+    const result = await this.#query({
       name: `prune ${table.name}`,
       text: `delete from ${this.#name(table)} t where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[]) and not exists (select 1 from unnest(${arrays}) as k(${rest.map((_, i) => `k${i}`).join(', ')}) where ${same})`,
       values: [
@@ -169,6 +171,17 @@ export class PostgresSession implements Session {
       ],
     })
     return result.rowCount ?? 0
+  }
+
+  async #query<R extends pg.QueryResultRow | unknown[]>(
+    query: pg.QueryConfig | (pg.QueryConfig & { readonly rowMode: 'array' }),
+  ): Promise<{ rows: R[]; rowCount: number | null }> {
+    try {
+      return (await this.#client.query(query)) as unknown as { rows: R[]; rowCount: number | null }
+    } catch (error) {
+      this.failure ??= { error }
+      throw error
+    }
   }
 
   #name(table: { readonly name: string }): string {

@@ -7,7 +7,7 @@ import type { Flattened } from '../derive/batch.js'
 import { fromMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
 import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
-import { isPacked, packEarly } from './packed.js'
+import { isPacked, packEarly, release } from './packed.js'
 import { tupleRows } from './rows.js'
 import { SqliteSession } from './sqlitesession.js'
 import { Turns } from './turns.js'
@@ -132,6 +132,7 @@ export function sqliteDialect(url: string): Dialect {
     foresee: (flattened) => {
       if (Writer.entry && isLarge(flattened)) packEarly(flattened.rows)
     },
+    applied: ({ rows }) => release(rows),
     rows: tupleRows,
     elsewhere: (tables, embedded, batch) =>
       Writer.entry && (isPacked(batch.flattened.rows) || isLarge(batch.flattened))

@@ -98,6 +98,7 @@ export class Warehouse {
       this.dialect.elsewhere?.(tables, embedded, fresh) ??
       this.dialect.transaction((session) => applyBatch(this.dialect, tables, embedded, session, fresh))
     const applied = await this.#backlog.storing(() => this.#trying(store))
+    this.dialect.applied(batch.flattened)
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied
   }

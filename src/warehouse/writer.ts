@@ -3,7 +3,6 @@ import type { Table } from '../derive/tables.js'
 import { Bug } from '../errors.js'
 import type { Applied, Batch } from './apply.js'
 import { errorOf, letter, type Reply } from './letter.js'
-import { release } from './packed.js'
 
 interface Waiting {
   readonly resolve: (applied: Applied) => void
@@ -39,11 +38,7 @@ export class Writer {
     return new Promise((resolve, reject) => {
       this.#thread ??= this.#start()
       this.#told.add(batch.resource)
-      const stored = (applied: Applied): void => {
-        release(batch.flattened.rows, message.rows)
-        resolve(applied)
-      }
-      this.#waiting.set(number, { resolve: stored, reject })
+      this.#waiting.set(number, { resolve, reject })
       this.#thread.ref()
       // Its rows are shared, not handed over: a batch whose transaction fails is sent again.
       this.#thread.postMessage(message)

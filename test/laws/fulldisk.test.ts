@@ -75,10 +75,11 @@ describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
   })
 
   it.runIf(inject('postgresUrl') !== '')('of Postgres', async () => {
-    const postgres = await startPostgres({ megabytes: 2 })
+    const postgres = await startPostgres({ megabytes: 1 })
     const address = { url: postgres.url, schema: 'full' }
     const full = await sync(address).ended
     expect(full.code, full.stderr).toBe(1)
+    expect(full.stdout).toContain('what is committed is complete')
     await postgres.crash()
     await postgres.start()
     const warehouse = await reopen(address)
