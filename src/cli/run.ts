@@ -7,25 +7,24 @@ export const run: Command = {
   summary: 'run the job jobs/JOB.json: what cron calls',
   help: `
 The file is looked for in jobs/ below the working directory, then among the jobs that come with shopsync (hourly,
-nightly). Its settings are described in schema/job.schema.json. Its "schedule" says when it is due; cron has to be told:
+nightly, weekly-verify, backfill). Its settings are described in schema/job.schema.json. Its "schedule" says when it is due; cron has to be told:
 
   0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet`,
   argument: { name: 'job', description: 'name of the job, such as hourly' },
   run: async (invocation) => {
-    const { runSummary, joinReports } = await import('../report/summary.js')
+    const { joinReports } = await import('../report/summary.js')
     const { out, signals } = invocation
-    const reports = await runSteps(invocation, (report) => out.print(runSummary(report)))
+    const reports = await runSteps(invocation, (text) => out.print(text))
     const whole = joinReports(reports)
     if (out.json && whole && !signals.signal.aborted) await out.document(whole)
     return whole?.status === 'ok' ? 0 : 1
   },
 }
 
-async function runSteps(invocation: Invocation, done: (report: RunReport) => void): Promise<RunReport[]> {
-  const [{ withContext }, { execute }, { chooseFrom }, { readJob }, { join }] = await Promise.all([
+async function runSteps(invocation: Invocation, say: (text: string) => void): Promise<RunReport[]> {
+  const [{ withContext }, { prepareStep }, { readJob }, { join }] = await Promise.all([
     import('./context.js'),
-    import('./execute.js'),
-    import('./choice.js'),
+    import('./jobstep.js'),
     import('../config/job.js'),
     import('node:path'),
   ])
@@ -33,18 +32,13 @@ async function runSteps(invocation: Invocation, done: (report: RunReport) => voi
   const job = readJob(invocation.argument ?? '', [...new Set(folders)])
   return withContext(invocation, async (context) => {
     // All steps are checked before the first of them writes anything.
-    const requests = job.steps.map((step) => ({
-      mode: step.full && step.command === 'sync' ? ('full' as const) : step.command,
-      full: step.full,
-      job: job.name,
-      ...chooseFrom(context.config, step),
-    }))
+    const steps = job.steps.map((step) => prepareStep(context, job, step))
     const reports: RunReport[] = []
-    for (const request of requests) {
-      const report = await execute(context, request)
+    for (const step of steps) {
+      const { report, text } = await step()
       if (invocation.signals.signal.aborted) break
       reports.push(report)
-      done(report)
+      say(text)
     }
     return reports
   })

@@ -1,6 +1,9 @@
 import { Stop } from '../errors.js'
+import type { VerifyOptions } from '../sync/verify.js'
 import type { VerifyReport } from '../sync/verifyrun.js'
+import type { Choice } from './choice.js'
 import { type Command, choiceOptions } from './command.js'
+import type { Context } from './context.js'
 
 export const verify: Command = {
   name: 'verify',
@@ -17,29 +20,37 @@ field by field, at the cost of one request each.`,
     },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { chosenByFlags }, { runVerify }] = await Promise.all([
+    const [{ withContext }, { chosenByFlags }] = await Promise.all([
       import('./context.js'),
       import('./choice.js'),
-      import('../sync/verifyrun.js'),
     ])
-    const { options, out, signals } = invocation
+    const { options, out } = invocation
     const sample = wholeNumber(options.sample)
     return withContext(invocation, async (context) => {
-      const { config, model, clock, log } = context
-      const warehouse = await context.warehouse()
-      const stamps = await context.stamps(warehouse)
-      const source = await context.source(stamps)
-      const observer = { notice: (message: string, fields: object) => log.warn(fields, message) }
-      const report = await runVerify(
-        { config, model, warehouse, source, clock, stamps, observer, signal: signals.signal },
-        chosenByFlags(config, options),
-        { full: options.full === true, sample },
-      )
+      const choice = chosenByFlags(context.config, options)
+      const report = await compare(context, choice, { full: options.full === true, sample })
       if (out.json) await out.document(report)
-      else out.print(await summary(report))
+      else out.print(await verifySummary(report))
       return report.status === 'equal' ? 0 : 1
     })
   },
+}
+
+/** Compares what is chosen with the source. */
+export async function compare(
+  context: Context,
+  choice: Choice,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const { config, model, clock, log, invocation } = context
+  const { runVerify } = await import('../sync/verifyrun.js')
+  const warehouse = await context.warehouse()
+  const stamps = await context.stamps(warehouse)
+  // Its own share of the source: the next step of a job must not count this one's requests again.
+  const source = (await context.source(stamps)).tagged()
+  const observer = { notice: (message: string, fields: object) => log.warn(fields, message) }
+  const { signal } = invocation.signals
+  return runVerify({ config, model, warehouse, source, clock, stamps, observer, signal }, choice, options)
 }
 
 function wholeNumber(text: unknown): number {
@@ -52,7 +63,7 @@ function wholeNumber(text: unknown): number {
   })
 }
 
-async function summary(report: VerifyReport): Promise<string> {
+export async function verifySummary(report: VerifyReport): Promise<string> {
   const { count, plural, table } = await import('../report/format.js')
   const differing = report.cursors.filter(
     (cursor) => cursor.status !== 'equal' && cursor.status !== 'unavailable',

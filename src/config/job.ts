@@ -4,27 +4,78 @@ import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
 import { cronProblem } from './cron.js'
+import { isDays } from './duration.js'
 import { jsonSchema, type Resources, resourceChoice, tenantChoice, text } from './leaf.js'
 import { parseFile, refuse } from './load.js'
 import { nearest } from './nearest.js'
 import { problemsOf } from './problems.js'
 
-const step = (resources: Resources) =>
+const commands = ['sync', 'reconcile', 'verify', 'backfill'] as const
+
+const stepShape = (resources: Resources) =>
+  z.strictObject(
+    {
+      command: z
+        .enum(commands, { error: '"sync", "reconcile", "verify" or "backfill"' })
+        .describe(
+          'What to do: bring in what changed; also find what was deleted or is lacking; only say whether anything differs; or pull a range of time again.',
+        ),
+      tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
+      resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
+      full: z
+        .boolean({ error: 'true or false' })
+        .default(false)
+        .describe('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
+      sample: z
+        .int({ error: 'a whole number' })
+        .min(0, { error: 'a whole number' })
+        .optional()
+        .describe('verify: so many records of each tenant and resource are compared field by field.'),
+      last: z
+        .string({ error: 'whole days such as "P30D"' })
+        .refine(isDays, { error: 'whole days such as "P30D"' })
+        .optional()
+        .meta({
+          description:
+            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that a run that was cut short is gone on with by another one on the same day.',
+          examples: ['P30D'],
+        }),
+      from: instant('backfill: the first instant of the range.'),
+      to: instant('backfill: the first instant after the range.'),
+    },
+    { error: 'an object such as {"command": "sync"}' },
+  )
+
+const instant = (description: string) =>
   z
-    .strictObject(
-      {
-        command: z
-          .enum(['sync', 'reconcile'], { error: '"sync" or "reconcile"' })
-          .describe('What to do: bring in what changed, or also find what was deleted or is lacking.'),
-        tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
-        resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
-        full: z
-          .boolean({ error: 'true or false' })
-          .default(false)
-          .describe('sync: ignore watermarks and walk everything again; reconcile: list every id.'),
-      },
-      { error: 'an object such as {"command": "sync"}' },
-    )
+    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
+    .optional()
+    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+
+type StepShape = z.output<ReturnType<typeof stepShape>>
+
+/** What a step says that its command does not know, and what its command lacks. */
+function misfit({ command, full, sample, last, from, to }: StepShape): readonly [string, string] | undefined {
+  if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
+  const isBackfill = command === 'backfill'
+  if (isBackfill && full) return ['full', 'none: a backfill pulls its range']
+  const given = { last, from, to }
+  for (const name of ['last', 'from', 'to'] as const)
+    if (given[name] !== undefined && !isBackfill) return [name, 'none: only backfill has a range']
+  if (!isBackfill) return undefined
+  if (last !== undefined)
+    return from === undefined && to === undefined ? undefined : ['last', 'either last, or from and to']
+  return from !== undefined && to !== undefined
+    ? undefined
+    : ['last', '"last", such as "P30D", or "from" and "to"']
+}
+
+const step = (resources: Resources) =>
+  stepShape(resources)
+    .superRefine((value, context) => {
+      const found = misfit(value)
+      if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
+    })
     .describe('One command, with what would be its flags.')
 
 const jobShape = (resources: Resources) =>

@@ -18,12 +18,20 @@ function instant(flag: string, text: string): string {
   )
 }
 
-/** The half-open range [from, to) that two words of the command line name. `now`: canonical. */
-export function parseRange(fromText: string, toText: string, now: string): TimeRange {
-  const [from, to] = [instant('--from', fromText), instant('--to', toText)]
+/** How the two ends are called where they were written. */
+interface Names {
+  readonly from: string
+  readonly to: string
+}
+
+const flags: Names = { from: '--from', to: '--to' }
+
+/** The half-open range [from, to) that two words name, of the command line or of a job. `now`: canonical. */
+export function parseRange(fromText: string, toText: string, now: string, names = flags): TimeRange {
+  const [from, to] = [instant(names.from, fromText), instant(names.to, toText)]
   for (const [flag, time] of [
-    ['--from', from],
-    ['--to', to],
+    [names.from, from],
+    [names.to, to],
   ] as const)
     if (time > now)
       throw usage(
@@ -33,9 +41,9 @@ export function parseRange(fromText: string, toText: string, now: string): TimeR
   if (from < to) return { from, to }
   throw usage(
     from === to
-      ? `Found --from and --to ${from}: a range without any time in it, since --to does not belong to it`
-      : `Found --from ${from} after --to ${to}`,
-    from === to ? 'Give --to a later time' : 'Exchange the two',
+      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} does not belong to it`
+      : `Found ${names.from} ${from} after ${names.to} ${to}`,
+    from === to ? `Give ${names.to} a later time` : 'Exchange the two',
   )
 }
 

@@ -159,10 +159,42 @@ describe('run', () => {
     expect(report.requests).toBe(2 + report.cursors.length)
   })
 
+  test('a verify step says what differs, and writes nothing', async () => {
+    await here.run('sync')
+    const equal = await here.run('run', 'weekly-verify', '--json')
+    expect(equal.code, equal.stdout).toBe(0)
+    expect(equal.json<RunReport>()).toMatchObject({ job: 'weekly-verify', mode: 'verify', status: 'ok' })
+    const tenant = Number(here.sandbox.tenantIds[0])
+    const [id] = here.sandbox.store.ids(tenant, 'notes')
+    here.sandbox.store.remove(tenant, 'notes', id ?? 0)
+    const { code, json } = await here.run('run', 'weekly-verify', '--json')
+    expect(code).toBe(1)
+    const { status, cursors } = json<RunReport>()
+    expect(status).toBe('partial')
+    expect(cursors.filter((cursor) => cursor.status === 'failed')).toMatchObject([
+      { resource: 'notes', error: 'differs: 0 missing, 0 outdated, 1 extra, 0 with other values' },
+    ])
+    expect((await here.run('run', 'weekly-verify')).stdout).toContain('Type shopsync reconcile to repair')
+  })
+
+  test('a backfill step pulls whole days, and is checked before anything is written', async () => {
+    const report = (await here.run('run', 'backfill', '--json')).json<RunReport>()
+    expect(report).toMatchObject({ job: 'backfill', mode: 'backfill', status: 'ok' })
+    mkdirSync(join(here.folder, 'jobs'), { recursive: true })
+    const steps = [
+      { command: 'sync' },
+      { command: 'backfill', from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+    ]
+    writeFileSync(join(here.folder, 'jobs/wrong.json'), JSON.stringify({ description: 'Wrong.', steps }))
+    const { code, stderr } = await here.run('run', 'wrong')
+    expect(code).toBe(2)
+    expect(stderr).toContain('Found from 2026-01-02T00:00:00.000000Z after to 2026-01-01T00:00:00.000000Z')
+  })
+
   test('an unknown job lists those there are', async () => {
     const { code, stderr } = await here.run('run', 'hurly')
     expect(code).toBe(2)
-    expect(stderr).toMatch(/expected one of hourly.*nightly.*Did you mean shopsync run hourly\?/)
+    expect(stderr).toMatch(/expected one of .*hourly.*nightly.*Did you mean shopsync run hourly\?/)
   })
 })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cronProblem } from '../../src/config/cron.js'
+import { lastDays } from '../../src/config/duration.js'
 import { jobNames, readJob } from '../../src/config/job.js'
 import { Stop } from '../../src/errors.js'
 
@@ -28,11 +29,14 @@ function refused(name: string, content?: object): string {
 }
 
 describe('jobs', () => {
-  test('every shipped one is sound, and has a schedule', () => {
+  test('every shipped one is sound, and has a schedule, but for that which is called by hand', () => {
     const names = jobNames([shipped])
-    expect(names).toEqual(['hourly', 'nightly'])
+    expect(names).toEqual(['backfill', 'hourly', 'nightly', 'weekly-verify'])
     for (const name of names)
-      expect(readJob(name, [shipped])).toMatchObject({ name, schedule: expect.any(String) })
+      expect(readJob(name, [shipped])).toMatchObject({
+        name,
+        ...(name !== 'backfill' && { schedule: expect.any(String) }),
+      })
   })
 
   test('those of the working directory come first', () => {
@@ -49,7 +53,7 @@ describe('jobs', () => {
 
   test('an unknown one lists those there are', () => {
     const message = refused('hourlyy')
-    expect(message).toContain('expected one of hourly, nightly')
+    expect(message).toContain('expected one of backfill, hourly, nightly')
     expect(message).toContain('Did you mean shopsync run hourly?')
   })
 
@@ -66,6 +70,18 @@ describe('jobs', () => {
     expect(refused('c', { description: 'A.', steps: [step], schedule: '61 * * * *' })).toMatch(
       /schedule.*"61 \* \* \* \*", expected a minute from 0 to 59/,
     )
+    const wrong = [
+      [{ command: 'sync', sample: 3 }, /sample.*only verify/],
+      [{ command: 'reconcile', last: 'P30D' }, /last.*only backfill has a range/],
+      [{ command: 'backfill' }, /last.*"last", such as "P30D", or "from" and "to"/],
+      [{ command: 'backfill', last: 'P1D', from: '2026-01-01T00:00:00Z' }, /either last, or from and to/],
+      [{ command: 'backfill', last: 'PT6H' }, /last.*"PT6H", expected whole days such as "P30D"/],
+      [{ command: 'backfill', last: 'P0D' }, /expected whole days/],
+      [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill pulls its range/],
+      [{ command: 'verify', sample: -1 }, /sample.*a whole number/],
+    ] as const
+    for (const [step, message] of wrong)
+      expect(refused('e', { description: 'A.', steps: [step] })).toMatch(message)
     expect(refused('d', { description: 'A.', steps: [] })).toContain('at least one step')
   })
 })
@@ -83,4 +99,13 @@ test.each([
   ['0 0 0 * *', false],
 ])('the schedule "%s" is valid: %s', (expression, valid) => {
   expect(cronProblem(expression) === undefined).toBe(valid)
+})
+
+test.each([
+  ['P30D', '2026-02-13T00:00:00.000Z'],
+  ['P2W', '2026-03-01T00:00:00.000Z'],
+  ['P1M', '2026-02-15T00:00:00.000Z'],
+])('the last %s end when today began', (text, from) => {
+  const range = lastDays(text, new Date('2026-03-15T17:20:00Z'))
+  expect([range.from.toISOString(), range.to.toISOString()]).toEqual([from, '2026-03-15T00:00:00.000Z'])
 })

@@ -1,0 +1,85 @@
+import { lastDays } from '../config/duration.js'
+import type { Job, Step } from '../config/job.js'
+import { runSummary } from '../report/summary.js'
+import { newRunId, now } from '../sync/context.js'
+import type { CursorReport, RunReport, RunRequest, TimeRange } from '../sync/report.js'
+import { parseRange } from '../sync/timerange.js'
+import type { VerifiedCursor, VerifyReport } from '../sync/verifyrun.js'
+import { chooseFrom } from './choice.js'
+import type { Context } from './context.js'
+import { execute } from './execute.js'
+import { compare, verifySummary } from './verify.js'
+
+/** What came of a step, for people and for the document of the job. */
+export interface StepEnd {
+  readonly report: RunReport
+  readonly text: string
+}
+
+/** A step that was checked: nothing is left that could be wrong with what was written. */
+export type PreparedStep = () => Promise<StepEnd>
+
+export function prepareStep(context: Context, job: Job, step: Step): PreparedStep {
+  const choice = chooseFrom(context.config, step)
+  if (step.command === 'verify')
+    return async () => {
+      const found = await compare(context, choice, { full: step.full, sample: step.sample ?? 0 })
+      return { report: asRun(found, job.name, newRunId(context)), text: `${await verifySummary(found)}\n` }
+    }
+  const request: RunRequest = {
+    mode: step.full && step.command === 'sync' ? 'full' : step.command,
+    full: step.full,
+    job: job.name,
+    ranges: step.command === 'backfill' ? [rangeOf(context, step)] : [],
+    ...choice,
+  }
+  return async () => {
+    const report = await execute(context, request)
+    return { report, text: runSummary(report) }
+  }
+}
+
+function rangeOf(context: Context, { last, from, to }: Step): TimeRange {
+  const time = now(context)
+  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { from: 'from', to: 'to' })
+  const days = lastDays(last, new Date(time))
+  return parseRange(days.from.toISOString(), days.to.toISOString(), time)
+}
+
+/** What `verify` has found, in the form that all steps of a job share. Nothing of it is in sync_runs. */
+function asRun(found: VerifyReport, job: string, runId: string): RunReport {
+  const states = { equal: 'ok', differs: 'partial', failed: 'failed' } as const
+  return {
+    run_id: runId,
+    job,
+    mode: 'verify',
+    status: states[found.status],
+    started_at: found.started_at,
+    finished_at: found.finished_at,
+    requests: found.requests,
+    rate_limited: 0,
+    retries: 0,
+    rows_upserted: 0,
+    rows_deleted: 0,
+    quarantined: 0,
+    cursors: found.cursors.map(asCursor),
+  }
+}
+
+function asCursor(cursor: VerifiedCursor): CursorReport {
+  const { tenant_id, resource, status, requests, missing = 0, outdated = 0, extra = 0 } = cursor
+  const fields = cursor.differences?.length ?? 0
+  const differs = `differs: ${missing} missing, ${outdated} outdated, ${extra} extra, ${fields} with other values`
+  return {
+    tenant_id,
+    resource,
+    status: status === 'equal' ? 'ok' : status === 'differs' ? 'failed' : status,
+    completeness: status === 'equal' ? 'proven' : 'unproven',
+    watermark: null,
+    requests,
+    records: cursor.source ?? 0,
+    rows_upserted: 0,
+    rows_deleted: 0,
+    error: status === 'differs' ? (cursor.error ?? differs) : cursor.error,
+  }
+}
