@@ -40,6 +40,8 @@ export interface WindowView {
   readonly limit: number
   readonly remaining: number
   readonly resetsAt: number
+  /** How long it lasts, in ms, where two resets have told. */
+  readonly length: number | undefined
 }
 
 const SEND: Decision = { kind: 'send' }
@@ -131,7 +133,7 @@ export class Budget {
       rule.roll(now, this.#inflight)
       const remaining = Math.max(0, rule.remaining - this.#inflight)
       if (tightest && tightest.remaining <= remaining) continue
-      tightest = { limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now }
+      tightest = { limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
     }
     return tightest
   }

@@ -30,8 +30,9 @@ interface Front {
 }
 
 /** Windows grow while the list stands still, and shrink when it moves; the check of one costs one small request. */
-const smallestWindow = 8
-const largestWindow = 1024
+export const smallestWindow = 8
+export const firstWindow = 32
+export const largestWindow = 1024
 
 const frontOf = <P>(page: WalkPage<P>): Front => {
   const first = page.sightings[0]
@@ -48,7 +49,7 @@ const frontOf = <P>(page: WalkPage<P>): Front => {
 export class Descent<P> {
   readonly #port: DescentPort<P>
   #front: Front | undefined
-  #window = smallestWindow * 4
+  #window = firstWindow
   #next: { number: number; page: Promise<WalkPage<P>> } | undefined
 
   constructor(port: DescentPort<P>) {

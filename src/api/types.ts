@@ -66,7 +66,13 @@ export interface SourceStats {
   readonly bytes: number
   /** The present window, when known: how many requests it has left, of how many, and when it ends (ms since epoch). */
   readonly window:
-    | { readonly limit: number; readonly remaining: number; readonly resetsAt: number }
+    | {
+        readonly limit: number
+        readonly remaining: number
+        readonly resetsAt: number
+        /** How long it lasts, in ms, where two resets have told. */
+        readonly length?: number | undefined
+      }
     | undefined
 }
 

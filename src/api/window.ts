@@ -62,6 +62,11 @@ export class RateWindow {
     return Math.max(0, this.#remaining - this.#untold.length)
   }
 
+  /** How long a window lasts, in ms, going by two resets; undefined while only one was seen. */
+  get length(): number | undefined {
+    return Number.isFinite(this.#length) ? this.#length : undefined
+  }
+
   /** Whether any response has spoken of the present window. */
   get told(): boolean {
     return this.#toldAt < Number.POSITIVE_INFINITY

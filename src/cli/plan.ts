@@ -16,7 +16,9 @@ export const plan: Command = {
 
 Asks the source one question for each tenant and resource at most, and writes nothing. Minutes are those at the present
 rate limit and api.rateReserve. A reconcile is planned as one that finds nothing: each difference costs some requests
-more. Where many pages are read several at a time, one request for every 32 of them is added.`,
+more, and each row that has vanished from the warehouse one. Where answers take so long that many pages will be read
+several at a time, the requests that check them are counted too. The length of a rate-limit window is assumed, unless
+two of them were seen.`,
   argument: { name: 'command', description: 'sync (default), backfill or reconcile', isOptional: true },
   options: [
     ...choiceOptions,
@@ -80,7 +82,7 @@ async function planText(made: Plan): Promise<string> {
   const { count, plural, span, table } = await import('../report/format.js')
   const { rate, table_changes: changes } = made
   const limit = rate
-    ? `${count(rate.limit)} requests in some ${span(rate.window_seconds * 1000)}, of which ${count(rate.remaining)} are left now`
+    ? `${count(rate.limit)} requests in ${span(rate.window_seconds * 1000)}${rate.window_known ? '' : ' (assumed)'}, of which ${count(rate.remaining)} are left now`
     : 'no rate limit is known'
   const rows = made.cursors
     .filter(({ requests, records }) => requests > 1 || records > 0)

@@ -18,7 +18,7 @@ export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
 export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
 
 /** Records of a range that is long enough to be read several pages at a time. */
-const manyRecords = 20_000
+export const manyRecords = 20_000
 
 const worst = (verdicts: readonly Verdict[]): Verdict =>
   verdicts.includes('unproven') ? 'unproven' : verdicts.includes('repaired') ? 'repaired' : 'proven'

@@ -1,4 +1,5 @@
 import { fullCost, pageRecords, quietCost } from '../api/bisectcost.js'
+import { firstWindow, largestWindow, smallestWindow } from '../api/descent.js'
 import type { SourceStats } from '../api/types.js'
 
 /** Requests of a walk of so many records: its pages, and where there are several the first one again. */
@@ -7,6 +8,23 @@ export const walkCost = (records: number): number => fullCost(records)
 /** Requests of a walk that goes on where another was cut short, with so many records still before it. */
 export const resumedCost = (records: number, below: number): number =>
   2 + Math.ceil(records / pageRecords) - Math.floor((records - below) / pageRecords) + 2
+
+/**
+ * Checks of so many pages when several are read at a time: one a window, and windows grow while the list stands still.
+ * See Descent.
+ */
+export function windowChecks(pages: number): number {
+  let checks = 0
+  let width = firstWindow
+  for (let left = pages - 1; left >= smallestWindow; width = Math.min(largestWindow, width * 2)) {
+    checks++
+    left -= Math.min(width, left)
+  }
+  return checks
+}
+
+/** A page is stored in some 10 ms; where an answer takes several times as long, several are asked for at a time. */
+export const readsAhead = (secondsEach: number, most = 16): boolean => most > 1 && secondsEach > 0.03
 
 /** Requests of a comparison that finds nothing to mend. */
 export const compareCost = (rows: number): number => (rows <= pageRecords ? 1 : quietCost(rows))
@@ -22,8 +40,9 @@ export function backfillCost(newer: number, records: number): number {
 export interface Rate {
   readonly limit: number
   readonly remaining: number
-  /** Length of a window; a guess from when the present one ends. */
   readonly window_seconds: number
+  /** Whether two resets have told the length of a window; else it is assumed from when the present one ends. */
+  readonly window_known: boolean
   readonly reserve: number
 }
 
@@ -39,8 +58,9 @@ function windowSeconds(resetsAt: number, now: number): number {
 export function rateOf(stats: SourceStats, reserve: number, now: number): Rate | null {
   const { window } = stats
   if (!window) return null
-  const { limit, remaining, resetsAt } = window
-  return { limit, remaining, window_seconds: windowSeconds(resetsAt, now), reserve }
+  const { limit, remaining, resetsAt, length } = window
+  const seconds = length === undefined ? windowSeconds(resetsAt, now) : Math.round(length / 1000)
+  return { limit, remaining, window_seconds: seconds, window_known: length !== undefined, reserve }
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Int64 } from '../../schema/resource.js'
+import { pageRecords } from '../api/bisectcost.js'
 import { epoch } from '../api/books.js'
 import { countAfter } from '../api/count.js'
 import { forever } from '../api/ledger.js'
 import type { Source } from '../api/types.js'
 import { cursorName } from '../warehouse/cursors.js'
 import type { Change } from '../warehouse/ddl.js'
-import { beginningOf, endOf } from './backfill.js'
+import { beginningOf, endOf, manyRecords } from './backfill.js'
 import { type CursorContext, type Dependencies, now } from './context.js'
 import type { CursorEnd, CursorTask } from './cursor.js'
 import {
@@ -14,8 +15,10 @@ import {
   minutesFor,
   type Rate,
   rateOf,
+  readsAhead,
   resumedCost,
   walkCost,
+  windowChecks,
 } from './forecast.js'
 import { floorOf, remaining } from './incremental.js'
 import { CursorList } from './list.js'
@@ -30,6 +33,8 @@ export interface PlannedCursor {
   readonly status: 'ok' | 'unavailable' | 'failed'
   readonly requests: number
   readonly records: number
+  /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
+  readonly checks: number
   readonly error: string | null
 }
 
@@ -57,7 +62,11 @@ export interface Plan {
 interface Cost {
   readonly requests: number
   readonly records: number
+  readonly checks: number
 }
+
+const nothing: Cost = { requests: 0, records: 0, checks: 0 }
+const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
 
 /** Forecasts the work on one cursor, for one request at most. */
 class Forecast {
@@ -66,7 +75,7 @@ class Forecast {
   readonly #request: RunRequest
   readonly #list: CursorList
   readonly #mirror: Mirror | undefined
-  cost: Cost = { requests: 0, records: 0 }
+  cost: Cost = nothing
 
   constructor(
     context: CursorContext,
@@ -93,13 +102,17 @@ class Forecast {
   async #forecast(): Promise<Cost> {
     const { mode } = this.#request
     if (this.#task.resource.resource.list === 'strings')
-      return mode === 'backfill' ? { requests: 0, records: 0 } : { requests: 1, records: 0 }
+      return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
     if (mode === 'backfill') return this.#backfill()
     const walk = await this.#walk()
     if (mode !== 'reconcile') return walk
     const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
-    const compare = this.#request.full ? walkCost(rows) : compareCost(rows)
-    return { requests: walk.requests + compare, records: walk.records }
+    const isListing = this.#request.full === true
+    return {
+      requests: walk.requests + (isListing ? walkCost(rows) : compareCost(rows)),
+      records: walk.records,
+      checks: walk.checks + (isListing ? windowChecks(pagesOf(rows)) : 0),
+    }
   }
 
   async #walk(): Promise<Cost> {
@@ -107,16 +120,17 @@ class Forecast {
     const floor = floorOf(isFull ? null : (this.#state?.watermark ?? null), this.#context.config.sync.overlap)
     const records = await countAfter(this.#list, floor)
     const below = remaining(this.#state)
-    if (below === 0) return { requests: walkCost(records), records }
-    return { requests: resumedCost(records, Math.min(below, records)), records: below }
+    const checks = windowChecks(pagesOf(below === 0 ? records : below))
+    if (below === 0) return { requests: walkCost(records), records, checks }
+    return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
   }
 
   /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
   async #backfill(): Promise<Cost> {
-    let [requests, records] = [0, 0]
+    let [requests, records, checks] = [0, 0, 0]
     const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
     const [oldest] = ranges
-    if (!oldest) return { requests, records }
+    if (!oldest) return nothing
     const atSource = await countAfter(this.#list, beginningOf(oldest))
     const here = await this.#rows(beginningOf(oldest))
     for (const range of ranges) {
@@ -126,8 +140,10 @@ class Forecast {
       const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
       requests += backfillCost(newer, within)
       records += within
+      // Its first window has nothing to be held against yet.
+      if (within > manyRecords) checks += 1 + windowChecks(pagesOf(within))
     }
-    return { requests, records }
+    return { requests, records, checks }
   }
 
   async #rows(after: string): Promise<number> {
@@ -144,15 +160,22 @@ const complete = {
   removed: 0,
 }
 
-function cursorsOf(ends: readonly CursorEnd[], costs: ReadonlyMap<string, Cost>): PlannedCursor[] {
+function cursorsOf(
+  ends: readonly CursorEnd[],
+  costs: ReadonlyMap<string, Cost>,
+  isAhead: boolean,
+): PlannedCursor[] {
+  // A run finds out by one request what this plan has found out.
+  const asked = { ...nothing, requests: 1 }
   return ends.map(({ report: { tenant_id, resource, status, error } }) => {
-    const cost = costs.get(cursorName({ tenantId: tenant_id, resource })) ?? { requests: 1, records: 0 }
-    // A run finds out by one request what this plan has found out.
-    return { tenant_id, resource, status, error, ...(status === 'ok' ? cost : { requests: 1, records: 0 }) }
+    const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
+    const { requests, records, checks } = known ?? asked
+    const made = isAhead ? checks : 0
+    return { tenant_id, resource, status, error, requests: requests + made, records, checks: made }
   })
 }
 
-const sum = (items: readonly Cost[], name: keyof Cost): number =>
+const sum = (items: readonly Cost[], name: 'requests' | 'records'): number =>
   items.reduce((total, item) => total + item[name], 0)
 
 function byTenant(cursors: readonly PlannedCursor[]): Plan['tenants'] {
@@ -184,10 +207,12 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     },
     isNew,
   )
-  const cursors = cursorsOf(ends, new Map([...forecasts].map(([name, { cost }]) => [name, cost])))
   const stats = deps.source.stats()
   const asked = stats.requests
   const seconds = Number(deps.clock.nowMicros() - before) / 1e6 / Math.max(1, asked)
+  const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
+  const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
+  const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
   const rate = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
   const tenants = byTenant(cursors)
   const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))

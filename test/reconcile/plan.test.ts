@@ -1,7 +1,7 @@
 /** Plan: what a run would cost is what it then costs, as long as the source stands still. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { minutesFor, rateOf } from '../../src/sync/forecast.js'
+import { minutesFor, rateOf, readsAhead, windowChecks } from '../../src/sync/forecast.js'
 import { makePlan, type Plan } from '../../src/sync/plan.js'
 import type { RunReport, RunRequest } from '../../src/sync/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -146,6 +146,20 @@ describe('minutes', () => {
     expect(minutesFor(201, rate, 0)).toBe(1)
     expect(minutesFor(800, rate, 0)).toBe(2)
     expect(minutesFor(800, rate, 1)).toBeCloseTo(800 / 60)
+  })
+
+  it('go by the length of the window where two resets have told it', () => {
+    const { window, ...rest } = stats(0)
+    expect(rateOf(stats(0), 0, now)).toMatchObject({ window_seconds: 60, window_known: false })
+    const rate = rateOf({ ...rest, window: { ...window, length: 20_000 } }, 0, now)
+    expect(rate).toMatchObject({ window_seconds: 20, window_known: true })
+  })
+
+  it('count the checks of pages that are read several at a time', () => {
+    expect([1, 8, 9, 33, 34, 41, 97, 10_000].map(windowChecks)).toEqual([0, 0, 1, 1, 1, 2, 2, 14])
+    expect(readsAhead(0.2)).toBe(true)
+    expect(readsAhead(0.2, 1)).toBe(false)
+    expect(readsAhead(0.005)).toBe(false)
   })
 
   it('grow with the share that is left for others', () => {
