@@ -56,6 +56,11 @@ export class Audit {
     return this.#finding
   }
 
+  /** How many live rows there should be; undefined where that is not known. */
+  async live(): Promise<number | undefined> {
+    return this.#isKept ? (await this.#read())?.live : undefined
+  }
+
   async #compare(counted: Register): Promise<Finding> {
     const register = await this.#read()
     if (!register) return 'unknown'

@@ -3,11 +3,12 @@ import { Bug } from '../errors.js'
 import { Audit } from './audit.js'
 import { Backfill } from './backfill.js'
 import type { RunContext } from './context.js'
-import type { Begin, CursorWork } from './cursor.js'
+import type { Begin, CursorTask, CursorWork } from './cursor.js'
 import { type CursorResult, CursorWalk } from './incremental.js'
 import { Reconciliation } from './reconcile.js'
 import type { RunRequest } from './report.js'
 import { syncStrings } from './strings.js'
+import { trimRequests } from './trim.js'
 
 const complete: Outcome = {
   verdict: 'proven',
@@ -33,13 +34,26 @@ export function workOf(context: RunContext, request: RunRequest): Begin {
     const work = records(context, request, task, source)
     const run = async (): Promise<CursorResult> => {
       const result = await work.run()
-      // Everything was read: the rows that there are now are those that there should be.
-      if (request.mode === 'full' && result.outcome && result.outcome.verdict !== 'unproven')
-        await new Audit(context, task, context.fence).close('listing')
+      await finish(context, request, task, result)
       return result
     }
     return { run, partial: () => work.result }
   }
+}
+
+/** What a walk leaves in order behind it; a reconcile sees to that itself. */
+async function finish(
+  context: RunContext,
+  { mode }: RunRequest,
+  task: CursorTask,
+  { outcome, written }: CursorResult,
+): Promise<void> {
+  if (mode !== 'sync' && mode !== 'full') return
+  const audit = new Audit(context, task, context.fence)
+  // Everything was read: the rows that there are now are those that there should be.
+  if (mode === 'full' && outcome && outcome.verdict !== 'unproven') await audit.close('listing')
+  const live = written > 0 ? await audit.live() : undefined
+  if (live !== undefined) await trimRequests(context, task, live)
 }
 
 function records(

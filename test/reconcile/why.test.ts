@@ -133,7 +133,6 @@ describe.each(warehouses())('$name', (kind) => {
       shops.work(2)
       await run(shops, warehouse, {})
     }
-    await run(shops, warehouse, { mode: 'reconcile' })
     const bytes = JSON.stringify(
       (await rowsOf(warehouse, 'sync_requests')).map((row) => Object.values(row)),
     ).length
