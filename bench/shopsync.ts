@@ -2,12 +2,27 @@ import { resources } from '../schema/index.js'
 import { createSource } from '../src/api/client.js'
 import { Stamps, systemClock } from '../src/clock.js'
 import { model } from '../src/derive/registry.js'
+import type { RunReport } from '../src/sync/report.js'
 import { runSync } from '../src/sync/run.js'
 import { openWarehouse } from '../src/warehouse/open.js'
 import type { Load } from './floor/load.js'
 
-/** The product as the command line runs it, with the defaults of its configuration. Returns the rows that it read. */
-export async function load({ source: baseUrl, url, schema }: Load, full: boolean): Promise<number> {
+export interface ProductRun {
+  /** Of the source. */
+  readonly baseUrl: string
+  readonly url: string
+  readonly schema: string
+  readonly mode: 'sync' | 'full'
+  /** null: all. */
+  readonly resources: readonly string[] | null
+  readonly connections: number
+  /** Pages of one walk under way at most; undefined: the default. */
+  readonly readAhead?: number
+}
+
+/** The product as the command line runs it, with the defaults of its configuration. Throws when a verdict is not `proven`. */
+export async function run(options: ProductRun): Promise<RunReport> {
+  const { baseUrl, url, schema, mode, connections, readAhead } = options
   const known = model(resources)
   const warehouse = await openWarehouse({ url, schema, model: known })
   await warehouse.migrate()
@@ -18,7 +33,7 @@ export async function load({ source: baseUrl, url, schema }: Load, full: boolean
     partnerId: '42',
     secret: 'bench-secret',
     timeouts: { connect: 10_000, headers: 30_000, body: 30_000 },
-    connections: 8,
+    connections,
     rateReserve: 0,
     clock,
     stamps,
@@ -28,14 +43,22 @@ export async function load({ source: baseUrl, url, schema }: Load, full: boolean
   })
   const sync = { tenants: 'all', resources: 'all', overlap: 300_000, concurrency: 8 } as const
   const signal = new AbortController().signal
+  const ahead = readAhead === undefined ? {} : { readAhead }
   const report = await runSync(
-    { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal },
-    { mode: full ? 'full' : 'sync', job: null, tenants: null, resources: ['repair_orders'] },
+    { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal, ...ahead },
+    { mode, job: null, tenants: null, resources: options.resources },
   )
   await source.close()
   await warehouse.close()
   if (report.status !== 'ok' || report.cursors.some((cursor) => cursor.completeness !== 'proven'))
-    throw new Error(`shopsync: ${JSON.stringify(report.cursors)}`)
+    throw new Error(`shopsync: ${JSON.stringify(report.cursors.slice(0, 5))}`)
+  return report
+}
+
+/** Returns the rows that it read. */
+export async function load({ source: baseUrl, url, schema }: Load, full: boolean): Promise<number> {
+  const mode = full ? 'full' : 'sync'
+  const report = await run({ baseUrl, url, schema, mode, resources: ['repair_orders'], connections: 8 })
   return report.cursors.reduce((sum, cursor) => sum + cursor.records, 0) * rowsPerOrder
 }
 

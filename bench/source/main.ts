@@ -31,12 +31,18 @@ const authorizations = JSON.stringify({
   total_pages: 1,
 })
 
+/** The lists of all other resources. */
+const empty = Buffer.from(
+  '{"results":[],"limit":0,"limited":false,"total_count":0,"current_page":1,"total_pages":0}',
+)
+
 /** `2026-01-01T00:00:00.123456Z` in milliseconds; the fraction of one, which Date drops, is kept. */
 const moment = (text: string): number => Date.parse(text) + Number(`0.${text.slice(23, 26) || '0'}`)
 
 function bodyOf(url: URL): Buffer | undefined {
   if (url.pathname.endsWith('/authorizations')) return Buffer.from(authorizations)
-  if (!url.pathname.endsWith('/repair_orders')) return undefined
+  if (url.pathname.endsWith('/customer_payment_types')) return Buffer.from('[]')
+  if (!url.pathname.endsWith('/repair_orders')) return empty
   const number = (name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise)
   const after = url.searchParams.get('updated_after')
   return list.page(
