@@ -1,3 +1,4 @@
+import { Flight, type Front, firstWindow, largestWindow, smallestWindow } from './flight.js'
 import type { WalkPage } from './walk.js'
 
 /**
@@ -13,28 +14,20 @@ export interface DescentPort<P> {
   /** How many pages may be under way at once (see WalkPort.readAhead). */
   readAhead(): number
   /**
-   * Enters a page into the books and stores it; returns by how much the total fell since the response before.
+   * Enters a page into the books and stores it; returns by how much the total fell since the response before. `front`:
+   * what the list showed before the page's window.
    */
-  enter(page: WalkPage<P>, place: Place): Promise<number>
+  enter(page: WalkPage<P>, place: Place, front?: Front): Promise<number>
   /** Enters a total that came without a page. */
   observe(total: number): number
   /** All up to this page has turned out to be read as if in order. */
   vouch(page: WalkPage<P>): void
+  /** What was read in the window has not. */
+  disown(): void
   steppedBack(details: Record<string, unknown>): void
 }
 
-/** What a list shows of itself without being read: its newest record and its length. */
-interface Front {
-  readonly newest: string
-  readonly total: number
-}
-
-/** Windows grow while the list stands still, and shrink when it moves; the check of one costs one small request. */
-export const smallestWindow = 8
-export const firstWindow = 32
-export const largestWindow = 1024
-
-const frontOf = <P>(page: WalkPage<P>): Front => {
+export const frontOf = <P>(page: WalkPage<P>): Front => {
   const first = page.sightings[0]
   return { newest: first ? `${first.id} ${first.updatedAt}` : '', total: page.total }
 }
@@ -43,8 +36,8 @@ const frontOf = <P>(page: WalkPage<P>): Front => {
  * Reads a list downwards from a page. One page after the other, stepping back when the total falls; or, when many
  * pages may be under way at once, window by window. Responses that overlap in time show the list at different moments,
  * and an update between them can push a record from a page not yet read to one already read. So a window counts only
- * if the list stood still while it was read: same newest record, same total, before and after. Otherwise the window
- * is read again, smaller, and in the end one page after the other. Nothing is claimed that a sequential walk could not.
+ * if the list stood still while it was read: same newest record, same total, before the first window and after this
+ * one. Otherwise it is read again, smaller, and in the end one page after the other. Nothing is claimed that a sequential walk could not.
  */
 export class Descent<P> {
   readonly #port: DescentPort<P>
@@ -72,8 +65,8 @@ export class Descent<P> {
     // A list that never holds still would be read for ever; the books then stay open.
     let budget = 3 * known + 100
     for (let k = from; k <= pages && budget > 0; ) {
-      const width = until === '' ? this.#width(pages - k + 1) : 1
-      const step = width > 1 ? await this.#windowed(k, width) : await this.#single(k, until)
+      const isWide = until === '' && this.#isWide(pages - k + 1)
+      const step = isWide ? await this.#together(k, pages) : await this.#single(k, until)
       budget -= Math.max(1, step.read)
       pages = step.pages
       k = step.next
@@ -81,17 +74,14 @@ export class Descent<P> {
     }
   }
 
-  #width(left: number): number {
-    return this.#port.readAhead() > 1 && left >= smallestWindow ? Math.min(this.#window, left) : 1
+  #isWide(left: number): boolean {
+    return this.#window > 1 && left >= smallestWindow && this.#port.readAhead() > 1
   }
 
   async #single(k: number, until: string): Promise<Step> {
     const page = await this.#get(k)
     const ahead =
-      this.#port.readAhead() > 0 &&
-      until === '' &&
-      k < page.totalPages &&
-      this.#width(page.totalPages - k) === 1
+      this.#port.readAhead() > 0 && until === '' && k < page.totalPages && !this.#isWide(page.totalPages - k)
     // Asked for when this one has come: still one after the other, but not waiting for the warehouse.
     if (ahead) this.#prefetch(k + 1)
     const fell = await this.#port.enter(page, until === '' ? 'next' : 'top')
@@ -100,43 +90,44 @@ export class Descent<P> {
     return { next: k + 1, pages, read: 1, done: page.sightings.some((s) => s.updatedAt < until) }
   }
 
-  async #windowed(from: number, width: number): Promise<Step> {
+  /** Window after window, as long as each turns out to be in order. */
+  async #together(from: number, last: number): Promise<Step> {
     const before = this.#front ?? (await this.#look())
-    let last: WalkPage<P> | undefined
-    let still = true
-    for await (const page of this.#together(from, width)) {
-      still &&= page.total === before.total
-      await this.#port.enter(page, 'window')
-      last = page
+    const { readAhead, perPage, fetch } = this.#port
+    const port = { readAhead, fetch: (k: number) => fetch(k, perPage), look: () => this.#look() }
+    const flight = new Flight<P>(port, { from, last, width: this.#window })
+    let step = { next: from, pages: last, read: 0, done: false }
+    try {
+      for (let leg = flight.next(); leg; leg = flight.next()) {
+        const page = await leg.page
+        const read = step.read + 1
+        await this.#port.enter(page, 'window', before)
+        const isEnd = leg.check !== undefined
+        const isStill = page.total === before.total && (!isEnd || isSame(before, await leg.check))
+        if (!isStill) {
+          // Totals of overlapping requests have no order: what is under way comes in before anything else is asked.
+          await flight.ended()
+          this.#window = Math.max(1, Math.floor(leg.width / 4))
+          return await this.#moved(step.next, before, read)
+        }
+        step = { ...step, read }
+        if (!isEnd) continue
+        this.#port.vouch(page)
+        this.#window = Math.min(largestWindow, leg.width * 2)
+        step = { ...step, next: leg.number + 1, pages: page.totalPages }
+      }
+    } finally {
+      flight.stop()
     }
-    const after = await this.#look()
-    if (last && still && after.total === before.total && after.newest === before.newest) {
-      this.#window = Math.min(largestWindow, this.#window * 2)
-      this.#port.vouch(last)
-      return { next: from + width, pages: last.totalPages, read: width, done: false }
-    }
-    this.#window = Math.max(1, Math.floor(width / 4))
-    const pages = Math.max(from, Math.ceil(after.total / this.#port.perPage))
-    const fell = Math.max(0, before.total - after.total)
-    return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read: width, done: false }
+    return step
   }
 
-  /** Pages in order, as many under way at once as may be. */
-  async *#together(from: number, width: number): AsyncGenerator<WalkPage<P>> {
-    const under: Promise<WalkPage<P>>[] = []
-    const ask = (k: number): void => {
-      const page = this.#port.fetch(k, this.#port.perPage)
-      // Its failure is met when its turn comes.
-      page.catch(() => {})
-      under.push(page)
-    }
-    let asked = from
-    while (asked < from + width || under.length > 0) {
-      const most = Math.max(1, this.#port.readAhead())
-      while (asked < from + width && under.length < most) ask(asked++)
-      const page = await under.shift()
-      if (page) yield page
-    }
+  async #moved(from: number, before: Front, read: number): Promise<Step> {
+    this.#port.disown()
+    const after = await this.#look()
+    const pages = Math.max(from, Math.ceil(after.total / this.#port.perPage))
+    const fell = Math.max(0, before.total - after.total)
+    return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read, done: false }
   }
 
   async #look(): Promise<Front> {
@@ -166,6 +157,9 @@ export class Descent<P> {
     return ready?.number === k ? ready.page : this.#port.fetch(k, this.#port.perPage)
   }
 }
+
+const isSame = (one: Front, other: Front | undefined): boolean =>
+  one.newest === other?.newest && one.total === other.total
 
 interface Step {
   readonly next: number

@@ -132,6 +132,7 @@ export class RangeWalk<P> {
       enter: (page, place) => this.#page(reading, page, place),
       observe: (total) => this.#observe(reading, total),
       vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
+      disown: () => {},
       steppedBack: (details) => this.#port.note('Stepping back in a range of a list', details),
     })
     await this.#page(reading, first, 'next')

@@ -78,6 +78,10 @@ export class TieWatch {
     this.#held.push(edges)
   }
 
+  dropHeld(): void {
+    this.#held = []
+  }
+
   followHeld(): void {
     for (const edges of this.#held.splice(0)) this.follow(edges)
   }

@@ -1,7 +1,8 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
 import { type Balance, Book, type Doubts, type Sighting } from './books.js'
-import { Descent, type Place } from './descent.js'
+import { Descent, frontOf, type Place } from './descent.js'
+import type { Front } from './flight.js'
 import { edgesOf, newest, oldest } from './ties.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
@@ -32,6 +33,11 @@ export interface Progress {
   readonly boundary: string
   /** Records of the list behind the last page read, when it was read. */
   readonly below: number
+  /**
+   * The same of a window under way, and what the list showed in front of it: if it shows the same when the walk is gone
+   * on with, it has stood still, and what was read of the window counts.
+   */
+  readonly ahead?: Front & { readonly boundary: string; readonly below: number }
   /** Number of the row of ids that goes with it. */
   readonly part: number
 }
@@ -127,6 +133,7 @@ export class Walk<P> {
   #entered: Int64[] = []
   /** How far a resumed walk need not read again; it goes with the next page that is stored. */
   #progress: Progress | undefined
+  #ahead: Progress['ahead']
   #steppedBack = false
   /** A reading whose numbers were even has to be joined by another before it counts. */
   #wasEven = false
@@ -163,11 +170,15 @@ export class Walk<P> {
       fetch: (page, size) => this.#port.fetch(page, size),
       // What was read out of order and did not close is read again in order.
       readAhead: () => (number === 1 ? this.#port.readAhead() : 0),
-      enter: (page, place): Promise<number> => this.#enter(pass, page, place),
+      enter: (page, place, front): Promise<number> => this.#enter(pass, page, place, front),
       observe: (total) => Math.max(...[...books].map((book) => book.response(total, []).fell)),
       vouch: (page) => {
         own.ties.followHeld()
         this.#vouch(pass, page)
+      },
+      disown: () => {
+        own.ties.dropHeld()
+        this.#ahead = undefined
       },
       steppedBack: (details) => {
         this.#steppedBack = true
@@ -227,12 +238,13 @@ export class Walk<P> {
   async #resume(perPage: number): Promise<{ outcome: Outcome; joint: Book } | undefined> {
     const { resume, floor } = this.#plan
     if (!resume || resume.progress.floor !== floor) return undefined
-    const { progress } = resume
     // The total first: what is deleted from then on shows as a fall in the next page, and is stepped back for.
-    const total = await this.#port.countAfter(floor)
+    const top = await this.#port.fetch(1, 1)
+    const { total } = top
+    const progress = reached(resume.progress, frontOf(top))
     const newer = await this.#port.countAfter(progress.boundary)
     if (isLoss(total, progress.last)) return undefined
-    const book = Book.restored(floor, { ...resume, lateFrom: this.#lateFrom(progress.ceiling) })
+    const book = Book.restored(floor, { ...resume, progress, lateFrom: this.#lateFrom(progress.ceiling) })
     this.#part = progress.part
     this.#newest = progress.ceiling
     if (book.response(total, []).fell > 0) this.#steppedBack = true
@@ -242,6 +254,7 @@ export class Walk<P> {
     const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))
     this.#progress = progress
     const pass = this.#begin(1, perPage, book, book)
+    pass.descent.showed(top)
     const from = await this.#reach(pass, Math.min(Math.floor(read / perPage) + 1, pages), progress.boundary)
     this.#port.note('Resuming a walk', { from, boundary: progress.boundary })
     await pass.descent.run(from, pages)
@@ -259,7 +272,7 @@ export class Walk<P> {
   }
 
   /** Enters a response into the books and stores it, with the progress that a resumed walk needs. */
-  async #enter(pass: Pass<P>, page: WalkPage<P>, place: Place): Promise<number> {
+  async #enter(pass: Pass<P>, page: WalkPage<P>, place: Place, front?: Front): Promise<number> {
     const { own, joint } = pass
     this.#refuseLoss(page.total, own.balance().last)
     if (place === 'top') for (const book of new Set([own, joint])) book.surprise(page.sightings)
@@ -273,6 +286,8 @@ export class Walk<P> {
     else if (edges) own.ties[place === 'window' ? 'hold' : 'glimpse'](edges)
     // After a fall, records may have slipped past in front of this page: progress stays where it was.
     if (place === 'next' && fell === 0) this.#vouch(pass, page)
+    if (place === 'window')
+      this.#ahead = front && page.total === front.total ? { ...front, ...this.#depth(pass, page) } : undefined
     const before = await this.#port.store(page, pass.number === 1 ? this.#mark(fresh, own) : {})
     this.#entered.push(...own.judge(page.sightings, before))
     if (joint !== own) joint.judge(page.sightings, before)
@@ -285,8 +300,7 @@ export class Walk<P> {
   #vouch(pass: Pass<P>, page: WalkPage<P>): void {
     const { floor, ceiling, ties } = pass.own
     const { first, last, fallen } = pass.own.balance()
-    const below = Math.max(0, page.total - page.page * pass.perPage)
-    const boundary = oldest(page.sightings) || (this.#progress?.boundary ?? ceiling)
+    this.#ahead = undefined
     this.#progress = {
       floor,
       ceiling,
@@ -295,17 +309,26 @@ export class Walk<P> {
       fallen,
       tied: ties.found,
       doubts: pass.own.doubts,
-      boundary,
-      below,
+      ...this.#depth(pass, page),
       part: this.#part,
     }
+  }
+
+  /** How far down a page lies. */
+  #depth({ own, perPage }: Pass<P>, page: WalkPage<P>): Pick<Progress, 'boundary' | 'below'> {
+    const below = Math.max(0, page.total - page.page * perPage)
+    return { boundary: oldest(page.sightings) || (this.#progress?.boundary ?? own.ceiling), below }
   }
 
   #mark(ids: readonly Int64[], { doubts }: Book): Mark {
     const number = ++this.#part
     const entered = this.#entered.splice(0)
     if (this.#progress) this.#progress = { ...this.#progress, doubts, part: number }
-    return { ...(this.#progress && { progress: this.#progress }), part: { number, ids, entered } }
+    const ahead = this.#ahead && { ahead: this.#ahead }
+    return {
+      ...(this.#progress && { progress: { ...this.#progress, ...ahead } }),
+      part: { number, ids, entered },
+    }
   }
 
   #refuseLoss(total: number, before: number): void {
@@ -380,6 +403,12 @@ export class Walk<P> {
       'the list moved among records of one updated_at, and was read but once',
     )
   }
+}
+
+/** How far a walk had come when it was cut short; which ties its window hid is not known. */
+function reached({ ahead, ...progress }: Progress, front: Front): Progress {
+  if (ahead?.newest !== front.newest || ahead.total !== front.total) return progress
+  return { ...progress, boundary: ahead.boundary, below: ahead.below, tied: true }
 }
 
 const outcomeOf = (book: Book, verdict: Outcome['verdict'], reason: string | null): Outcome => ({

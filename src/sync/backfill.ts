@@ -103,7 +103,10 @@ export class Backfill {
       const time = timeOf(record)
       return time === '' || (time >= second && time < to)
     }
-    return this.#pace.fetching(this.#list.fetch(after, page, perPage, wanted))
+    return this.#pace.fetching(
+      this.#list.fetch(after, page, perPage, wanted),
+      ({ payload }) => payload.startedAt,
+    )
   }
 
   async #take(

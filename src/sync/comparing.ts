@@ -4,10 +4,11 @@ import { epoch } from '../api/books.js'
 import type { Candidate, ComparePort, Comparison } from '../api/comparison.js'
 import { IdSet } from '../api/idset.js'
 import { type Cell, forever, type Move } from '../api/ledger.js'
-import { type Outcome, pageSizes, Walk, type WalkPage, type WalkPort } from '../api/walk.js'
+import { type Outcome, pageSizes, Walk, type WalkPage, type WalkPlan, type WalkPort } from '../api/walk.js'
 import type { ResourceModel } from '../derive/registry.js'
 import type { Version } from '../warehouse/dialect.js'
 import type { Dependencies } from './context.js'
+import { floorOf } from './incremental.js'
 import type { CursorList, Fetched } from './list.js'
 import { Pace } from './pace.js'
 
@@ -39,7 +40,7 @@ export interface Side {
   refresh(): Promise<void>
 }
 
-type Needs = Pick<Dependencies, 'observer' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+type Needs = Pick<Dependencies, 'config' | 'observer' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
 
 /** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
 export class Comparing {
@@ -89,7 +90,8 @@ export class Comparing {
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}): Promise<Outcome> {
     const pace = new Pace(this.#needs)
     const port: WalkPort<Fetched> = {
-      fetch: (page, perPage) => pace.fetching(this.#list.fetch(floor, page, perPage)),
+      fetch: (page, perPage) =>
+        pace.fetching(this.#list.fetch(floor, page, perPage), ({ payload }) => payload.startedAt),
       store: (page) => {
         for (const { id } of page.sightings) saw(id)
         return pace.storing(this.#take(page))
@@ -98,7 +100,12 @@ export class Comparing {
       readAhead: () => pace.readAhead(),
       note: (message, fields) => this.note(message, fields),
     }
-    return new Walk(port, { floor, pageSizes: this.#needs.pageSizes ?? pageSizes }).run()
+    const plan: WalkPlan = {
+      floor,
+      nextFloor: (ceiling) => floorOf(ceiling, this.#needs.config.sync.overlap),
+      pageSizes: this.#needs.pageSizes ?? pageSizes,
+    }
+    return new Walk(port, plan).run()
   }
 
   /** Lists everything, with the books of a walk; then every row that the list has not shown is asked about. */

@@ -1,5 +1,5 @@
 import { fullCost, pageRecords, quietCost } from '../api/bisectcost.js'
-import { firstWindow, largestWindow, smallestWindow } from '../api/descent.js'
+import { firstWindow, largestWindow, smallestWindow, windowOf } from '../api/flight.js'
 import type { SourceStats } from '../api/types.js'
 
 /** Requests of a walk of so many records: its pages, and where there are several the first one again. */
@@ -11,14 +11,14 @@ export const resumedCost = (records: number, below: number): number =>
 
 /**
  * Checks of so many pages when several are read at a time: one a window, and windows grow while the list stands still.
- * See Descent.
+ * See Flight.
  */
 export function windowChecks(pages: number): number {
   let checks = 0
   let width = firstWindow
   for (let left = pages - 1; left >= smallestWindow; width = Math.min(largestWindow, width * 2)) {
     checks++
-    left -= Math.min(width, left)
+    left -= windowOf(left, width)
   }
   return checks
 }

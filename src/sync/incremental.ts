@@ -130,6 +130,8 @@ export class CursorWalk {
   }
 
   async run(): Promise<CursorResult> {
+    // Never synced, cut short, or all of it again: a long walk. An idle one must not pay for it.
+    if (this.#mode === 'full' || !this.#state || this.#state.walk) this.#context.warehouse.warm()
     const resume = await this.#resumable()
     const expected = this.#mode === 'full' && this.#before !== null ? await this.#liveRows() : undefined
     const outcome = await this.#walk({
@@ -200,7 +202,10 @@ export class CursorWalk {
   async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
     await this.#context.warehouse.room()
     const request = { ...this.#request, updatedAfter: this.#floor, page, perPage }
-    return this.#pace.fetching(this.#source.take(request, (answer) => this.#pageOf(answer)))
+    return this.#pace.fetching(
+      this.#source.take(request, (answer) => this.#pageOf(answer)),
+      ({ payload }) => payload.startedAt,
+    )
   }
 
   #pageOf(answer: Page): WalkPage<Payload> {

@@ -81,6 +81,8 @@ export interface Dialect {
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Told that much will come soon. */
+  warm(): void
   /** Told of what will be applied later: it may turn the rows into what it needs then. */
   foresee(flattened: Flattened, tables: ReadonlyMap<string, Table>): void
   /** Told that it is applied: what was kept for it may go. */

@@ -136,6 +136,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
     backlog: 5,
     columnType: (kind) => types[kind],
     transaction,
+    warm: () => {},
     foresee: encodeEarly,
     applied: forget,
     rows: binaryRows,

@@ -129,6 +129,7 @@ export function sqliteDialect(url: string): Dialect {
     backlog: 2,
     columnType: (kind) => types[kind],
     transaction,
+    warm: () => writer.warm(),
     foresee: (flattened) => {
       if (Writer.entry && isLarge(flattened)) packEarly(flattened.rows)
     },

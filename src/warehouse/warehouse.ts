@@ -81,6 +81,11 @@ export class Warehouse {
     return this.#backlog.room()
   }
 
+  /** Much is about to come: what that needs is started while the first page is on its way. */
+  warm(): void {
+    this.dialect.warm()
+  }
+
   /** For pages that wait for their turn: what is flattened is kept in the least space. Afterwards, only apply may read its rows. */
   foresee(flattened: Flattened): void {
     this.dialect.foresee(flattened, this.#model.tableByName)

@@ -45,6 +45,13 @@ export class Writer {
     })
   }
 
+  /** Starts the thread before it is needed: it takes as long as some pages. */
+  warm(): void {
+    if (!Writer.entry || this.#thread) return
+    this.#thread = this.#start()
+    this.#thread.unref()
+  }
+
   async close(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined

@@ -250,9 +250,15 @@ function port(
   }
 }
 
-async function walk(world: World, floor: string, setting: Setting, die: boolean): Promise<Outcome> {
+async function walk(
+  world: World,
+  floor: string,
+  setting: Setting,
+  die: boolean,
+  within = 6,
+): Promise<Outcome> {
   const kept: { progress?: Progress | null; parts: Map<number, Mark['part']> } = { parts: new Map() }
-  let diesAt = die ? 2 + Math.floor(world.next() * 6) : 0
+  let diesAt = die ? 2 + Math.floor(world.next() * within) : 0
   for (;;) {
     const parts = [...kept.parts.values()].filter((part) => (part?.number ?? 0) <= (kept.progress?.part ?? 0))
     const resume = kept.progress && {
@@ -352,6 +358,24 @@ describe('a walk of a list in memory', () => {
     )
     expect(tally.wrong).toEqual([])
   })
+
+  it.each([0, 1, 4])(
+    'that was killed anywhere stores at most two pages again, reading %i ahead',
+    async (ahead) => {
+      for (let seed = 1; seed <= 300; seed++) {
+        const world = new World(seed, 120, 0)
+        world.shuffle = false
+        let stored = 0
+        const store = world.store.bind(world)
+        world.store = (part) => {
+          stored += part.length
+          return store(part)
+        }
+        await walk(world, epoch, { motion: 0, ahead, pageSizes: [5] }, true, 24)
+        expect(stored - world.live.size, `seed ${seed}`).toBeLessThanOrEqual(10)
+      }
+    },
+  )
 
   const late = { overlaps: [2, 5, 12, 40] }
   const settings = (next: () => number): Setting => ({
