@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../schema/resource.js'
 import type { Sighting } from '../api/books.js'
-import type { Priority, Source } from '../api/types.js'
+import type { Page, Priority, Source } from '../api/types.js'
 import type { WalkPage } from '../api/walk.js'
 import type { Flattened } from '../derive/batch.js'
 import { rawJson } from '../derive/jsontext.js'
@@ -82,13 +82,17 @@ export class CursorList {
   }
 
   /** A page of what is newer than `after`; with `wanted`, only the records that it accepts are flattened. */
-  async fetch(
+  fetch(
     after: string,
     page: number,
     perPage: number,
     wanted?: (record: unknown) => boolean,
   ): Promise<WalkPage<Fetched>> {
-    const answer = await this.#source.list({ ...this.#request, updatedAfter: after, page, perPage })
+    const request = { ...this.#request, updatedAfter: after, page, perPage }
+    return this.#source.take(request, (answer) => this.#pageOf(answer, page, wanted))
+  }
+
+  #pageOf(answer: Page, page: number, wanted: ((record: unknown) => boolean) | undefined): WalkPage<Fetched> {
     const flattened = this.#resource.flatten(answer.records, answer.careful)
     const sightings = sightingsInOrder(answer.records, flattened)
     this.witness = flattened.records[0]?.id
