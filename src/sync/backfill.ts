@@ -97,7 +97,13 @@ export class Backfill {
   }
 
   /** Only what lies in the range goes on its way; a page may show more. */
-  #fetch({ from, to }: TimeRange, after: string, page: number, perPage: number): Promise<WalkPage<Fetched>> {
+  async #fetch(
+    { from, to }: TimeRange,
+    after: string,
+    page: number,
+    perPage: number,
+  ): Promise<WalkPage<Fetched>> {
+    await this.#context.warehouse.room()
     const second = `${from.slice(0, 19)}.000000Z`
     const wanted = (record: unknown): boolean => {
       const time = timeOf(record)
