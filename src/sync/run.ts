@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
-import pLimit from 'p-limit'
 import type { Int64 } from '../../schema/resource.js'
 import type { ResourceModel } from '../derive/registry.js'
 import { fromMicros, toMicros } from '../derive/timestamp.js'
@@ -86,7 +85,6 @@ export async function workOnAll(
   tasks: readonly CursorTask[],
   begin: Begin,
 ): Promise<CursorEnd[]> {
-  const limit = pLimit(Math.max(1, context.config.sync.concurrency))
   const ends: CursorEnd[] = []
   let stopped: unknown
   const one = async (task: CursorTask): Promise<void> => {
@@ -99,7 +97,13 @@ export async function workOnAll(
       stopped ??= error
     }
   }
-  await Promise.all(tasks.map((task) => limit(one, task)))
+  // Each lane takes the next task when it has done one: in a limiter's queue, thousands would cost a kilobyte each.
+  const waiting = tasks.values()
+  const lane = async (): Promise<void> => {
+    for (const task of waiting) await one(task)
+  }
+  const lanes = Math.min(Math.max(1, context.config.sync.concurrency), tasks.length)
+  await Promise.all(Array.from({ length: lanes }, lane))
   if (stopped !== undefined) throw stopped
   return settleAbsent(ends)
 }
@@ -138,22 +142,26 @@ function reportOf(
 
 async function recordEnds(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
   const { db } = context.warehouse
-  const rows = ends.map(
-    ({ report: { reconciled: _, ...report }, startedAt, finishedAt, quarantined, books }) => ({
-      ...report,
-      run_id: context.runId,
-      started_at: startedAt,
-      finished_at: finishedAt,
-      quarantined,
-      books: books === null ? null : JSON.stringify(books),
-    }),
-  )
-  for (let i = 0; i < rows.length; i += 200)
+  const rowOf = ({
+    report: { reconciled: _, ...report },
+    startedAt,
+    finishedAt,
+    quarantined,
+    books,
+  }: CursorEnd) => ({
+    ...report,
+    run_id: context.runId,
+    started_at: startedAt,
+    finished_at: finishedAt,
+    quarantined,
+    books: books === null ? null : JSON.stringify(books),
+  })
+  for (let i = 0; i < ends.length; i += 200)
     await context.warehouse.write(
       [
         db
           .insertInto('sync_run_cursors')
-          .values(rows.slice(i, i + 200))
+          .values(ends.slice(i, i + 200).map(rowOf))
           // Repeated when the answer to its commit was lost.
           .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id']).doNothing())
           .compile(),

@@ -78,7 +78,7 @@ function open(path: string, where: string): BetterSqlite3.Database {
     raw.pragma('journal_mode = WAL')
     // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
     raw.pragma('synchronous = NORMAL')
-    raw.pragma('cache_size = -16000')
+    raw.pragma('cache_size = -8000')
     // Index pages are written again and again: checkpointed every 64 MB instead of every 4, a load takes 10 % less.
     raw.pragma('wal_autocheckpoint = 16000')
     raw.pragma('journal_size_limit = 67108864')
