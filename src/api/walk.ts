@@ -1,8 +1,9 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Bug, Skip } from '../errors.js'
-import { type Balance, Book, type Doubts, type Sighting } from './books.js'
+import { type Balance, Book, type Sighting } from './books.js'
 import { Descent, frontOf, type Place } from './descent.js'
 import type { Front } from './flight.js'
+import { type Progress, reached } from './progress.js'
 import { edgesOf, newest, oldest } from './ties.js'
 
 /** One response of the walked list, flattened: what the books need, and what will be stored. */
@@ -18,28 +19,6 @@ export interface WalkPage<P> {
   readonly sightings: readonly Sighting[]
   /** Handed to `store` as it is. */
   readonly payload: P
-}
-
-/** Progress within a walk: committed with the rows it speaks of, so that a killed walk goes on where it stopped. */
-export interface Progress {
-  readonly floor: string
-  readonly ceiling: string
-  readonly first: number
-  readonly last: number
-  readonly fallen: number
-  readonly tied: boolean
-  readonly doubts: Doubts
-  /** Oldest `updated_at` stored. */
-  readonly boundary: string
-  /** Records of the list behind the last page read, when it was read. */
-  readonly below: number
-  /**
-   * The same of a window under way, and what the list showed in front of it: if it shows the same when the walk is gone
-   * on with, it has stood still, and what was read of the window counts.
-   */
-  readonly ahead?: Front & { readonly boundary: string; readonly below: number }
-  /** Number of the row of ids that goes with it. */
-  readonly part: number
 }
 
 /** What commits together with a page. */
@@ -403,12 +382,6 @@ export class Walk<P> {
       'the list moved among records of one updated_at, and was read but once',
     )
   }
-}
-
-/** How far a walk had come when it was cut short; which ties its window hid is not known. */
-function reached({ ahead, ...progress }: Progress, front: Front): Progress {
-  if (ahead?.newest !== front.newest || ahead.total !== front.total) return progress
-  return { ...progress, boundary: ahead.boundary, below: ahead.below, tied: true }
 }
 
 const outcomeOf = (book: Book, verdict: Outcome['verdict'], reason: string | null): Outcome => ({

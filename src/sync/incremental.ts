@@ -2,11 +2,11 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { epoch, type Sighting } from '../api/books.js'
 import { decodeIds, encodeIds } from '../api/idset.js'
+import type { Progress } from '../api/progress.js'
 import type { Page, Source } from '../api/types.js'
 import {
   type Mark,
   type Outcome,
-  type Progress,
   pageSizes,
   Walk,
   type WalkPage,

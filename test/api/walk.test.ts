@@ -4,7 +4,8 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Book, epoch, type Sighting } from '../../src/api/books.js'
-import type { Mark, Outcome, Progress, WalkPage, WalkPort } from '../../src/api/walk.js'
+import type { Progress } from '../../src/api/progress.js'
+import type { Mark, Outcome, WalkPage, WalkPort } from '../../src/api/walk.js'
 import { Walk } from '../../src/api/walk.js'
 import { fromMicros, toMicros } from '../../src/derive/timestamp.js'
 
