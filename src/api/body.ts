@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import { Retry } from '../errors.js'
 import { type Parsed, parseJson } from './json.js'
@@ -12,12 +12,13 @@ export function readBody(reply: Reply, maxBytes: number): Parsed | typeof TOO_LA
   if (reply.tooLarge) return TOO_LARGE
   const bytes = decoded(reply, maxBytes)
   if (bytes === TOO_LARGE) return TOO_LARGE
-  const text = isAscii(bytes) ? bytes.toString('latin1') : utf8(bytes)
+  if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
   try {
-    return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, bytes)
+    return parseJson(startsWithMark(bytes) ? bytes.subarray(3) : bytes)
   } catch {
     const type = reply.headers['content-type']?.replace(/[^\w/.+-].*$/s, '').slice(0, 60) || 'no type'
-    const like = /^\s*</.test(text) ? 'looks like HTML' : text === '' ? 'is empty' : 'is no valid JSON'
+    const begin = bytes.toString('latin1', 0, 100)
+    const like = /^\s*</.test(begin) ? 'looks like HTML' : begin === '' ? 'is empty' : 'is no valid JSON'
     throw new Retry(`the body (${bytes.length} bytes of ${type}) ${like}, expected JSON`)
   }
 }
@@ -35,7 +36,5 @@ function decoded(reply: Reply, maxBytes: number): Buffer | typeof TOO_LARGE {
   }
 }
 
-function utf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
-  return bytes.toString('utf8')
-}
+/** The byte order mark. */
+const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

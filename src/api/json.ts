@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { jsonSource } from './text.js'
 
 /** JSON text read without rounding, and whether the fast path of flatten may be taken for what it holds. */
 export interface Parsed {
@@ -9,15 +10,17 @@ export interface Parsed {
 
 /** Every integer of fewer digits is exact as a number; from 16 on some are not. */
 const WIDE = 16
+const HALF = WIDE / 2
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
 // Not part of a longer number (fraction, exponent, a second sign), nor a key, which JSON does not allow to be a number.
 const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
 
-/** `bytes`: the same in UTF-8, where they are at hand. Throws SyntaxError. */
-export function parseJson(text: string, bytes: Uint8Array = Buffer.from(text)): Parsed {
-  const escaped = text.includes('\\u') && SUSPECT_ESCAPE.test(text)
+/** `bytes`: valid UTF-8. Throws SyntaxError. */
+export function parseJson(bytes: Buffer): Parsed {
+  const escaped = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
+  const text = jsonSource(bytes)
   if (!hasWideDigits(bytes)) return { value: JSON.parse(text), careful: escaped }
   const mark = `int:${randomUUID()}:`
   const { text: marked, found, marks } = markWideIntegers(text, mark)
@@ -30,7 +33,7 @@ export function parseJson(text: string, bytes: Uint8Array = Buffer.from(text)): 
 
 /** As JSON.parse, but an integer that a number would round comes as bigint. */
 export function parseLossless(text: string): unknown {
-  return parseJson(text).value
+  return parseJson(Buffer.from(text)).value
 }
 
 /** As JSON.stringify, with bigints printed as integers. What JSON cannot hold at the top (undefined) becomes null. */
@@ -45,10 +48,11 @@ export function stringifyLossless(value: unknown): string {
   return mark === undefined ? text : text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
 }
 
-/** A run of 16 digits covers one position that is a multiple of 16, so only those are looked at. */
+/** A run of 16 digits covers one position that is a multiple of 16, and the middle between it and one of the next. */
 function hasWideDigits(bytes: Uint8Array): boolean {
   for (let at = WIDE - 1; at < bytes.length; at += WIDE)
-    if (isDigit(bytes[at]) && runAround(bytes, at) >= WIDE) return true
+    if (isDigit(bytes[at]) && (isDigit(bytes[at - HALF]) || isDigit(bytes[at + HALF])))
+      if (runAround(bytes, at) >= WIDE) return true
   return false
 }
 

@@ -225,6 +225,6 @@ describe('JSON without rounding', () => {
     ['["1234567890123456"]', false],
     ['"\\u00e4\\u2028"', false],
   ])('says of %s whether it wants care: %s', (source, careful) => {
-    expect(parseJson(source).careful).toBe(careful)
+    expect(parseJson(Buffer.from(source)).careful).toBe(careful)
   })
 })
