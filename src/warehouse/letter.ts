@@ -3,7 +3,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Table } from '../derive/tables.js'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../errors.js'
 import type { Applied, Batch } from './apply.js'
-import { type Packed, packedRows, unpack } from './packed.js'
+import { type Packed, packedRows, received } from './packed.js'
 
 type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
@@ -54,7 +54,7 @@ export function letter(number: number, plan: Plan | undefined, batch: Batch): Le
 
 export const batchOf = ({ rows, statements, rest, flattened }: Letter): Batch => ({
   ...rest,
-  flattened: { ...flattened, rows: unpack(rows) },
+  flattened: { ...flattened, rows: received(rows) },
   statements: statements as readonly CompiledQuery[],
 })
 

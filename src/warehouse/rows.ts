@@ -10,6 +10,12 @@ export interface Rows {
   pick(keep: (owner: Value) => boolean): Rows
 }
 
+/** Gives rows one after the other. */
+export interface RowReader {
+  /** Adds the next row's values to these, booleans as 1 and 0. */
+  next(into: unknown[]): void
+}
+
 /** Place, in a table's tuples, of the record that a row belongs to. */
 export const ownerPlace = (table: Table): number => tupleIndex(table, table.owner ?? table.key[1] ?? '')
 
@@ -29,7 +35,17 @@ export class TupleRows implements Rows {
     return this.#owners
   }
 
-  pick(keep: (owner: Value) => boolean): Rows {
+  read(): RowReader {
+    let row = 0
+    return {
+      next: (into) => {
+        for (const value of this.tuples[row++] ?? [])
+          into.push(value === true ? 1 : value === false ? 0 : value)
+      },
+    }
+  }
+
+  pick(keep: (owner: Value) => boolean): TupleRows {
     return new TupleRows(
       this.tuples.filter((tuple) => keep(tuple[this.#place] ?? null)),
       this.#place,

@@ -8,8 +8,7 @@ import { fromMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Skip, Stop } from '../errors.js'
 import { type Database, type Dialect, exact, type LiveColumn, type Session } from './dialect.js'
 import { isPacked, packEarly, release } from './packed.js'
-import { tupleRows } from './rows.js'
-import { SqliteSession } from './sqlitesession.js'
+import { SqliteSession, sqliteRows } from './sqlitesession.js'
 import { Turns } from './turns.js'
 import { Writer } from './writer.js'
 
@@ -134,7 +133,7 @@ export function sqliteDialect(url: string): Dialect {
       if (Writer.entry && isLarge(flattened)) packEarly(flattened.rows)
     },
     applied: ({ rows }) => release(rows),
-    rows: tupleRows,
+    rows: sqliteRows,
     elsewhere: (tables, embedded, batch) =>
       Writer.entry && (isPacked(batch.flattened.rows) || isLarge(batch.flattened))
         ? turns.theirs(() => writer.apply(tables, embedded, batch))

@@ -1,5 +1,6 @@
 /** The writer thread: the one write path, on a connection of its own. Batches are applied in the order they come. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { sql } from 'kysely'
 import { Bug } from '../errors.js'
 import { applyBatch } from './apply.js'
 import { batchOf, failureOf, type Letter, type Plan, type Reply } from './letter.js'
@@ -9,6 +10,8 @@ const port = parentPort
 if (!port) throw new Bug('The writer thread was started as a program')
 const plans = new Map<string, Plan>()
 const dialect = sqliteDialect(String(workerData))
+// What a statement of many rows would need to be undone is some pages, which SQLite writes to a file otherwise.
+await sql`pragma temp_store = memory`.execute(dialect.db)
 
 async function reply(letter: Letter): Promise<Reply> {
   const { number, plan } = letter

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Tuple } from '../../src/derive/batch.js'
-import { isPacked, pack, packEarly, packedRows, unpack } from '../../src/warehouse/packed.js'
+import { isPacked, type Packed, pack, packEarly, packedRows, received } from '../../src/warehouse/packed.js'
+import { rowsOf } from '../../src/warehouse/packedrows.js'
+import { TupleRows } from '../../src/warehouse/rows.js'
 
 const value = fc.oneof(
   fc.string({ unit: 'binary' }),
+  fc.string(),
+  fc.constantFrom('é', 'ÿ', '“', '😀', ''),
   fc.double({ noNaN: true }),
   fc.integer(),
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
@@ -19,31 +23,56 @@ const page = fc
   .chain((names) => fc.tuple(...names.map((name) => table.map((rows) => [name, rows] as [string, Tuple[]]))))
   .map((entries) => new Map(entries as [string, Tuple[]][]))
 
+/** Rows one by one, as statements are given them. */
+function read(rows: Pick<TupleRows, 'owners' | 'read'> | undefined): unknown[][] | undefined {
+  const reader = rows?.read()
+  return rows?.owners.map(() => {
+    const row: unknown[] = []
+    reader?.next(row)
+    return row
+  })
+}
+
+const stored = (packed: Packed, name: string) => read(rowsOf(packed, name, 0))
+
 it('gives back every value of every table, whichever is asked for first', () => {
   fc.assert(
     fc.property(page, (rows) => {
-      const read = unpack(pack(rows))
-      for (const name of [...rows.keys()].reverse()) expect(read.get(name)).toEqual(rows.get(name))
-      expect(read.get('no such table of it')).toBeUndefined()
+      const packed = pack(rows)
+      for (const [name, tuples] of [...rows].reverse())
+        expect(stored(packed, name)).toEqual(read(new TupleRows(tuples, 0)))
+      expect(stored(packed, 'no such table of it')).toBeUndefined()
+    }),
+  )
+})
+
+it('gives the rows of some owners only, as if the others had never been there', () => {
+  const kept = fc.func(fc.boolean())
+  fc.assert(
+    fc.property(page, fc.nat({ max: 4 }), kept, kept, (rows, place, first, second) => {
+      // An id is no boolean.
+      for (const tuple of [...rows.values()].flat())
+        if (typeof tuple[place] === 'boolean') tuple[place] = Number(tuple[place])
+      const packed = pack(rows)
+      for (const [name, tuples] of rows) {
+        const expected = new TupleRows(tuples, place)
+        const found = rowsOf(packed, name, place)
+        expect(found?.owners).toEqual(expected.owners)
+        expect(read(found?.pick(first))).toEqual(read(expected.pick(first)))
+        expect(read(found?.pick(first).pick(second))).toEqual(read(expected.pick(first).pick(second)))
+      }
     }),
   )
 })
 
 it('keeps what was packed early, and drops the tuples', () => {
-  const rows = new Map<string, Tuple[]>([
-    [
-      'a',
-      [
-        [1, 'x'],
-        [null, 'y'],
-      ],
-    ],
-  ])
+  const tuples = [
+    [1, 'x'],
+    [null, 'y'],
+  ]
+  const rows = new Map<string, Tuple[]>([['a', tuples]])
   packEarly(rows)
   expect(rows.size).toBe(0)
   expect(isPacked(rows)).toBe(true)
-  expect(unpack(packedRows(rows)).get('a')).toEqual([
-    [1, 'x'],
-    [null, 'y'],
-  ])
+  expect(stored(packedRows(received(packedRows(rows))), 'a')).toEqual(tuples)
 })
