@@ -10,6 +10,7 @@ const db = new Database(path)
 db.pragma('journal_mode = WAL')
 db.pragma('synchronous = NORMAL')
 db.pragma('cache_size = -16000')
+db.pragma('temp_store = memory')
 db.pragma('wal_autocheckpoint = 16000')
 
 class Table {
@@ -23,7 +24,7 @@ class Table {
   write(cells: Cells, rows: number): void {
     let left = rows
     for (let size = rowsPerStatement; size >= 1; size >>= 1)
-      for (; left >= size; left -= size) this.#statement(size).run(this.#parameters(cells, size))
+      for (; left >= size; left -= size) this.#statement(size).run(...this.#parameters(cells, size))
   }
 
   #statement(rows: number): Database.Statement<unknown[]> {

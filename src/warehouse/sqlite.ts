@@ -125,7 +125,7 @@ export function sqliteDialect(url: string): Dialect {
   return {
     db,
     where,
-    backlog: 2,
+    backlog: 4,
     columnType: (kind) => types[kind],
     transaction,
     warm: () => writer.warm(),
