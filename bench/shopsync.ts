@@ -1,5 +1,6 @@
 import { resources } from '../schema/index.js'
 import { createSource } from '../src/api/client.js'
+import { collectSooner } from '../src/cli/heap.js'
 import { Stamps, systemClock } from '../src/clock.js'
 import { model } from '../src/derive/registry.js'
 import type { RunReport } from '../src/sync/report.js'
@@ -23,6 +24,7 @@ export interface ProductRun {
 /** The product as the command line runs it, with the defaults of its configuration. Throws when a verdict is not `proven`. */
 export async function run(options: ProductRun): Promise<RunReport> {
   const { baseUrl, url, schema, mode, connections, readAhead } = options
+  collectSooner()
   const known = model(resources)
   const warehouse = await openWarehouse({ url, schema, model: known })
   await warehouse.migrate()

@@ -208,6 +208,9 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     counted: { quarantined: 0 },
     isGranted: grantsOf(deps, lease.token),
   }
+  // A first run, or all of it again: what a long walk needs is started while the tenants are asked for.
+  if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0))
+    deps.warehouse.warm()
   try {
     await begin(context, request, startedAt)
     const grants = await firstGrants(context, context.fence)

@@ -89,7 +89,7 @@ const two = (text: string, at: number): number =>
 
 /** Canonical text; bigints would cost several times the arithmetic. */
 const timestamp: Write = (out, value) => {
-  const instant = String(value)
+  const instant = value as string
   const month = (two(instant, 0) * 100 + two(instant, 2) - firstYear) * 12 + two(instant, 5) - 1
   const start = monthStarts[month]
   out.int32(8)
@@ -120,8 +120,8 @@ function ascii(bytes: Buffer, text: string, at: number): number {
   return at + text.length
 }
 
-const text: Write = (out, value) => utf8(out, String(value), false)
-const json: Write = (out, value) => utf8(out, String(value), true)
+const text: Write = (out, value) => utf8(out, value as string, false)
+const json: Write = (out, value) => utf8(out, value as string, true)
 
 /** `numeric`: digits in base 10,000, the weight of the first, the sign, and how many decimal places are shown. */
 function decimal(out: Scratch, negative: boolean, whole: string, fraction: string): void {

@@ -40,6 +40,9 @@ function upsertText(db: Kysely<Database>, table: Table, schema: string, differin
 
 const idList = (ids: readonly Value[]): string => `{${ids.join(',')}}`
 
+/** Quarantine's statements are as many as there are numbers of rows; a server keeps prepared ones for good. */
+const mostNames = 50
+
 /** What all sessions of one warehouse share: the statements compiled so far, and what was written. */
 export class Shelf {
   readonly db: Kysely<Database>
@@ -48,10 +51,20 @@ export class Shelf {
   readonly written = new Map<string, number>()
   readonly #upserts = new Map<string, string>()
   readonly #alike = new Map<string, string>()
+  /** What statements are called when they come again. */
+  readonly #names = new Map<string, string>()
 
   constructor(db: Kysely<Database>, schema: string) {
     this.db = db
     this.schema = schema
+  }
+
+  /** Undefined the first time. What comes again is prepared: progress and books of a page take longer to plan than to write. */
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text)
+    if (known === undefined && this.#names.size < mostNames)
+      this.#names.set(text, `again ${this.#names.size}`)
+    return known
   }
 
   upsert(table: Table, differing: boolean): string {
@@ -90,7 +103,8 @@ export class PostgresSession implements Session {
 
   async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
     const parameters = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const result = await this.#query({ text: query.sql, values: parameters })
+    const name = this.#shelf.nameOf(query.sql)
+    const result = await this.#query({ text: query.sql, values: parameters, ...(name && { name }) })
     return { rows: result.rows as R[], affected: result.rowCount ?? 0 }
   }
 

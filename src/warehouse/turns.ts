@@ -3,8 +3,8 @@
  * which keep their own order. They wait for each other here, not in the database, whose lock would stop this thread.
  */
 export class Turns {
-  #own: Promise<unknown> = Promise.resolve()
-  #theirs: Promise<unknown> = Promise.resolve()
+  #own: Promise<void> = Promise.resolve()
+  #theirs: Promise<void> = Promise.resolve()
 
   /** Runs when all that was begun before is over. */
   own<T>(work: () => Promise<T>): Promise<T> {
@@ -16,9 +16,12 @@ export class Turns {
   /** Runs when this thread's transactions are over; may be handed over while others of its kind are under way. */
   theirs<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#own.then(work)
-    this.#theirs = Promise.all([this.#theirs, settled(turn)])
+    this.#theirs = settled(Promise.all([this.#theirs, settled(turn)]))
     return turn
   }
 }
 
-const settled = (work: Promise<unknown>): Promise<unknown> => work.catch(() => {})
+/** When it has ended, and nothing of what came of it: one turn waits for the last, which would keep the results of all. */
+const settled = async (work: Promise<unknown>): Promise<void> => {
+  await work.catch(() => {})
+}
