@@ -140,6 +140,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
     transaction,
     // A connection takes as long to open as a page to store. One that fails now is met when it is needed.
     warm: () => {
+      if (pool.totalCount >= connections) return
       const opened = Array.from({ length: connections }, () => pool.connect())
       for (const opening of opened)
         opening.then(

@@ -191,6 +191,20 @@ describe('JSON without rounding', () => {
     ])
   })
 
+  it('finds an integer of 16 digits and more wherever it lies in the text and the text in memory', () => {
+    for (let offset = 0; offset < 8; offset++)
+      for (let lead = 0; lead < 32; lead++)
+        for (let length = 14; length < 20; length++) {
+          const digits = '9'.repeat(length)
+          const source = `[${' '.repeat(lead)}${digits}]`
+          // What lies around it in memory are digits too.
+          const memory = Buffer.alloc(offset + source.length + 16, '9')
+          memory.write(source, offset)
+          const { value } = parseJson(memory.subarray(offset, offset + source.length))
+          expect(value).toEqual([length < 16 ? Number(digits) : BigInt(digits)])
+        }
+  })
+
   it('keeps a key named __proto__ a key', () => {
     const value = parseLossless('{"__proto__":12345678901234567890}') as object
     expect(Object.entries(value)).toEqual([['__proto__', 12345678901234567890n]])
