@@ -1,6 +1,6 @@
 import { resources } from '../schema/index.js'
 import { createSource } from '../src/api/client.js'
-import { collectSooner } from '../src/cli/heap.js'
+import { collectAt } from '../src/cli/heap.js'
 import { Stamps, systemClock } from '../src/clock.js'
 import { model } from '../src/derive/registry.js'
 import type { RunReport } from '../src/sync/report.js'
@@ -24,9 +24,9 @@ export interface ProductRun {
 /** The product as the command line runs it, with the defaults of its configuration. Throws when a verdict is not `proven`. */
 export async function run(options: ProductRun): Promise<RunReport> {
   const { baseUrl, url, schema, mode, connections, readAhead } = options
-  collectSooner()
   const known = model(resources)
   const warehouse = await openWarehouse({ url, schema, model: known })
+  collectAt(warehouse.dialect.heapGrowth)
   await warehouse.migrate()
   const clock = systemClock
   const stamps = new Stamps(clock, await warehouse.newestStamp())

@@ -8,6 +8,7 @@ import { type Model, model } from '../derive/registry.js'
 import { Stop } from '../errors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Invocation } from './command.js'
+import { collectAt } from './heap.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
 
@@ -45,6 +46,7 @@ export class Context {
     const { openWarehouse } = await import('../warehouse/open.js')
     const { url, schema } = this.config.warehouse
     const warehouse = await openWarehouse({ url: url.reveal(), schema, model: this.model, clock: this.clock })
+    collectAt(warehouse.dialect.heapGrowth)
     this.#closers.push(() => warehouse.close())
     this.#warehouse = warehouse
     return warehouse

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * What a page leaves behind is collected when the heap has grown by half of what is in use, not by three times as
- * much: a load takes 200 MB instead of 260, however long it is, and 3 % more time (docs/performance.md).
+ * Everything is collected when the heap has grown by so many percent of what is in use. V8 would wait for 300: a load
+ * into SQLite then takes 260 MB instead of 210, and the more the longer it is (docs/performance.md).
  */
-export function collectSooner(): void {
-  setFlagsFromString('--heap-growing-percent=50')
+export function collectAt(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`)
 }

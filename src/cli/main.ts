@@ -3,7 +3,6 @@ import { CommanderError } from 'commander'
 import { Stop } from '../errors.js'
 import type { Globals } from './command.js'
 import { commands } from './commands.js'
-import { collectSooner } from './heap.js'
 import { Output } from './output.js'
 import { type Call, globalsOf, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
@@ -72,7 +71,6 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 bearClosedPipes()
-collectSooner()
 const exitCode = await main(process.argv.slice(2))
 // What was written may still be on its way; what else keeps the process alive is done with.
 process.stdout.write('', () => process.exit(exitCode))

@@ -77,6 +77,8 @@ export interface Dialect {
   readonly where: string
   /** Pages that may be on their way into it before no more are asked for: enough to keep it busy. */
   readonly backlog: number
+  /** By how many percent the heap may grow before all of it is collected: memory is worth time where two threads fill it. */
+  readonly heapGrowth: number
   /** SQL type of a kind (contract: warehouse tables). */
   columnType(kind: Kind): string
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

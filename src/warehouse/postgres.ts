@@ -136,6 +136,7 @@ export function postgresDialect(url: string, schema: string): Dialect {
     db,
     where,
     backlog: 5,
+    heapGrowth: 200,
     columnType: (kind) => types[kind],
     transaction,
     // A connection takes as long to open as a page to store. One that fails now is met when it is needed.

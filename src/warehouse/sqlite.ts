@@ -126,6 +126,7 @@ export function sqliteDialect(url: string): Dialect {
     db,
     where,
     backlog: 4,
+    heapGrowth: 60,
     columnType: (kind) => types[kind],
     transaction,
     warm: () => writer.warm(),
