@@ -5,8 +5,8 @@
  *   npm run build && node dist/bench/reconcile.js
  */
 import { writeFileSync } from 'node:fs'
-import { fullCost } from '../src/api/bisectcost.js'
-import { table } from '../src/report/format.js'
+import { fullCost } from '../src/compare/cost.js'
+import { table } from '../src/format.js'
 import { type Line, plot } from './reconcile/plot.js'
 import { timeOf, withWorld } from './reconcile/real.js'
 import { type Figures, SimulatedCursor } from './reconcile/simulated.js'

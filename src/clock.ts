@@ -29,10 +29,11 @@ export const systemClock: Clock = {
  */
 export class Stamps {
   #last: bigint
-  readonly #clock: Clock
 
-  constructor(clock: Clock, floor = 0n) {
-    this.#clock = clock
+  constructor(
+    private readonly clock: Clock,
+    floor = 0n,
+  ) {
     this.#last = floor
   }
 
@@ -42,7 +43,7 @@ export class Stamps {
   }
 
   next(): bigint {
-    const now = this.#clock.nowMicros()
+    const now = this.clock.nowMicros()
     this.#last = now > this.#last ? now : this.#last + 1n
     return this.#last
   }

@@ -1,4 +1,4 @@
-/** The shape of the code, as far as a machine can check it (docs: design of the layers). */
+/** The shape of the code, as far as a machine can check it (docs/architecture.md, Rooms). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,24 +20,26 @@ const importsOf = (file: string): string[] =>
     (match) => match[1] ?? '',
   )
 
-const layerOf = (file: string): string => {
+/** The room of a file: `schema`, a folder of src, or `leaf` for the files beside the folders. */
+const roomOf = (file: string): string => {
   const [first = '', second = ''] = file.split('/')
   if (first === 'schema') return 'schema'
-  return file.split('/').length === 2 ? 'base' : second
+  return file.split('/').length === 2 ? 'leaf' : second
 }
 
-/** What each layer may import; nobody imports upwards, and api and warehouse do not know each other. */
-const allowed: Record<string, readonly string[]> = {
-  schema: ['schema'],
-  base: ['schema', 'base'],
-  derive: ['schema', 'base', 'derive', 'config'],
-  config: ['schema', 'base', 'derive', 'config'],
-  api: ['schema', 'base', 'derive', 'api'],
-  warehouse: ['schema', 'base', 'derive', 'warehouse'],
-  sync: ['schema', 'base', 'derive', 'config', 'api', 'warehouse', 'sync'],
-  report: ['schema', 'base', 'derive', 'config', 'api', 'warehouse', 'sync', 'report'],
-  sandbox: ['schema', 'sandbox'],
-  cli: ['schema', 'base', 'derive', 'config', 'api', 'warehouse', 'sync', 'report', 'sandbox', 'cli'],
+/** The rooms below which each room stands; docs/architecture.md draws them. */
+const below: Record<string, readonly string[]> = {
+  schema: [],
+  leaf: ['schema'],
+  config: ['schema', 'leaf'],
+  model: ['schema', 'leaf', 'config'],
+  walk: ['schema', 'leaf'],
+  compare: ['schema', 'leaf', 'walk'],
+  api: ['schema', 'leaf', 'config', 'model'],
+  warehouse: ['schema', 'leaf', 'config', 'model'],
+  sync: ['schema', 'leaf', 'config', 'model', 'walk', 'compare', 'api', 'warehouse'],
+  sandbox: ['schema', 'leaf'],
+  cli: ['schema', 'leaf', 'config', 'model', 'walk', 'compare', 'api', 'warehouse', 'sync', 'sandbox'],
 }
 
 /** Each npm package is known in one place; replacing it touches that place alone. */
@@ -50,16 +52,21 @@ const owners: Record<string, readonly string[]> = {
   pino: ['src/cli'],
   zod: ['src/config'],
   luxon: ['src/config', 'src/sandbox'],
-  'p-limit': ['src/sync', 'src/report'],
+  'p-limit': ['src/sync'],
 }
 
-describe('the layers', () => {
+const targetsOf = (file: string): string[] =>
+  importsOf(file)
+    .filter((path) => path.startsWith('.'))
+    .map((path) => relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'))
+
+describe('the rooms', () => {
   it.each(sources)('%s imports downwards only', (file) => {
-    const layer = layerOf(file)
-    for (const name of importsOf(file).filter((path) => path.startsWith('.'))) {
-      const target = relative(root, resolve(root, dirname(file), name))
-      expect(allowed[layer], `${file} imports ${target}`).toContain(layerOf(target))
-    }
+    const room = roomOf(file)
+    const strangers = targetsOf(file).filter(
+      (target) => roomOf(target) !== room && !below[room]?.includes(roomOf(target)),
+    )
+    expect(strangers).toEqual([])
   })
 
   it.each(Object.entries(owners))('%s is imported in %s alone', (name, folders) => {

@@ -1,6 +1,6 @@
 import { resources } from '../../schema/index.js'
 import type { Kind } from '../../schema/resource.js'
-import { model } from '../../src/derive/registry.js'
+import { model } from '../../src/model/registry.js'
 import { tableNames } from './flatten.js'
 
 /** Names, keys and kinds of the tables that the product makes; plain data, for a thread. */

@@ -1,5 +1,5 @@
 /** Repair orders to tuples, by hand: no check, no conversion, no surprise is provided for. */
-import { jsonSource } from '../../src/api/text.js'
+import { jsonSource } from '../../src/api/http/utf8.js'
 
 export type Cell = string | number | boolean | null
 export type Row = Cell[]

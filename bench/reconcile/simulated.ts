@@ -3,13 +3,13 @@
  * records take. Some were deleted at the source, some the warehouse lacks: those that it has lost its register knows of,
  * those that it never had nobody does. Both sides answer as the real ones do.
  */
-import { Bisection } from '../../src/api/bisect.js'
-import { fullCost } from '../../src/api/bisectcost.js'
-import type { Sighting } from '../../src/api/books.js'
-import type { Candidate, ComparePort, Comparison } from '../../src/api/comparison.js'
-import { type Cell, cellsOf, forever, type Move } from '../../src/api/ledger.js'
-import type { WalkPage } from '../../src/api/walk.js'
-import { fromMicros, toMicros } from '../../src/derive/timestamp.js'
+import { Bisection } from '../../src/compare/bisect.js'
+import type { Candidate, ComparePort, Comparison } from '../../src/compare/comparison.js'
+import { fullCost } from '../../src/compare/cost.js'
+import { type Cell, cellsOf, forever, type Move } from '../../src/compare/histogram.js'
+import { fromMicros, toMicros } from '../../src/timestamp.js'
+import type { Sighting } from '../../src/walk/books.js'
+import type { WalkPage } from '../../src/walk/walk.js'
 
 const base = 1_600_000_000_000_000n
 const step = 3_141_593n

@@ -1,13 +1,19 @@
 import type { Clock, Stamps } from '../clock.js'
 import { Retry, Skip } from '../errors.js'
-import { Counter } from './counter.js'
-import { isObject, kindOf, readEnvelope } from './envelope.js'
-import { type Answered, type Call, Exchange, type ExchangeOptions, type RequestInfo } from './exchange.js'
-import { createGovernor } from './governor.js'
-import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './retry.js'
-import { checkCredential, parseTarget } from './target.js'
+import { Counter } from './http/counter.js'
+import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
+import {
+  type Answered,
+  type ApiRequest,
+  Exchange,
+  type ExchangeOptions,
+  type RequestInfo,
+} from './http/exchange.js'
+import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
+import { checkCredential, parseTarget } from './http/target.js'
+import { type Timeouts, Transport } from './http/transport.js'
+import { createGovernor } from './rate/governor.js'
 import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './types.js'
-import { type Timeouts, Wire } from './wire.js'
 
 export interface SourceOptions {
   /** May carry a path, which goes in front of `api/v1`. */
@@ -33,7 +39,7 @@ export interface SourceOptions {
 }
 
 /** What all sources that were split from one share. */
-interface Shared {
+interface SharedSource {
   readonly partnerId: string
   readonly prefix: string
   readonly exchange: ExchangeOptions
@@ -52,7 +58,7 @@ export function createSource(options: SourceOptions): Source {
     'user-agent': options.userAgent,
     ...(options.gzip && { 'accept-encoding': 'gzip' }),
   }
-  const wire = new Wire({
+  const wire = new Transport({
     origin: target.origin,
     headers,
     timeouts: options.timeouts,
@@ -76,13 +82,10 @@ export function createSource(options: SourceOptions): Source {
 }
 
 class HttpSource implements Source {
-  readonly #shared: Shared
-  readonly #counter: Counter
-
-  constructor(shared: Shared, counter: Counter) {
-    this.#shared = shared
-    this.#counter = counter
-  }
+  constructor(
+    private readonly shared: SharedSource,
+    private readonly counter: Counter,
+  ) {}
 
   list(request: ListRequest): Promise<Page> {
     return this.take(request, (page) => page)
@@ -97,7 +100,7 @@ class HttpSource implements Source {
   async item(request: ItemRequest): Promise<Item | undefined> {
     try {
       return await this.#ask(this.#call(request, `/${request.id}`, ''), ({ value, ...answer }) => {
-        if (!isObject(value)) throw new Retry(`found ${kindOf(value)}, expected a record (a JSON object)`)
+        if (!isJsonObject(value)) throw new Retry(`found ${kindOf(value)}, expected a record (a JSON object)`)
         return { ...answer, record: value }
       })
     } catch (error) {
@@ -115,8 +118,8 @@ class HttpSource implements Source {
 
   authorizations(page: number, signal?: AbortSignal): Promise<Page> {
     const perPage = 100
-    const { partnerId } = this.#shared
-    const call: Call = {
+    const { partnerId } = this.shared
+    const call: ApiRequest = {
       path: this.#url(
         `partners/${encodeURIComponent(partnerId)}/authorizations`,
         `page=${page}&per_page=${perPage}`,
@@ -130,20 +133,20 @@ class HttpSource implements Source {
   }
 
   stats(): SourceStats {
-    const { requests, retries, rateLimited, bytes } = this.#counter
-    return { requests, retries, rateLimited, bytes, window: this.#shared.exchange.governor.window() }
+    const { requests, retries, rateLimited, bytes } = this.counter
+    return { requests, retries, rateLimited, bytes, window: this.shared.exchange.governor.window() }
   }
 
   tagged(): Source {
-    return new HttpSource(this.#shared, this.#counter.child())
+    return new HttpSource(this.shared, this.counter.child())
   }
 
   async close(): Promise<void> {
-    this.#shared.exchange.governor.close()
-    await this.#shared.exchange.wire.close()
+    this.shared.exchange.governor.close()
+    await this.shared.exchange.wire.close()
   }
 
-  #call(request: Omit<ItemRequest, 'id'>, suffix: string, query: string): Call {
+  #call(request: Omit<ItemRequest, 'id'>, suffix: string, query: string): ApiRequest {
     const { tenantId, path, priority, signal } = request
     const below = path.split('/').map(encodeURIComponent).join('/')
     return {
@@ -156,11 +159,11 @@ class HttpSource implements Source {
   }
 
   #url(path: string, query: string): string {
-    return `${this.#shared.prefix}/api/v1/${path}${query && `?${query}`}`
+    return `${this.shared.prefix}/api/v1/${path}${query && `?${query}`}`
   }
 
   #page<T>(
-    call: Call,
+    call: ApiRequest,
     { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
     make: (page: Page) => T,
   ): Promise<T> {
@@ -169,14 +172,14 @@ class HttpSource implements Source {
     )
   }
 
-  #ask<T>(call: Call, read: (answer: Answered) => T): Promise<T> {
-    const { exchange, retry } = this.#shared
+  #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {
+    const { exchange, retry } = this.shared
     const onRetry = (info: RetryInfo): void => {
-      this.#counter.retried()
+      this.counter.retried()
       retry.onRetry(info)
     }
     return withRetry({ ...retry, onRetry, signal: call.signal }, (attempt) =>
-      new Exchange(exchange, call, attempt, this.#counter).run(read),
+      new Exchange(exchange, call, attempt, this.counter).run(read),
     )
   }
 }

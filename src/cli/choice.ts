@@ -1,8 +1,8 @@
 import type { Int64 } from '../../schema/resource.js'
 import type { Config } from '../config/config.js'
-import { parseId } from '../config/int64.js'
 import { nearest } from '../config/nearest.js'
 import { Stop } from '../errors.js'
+import { parseId } from '../int64.js'
 
 export interface Choice {
   /** null: all. */

@@ -4,8 +4,8 @@ import type { Source } from '../api/types.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
 import { load } from '../config/load.js'
-import { type Model, model } from '../derive/registry.js'
 import { Stop } from '../errors.js'
+import { type Model, model } from '../model/registry.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 import { collectAt } from './heap.js'
@@ -16,7 +16,7 @@ import { packageVersion } from './package.js'
  * What commands work with: configuration, model, warehouse, source. Each part is opened when it is first asked for,
  * and all are closed in reverse order, whatever happens.
  */
-export class Context {
+export class CommandContext {
   readonly invocation: Invocation
   readonly config: Config
   readonly model: Model
@@ -116,7 +116,7 @@ function passwords(config: Config): string[] {
 /** Does something with a context of the configuration that the command line names. */
 export async function withContext<T>(
   invocation: Invocation,
-  use: (context: Context) => Promise<T>,
+  use: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const { config } = load({
     file: invocation.globals.config,
@@ -129,9 +129,9 @@ export async function withContext<T>(
 export async function withConfig<T>(
   invocation: Invocation,
   config: Config,
-  use: (context: Context) => Promise<T>,
+  use: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
-  const context = new Context(invocation, config)
+  const context = new CommandContext(invocation, config)
   try {
     return await use(context)
   } finally {

@@ -1,12 +1,12 @@
 import { Retry, Skip, Stop } from '../errors.js'
-import { indent } from '../report/format.js'
-import { Progress, type Tally, Tracker } from '../report/progress.js'
-import type { Observer, RunReport, RunRequest } from '../sync/report.js'
-import { runSync } from '../sync/run.js'
-import type { Context } from './context.js'
+import { indent } from '../format.js'
+import type { Observer, RunReport, RunRequest } from '../sync/run/report.js'
+import { runSync } from '../sync/run/run.js'
+import type { CommandContext } from './context.js'
+import { ProgressDisplay, type ProgressTally, Tracker } from './text/progress.js'
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
-export async function execute(context: Context, request: RunRequest): Promise<RunReport> {
+export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
   const { config, model, clock, invocation } = context
   const warehouse = await context.readyWarehouse()
   const stamps = await context.stamps(warehouse)
@@ -31,7 +31,7 @@ export async function execute(context: Context, request: RunRequest): Promise<Ru
 }
 
 /** What ends a cursor when it meets a cursor ends the run when it meets what comes before all cursors. */
-function forTheRun(error: unknown, tally: Tally): unknown {
+function forTheRun(error: unknown, tally: ProgressTally): unknown {
   if (!(error instanceof Skip || error instanceof Retry)) return error
   const exitCode = tally.cursors === 0 ? 3 : 1
   const hint = 'Type shopsync check to see what is wrong'
@@ -46,14 +46,14 @@ function forTheRun(error: unknown, tally: Tally): unknown {
 export const exitCodeOf = (report: RunReport): number => (report.status === 'ok' ? 0 : 1)
 
 function showProgress(
-  context: Context,
+  context: CommandContext,
   tracker: Tracker,
-  stats: ConstructorParameters<typeof Progress>[2],
+  stats: ConstructorParameters<typeof ProgressDisplay>[2],
 ): () => void {
   const { stderr } = process
   if (!stderr.isTTY || context.invocation.out.quiet) return () => undefined
   const screen = { write: (text: string) => void stderr.write(text), width: () => stderr.columns || 80 }
-  const progress = new Progress(tracker, screen, stats)
+  const progress = new ProgressDisplay(tracker, screen, stats)
   const { writeLog } = context
   context.writeLog = (text) => progress.around(() => writeLog(text))
   context.invocation.signals.cleanUp = () => progress.stop()
@@ -64,7 +64,7 @@ function showProgress(
 }
 
 /** Tells the tracker and the log what a run tells. */
-function observerOf({ log }: Context, tracker: Tracker): Observer {
+function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
   return {
     planned: (tenants, cursors) => {
       tracker.planned(tenants, cursors)
@@ -99,7 +99,7 @@ function observerOf({ log }: Context, tracker: Tracker): Observer {
 const shownCursors = 10
 
 /** What is said of a run that was interrupted: where the next one takes it up. */
-export function resumption(tally: Tally): string {
+export function resumption(tally: ProgressTally): string {
   if (tally.cursors === 0) return 'nothing was begun; the next run starts as this one did'
   const done = tally.cursorsDone - tally.underWay.length
   const head = `${Math.max(0, done)} of ${tally.cursors} cursors are done, ${tally.records} records were read`

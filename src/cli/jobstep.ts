@@ -1,14 +1,14 @@
 import { lastDays } from '../config/duration.js'
-import type { Job, Step } from '../config/job.js'
-import { runSummary } from '../report/summary.js'
-import { newRunId, now } from '../sync/context.js'
-import type { CursorReport, RunReport, RunRequest, TimeRange } from '../sync/report.js'
-import { parseRange } from '../sync/timerange.js'
-import type { VerifiedCursor, VerifyReport } from '../sync/verifyrun.js'
+import type { Job, JobStep } from '../config/job.js'
+import type { VerifiedCursor, VerifyReport } from '../sync/reconcile/verifyrun.js'
+import { newRunId, now } from '../sync/run/context.js'
+import type { CursorReport, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
+import { parseRange } from '../sync/walks/timerange.js'
 import { chooseFrom } from './choice.js'
-import type { Context } from './context.js'
+import { compare, verifySummary } from './commands/verify.js'
+import type { CommandContext } from './context.js'
 import { execute } from './execute.js'
-import { compare, verifySummary } from './verify.js'
+import { runSummary } from './text/summary.js'
 
 /** What came of a step, for people and for the document of the job. */
 export interface StepEnd {
@@ -19,7 +19,7 @@ export interface StepEnd {
 /** A step that was checked: nothing is left that could be wrong with what was written. */
 export type PreparedStep = () => Promise<StepEnd>
 
-export function prepareStep(context: Context, job: Job, step: Step): PreparedStep {
+export function prepareStep(context: CommandContext, job: Job, step: JobStep): PreparedStep {
   const choice = chooseFrom(context.config, step)
   if (step.command === 'verify')
     return async () => {
@@ -39,7 +39,7 @@ export function prepareStep(context: Context, job: Job, step: Step): PreparedSte
   }
 }
 
-function rangeOf(context: Context, { last, from, to }: Step): TimeRange {
+function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRange {
   const time = now(context)
   if (last === undefined) return parseRange(from ?? '', to ?? '', time, { from: 'from', to: 'to' })
   const days = lastDays(last, new Date(time))

@@ -2,9 +2,9 @@
 import { CommanderError } from 'commander'
 import { Stop } from '../errors.js'
 import type { Globals } from './command.js'
-import { commands } from './commands.js'
+import { commands } from './commands/index.js'
 import { Output } from './output.js'
-import { type Call, globalsOf, program, usageProblem } from './program.js'
+import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
 
 /** A reader that goes away (`| head`) ends the output, not the work. */
@@ -20,7 +20,7 @@ const output = ({ json, quiet }: Globals): Output =>
   new Output({ json, quiet, stdout: process.stdout, stderr: process.stderr })
 
 /** Does what the command line says, and gives the exit code. */
-async function perform(call: Call, globals: Globals): Promise<number> {
+async function perform(call: ParsedCall, globals: Globals): Promise<number> {
   const out = output(globals)
   const signals = new Signals((text) => out.note(text))
   const { command, argument, second, options } = call

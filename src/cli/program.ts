@@ -14,7 +14,7 @@ was done; 3 could not start: credentials refused, API or warehouse unreachable; 
 
 Nothing configured yet? Type shopsync demo`
 
-export interface Call {
+export interface ParsedCall {
   readonly command: Command
   readonly argument: string | undefined
   readonly second: string | undefined
@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** The command line, with `act` called for the command that it names. */
-export function program(commands: readonly Command[], act: (call: Call) => Promise<void>): Commander {
+export function program(commands: readonly Command[], act: (call: ParsedCall) => Promise<void>): Commander {
   const root = new Commander('shopsync')
     .description(about)
     .version(packageVersion(), '--version', 'print the version')
@@ -40,7 +40,7 @@ export function program(commands: readonly Command[], act: (call: Call) => Promi
   return root
 }
 
-function subcommand(command: Command, root: Commander, act: (call: Call) => Promise<void>): Commander {
+function subcommand(command: Command, root: Commander, act: (call: ParsedCall) => Promise<void>): Commander {
   const sub = new Commander(command.name)
     .copyInheritedSettings(root)
     .summary(command.summary)

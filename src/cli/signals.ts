@@ -12,7 +12,6 @@ const mostListeners = 5000
  */
 export class Signals {
   readonly #controller = new AbortController()
-  readonly #note: (text: string) => void
   #exitCode: 130 | 143 | undefined
   /** A command that runs until it is stopped is not interrupted by a signal, but done. */
   expected = false
@@ -21,8 +20,7 @@ export class Signals {
   /** Called before the process ends at once. */
   cleanUp: (() => void) | undefined
 
-  constructor(note: (text: string) => void) {
-    this.#note = note
+  constructor(private readonly note: (text: string) => void) {
     // Every request under way listens to this signal, or to one derived from it: hundreds of listeners are no leak.
     setMaxListeners(0, this.signal)
     setMaxListeners(mostListeners)
@@ -44,7 +42,7 @@ export class Signals {
       process.exit(this.#exitCode)
     }
     this.#exitCode = exitCodes[name]
-    if (!this.expected) this.#note('Stopping after the transaction in hand; once more to stop at once.')
+    if (!this.expected) this.note('Stopping after the transaction in hand; once more to stop at once.')
     this.#controller.abort()
   }
 }

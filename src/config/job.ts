@@ -5,7 +5,7 @@ import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
 import { cronProblem } from './cron.js'
 import { isDays } from './duration.js'
-import { jsonSchema, type Resources, resourceChoice, tenantChoice, text } from './leaf.js'
+import { jsonSchema, type Resources, resourceChoice, tenantChoice, textLeaf } from './leaf.js'
 import { parseFile, refuse } from './load.js'
 import { nearest } from './nearest.js'
 import { problemsOf } from './problems.js'
@@ -82,7 +82,7 @@ const jobShape = (resources: Resources) =>
   z.strictObject(
     {
       $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
-      description: text('what the job is for, in a sentence').describe('What the job is for.'),
+      description: textLeaf('what the job is for, in a sentence').describe('What the job is for.'),
       schedule: z
         .string({ error: 'five fields such as "0 * * * *"' })
         .superRefine((value, context) => {
@@ -103,7 +103,7 @@ const jobShape = (resources: Resources) =>
   )
 
 export type Job = z.output<ReturnType<typeof jobShape>> & { readonly name: string }
-export type Step = Job['steps'][number]
+export type JobStep = Job['steps'][number]
 
 /** JSON Schema of the files in jobs/. */
 export function jobSchema(resources: Resources = declared): object {

@@ -20,7 +20,7 @@ export class JsonError extends SyntaxError {
 
 export const memberPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
-export function parseJson(text: string): JsonDocument {
+export function parseDocument(text: string): JsonDocument {
   const parser = new Parser(text.startsWith('\uFEFF') ? text.slice(1) : text)
   return { value: parser.document(), lines: parser.lines }
 }
@@ -31,24 +31,21 @@ const string = /"(?:[^"\\\u0000-\u001F]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 
 class Parser {
   readonly lines = new Map<string, number>()
-  readonly #text: string
   #at = 0
 
-  constructor(text: string) {
-    this.#text = text
-  }
+  constructor(private readonly text: string) {}
 
   document(): unknown {
     const value = this.#value('')
     this.#space()
-    if (this.#at < this.#text.length) this.#fail('found more after the end of the document')
+    if (this.#at < this.text.length) this.#fail('found more after the end of the document')
     return value
   }
 
   #value(path: string): unknown {
     this.#space()
     this.lines.set(path, this.#position().line)
-    const first = this.#text[this.#at]
+    const first = this.text[this.#at]
     if (first === '{') return this.#object(path)
     if (first === '[') return this.#array(path)
     if (first === '"') return this.#string()
@@ -58,7 +55,7 @@ class Parser {
   #object(path: string): Record<string, unknown> {
     const members: Record<string, unknown> = {}
     this.#items('}', () => {
-      if (this.#text[this.#at] !== '"') this.#fail(`${this.#found()}, expected a key in double quotes`)
+      if (this.text[this.#at] !== '"') this.#fail(`${this.#found()}, expected a key in double quotes`)
       const start = this.#at
       const key = this.#string()
       if (Object.hasOwn(members, key)) this.#fail(`the key "${key}" stands there twice`, start)
@@ -81,25 +78,25 @@ class Parser {
   #items(end: '}' | ']', item: () => void): void {
     this.#at += 1
     this.#space()
-    if (this.#text[this.#at] === end) {
+    if (this.text[this.#at] === end) {
       this.#at += 1
       return
     }
     for (;;) {
       item()
       this.#space()
-      const next = this.#text[this.#at]
+      const next = this.text[this.#at]
       if (next === end) break
       this.#take(',', `a comma or ${end}`)
       this.#space()
-      if (this.#text[this.#at] === end) this.#fail(`found a comma before ${end}, expected none there`)
+      if (this.text[this.#at] === end) this.#fail(`found a comma before ${end}, expected none there`)
     }
     this.#at += 1
   }
 
   #string(): string {
     string.lastIndex = this.#at
-    const match = string.exec(this.#text)
+    const match = string.exec(this.text)
     if (!match)
       this.#fail('found a string without its closing quote, or with a line break or a lone \\ in it')
     this.#at = string.lastIndex
@@ -108,7 +105,7 @@ class Parser {
 
   #scalar(): unknown {
     scalar.lastIndex = this.#at
-    const match = scalar.exec(this.#text)
+    const match = scalar.exec(this.text)
     if (!match) this.#fail(`${this.#found()}, expected a value`)
     this.#at = scalar.lastIndex
     const value: unknown = JSON.parse(match[0])
@@ -117,24 +114,24 @@ class Parser {
   }
 
   #take(character: string, name: string): void {
-    if (this.#text[this.#at] !== character) this.#fail(`${this.#found()}, expected ${name}`)
+    if (this.text[this.#at] !== character) this.#fail(`${this.#found()}, expected ${name}`)
     this.#at += 1
   }
 
   #space(): void {
-    while (' \t\r\n'.includes(this.#text[this.#at] ?? '-')) this.#at += 1
-    if (/^\/[/*]/.test(this.#text.slice(this.#at, this.#at + 2))) {
+    while (' \t\r\n'.includes(this.text[this.#at] ?? '-')) this.#at += 1
+    if (/^\/[/*]/.test(this.text.slice(this.#at, this.#at + 2))) {
       this.#fail('found a comment, which JSON does not have; remove it')
     }
   }
 
   #found(): string {
-    const character = this.#text[this.#at]
+    const character = this.text[this.#at]
     return character === undefined ? 'found the end of the file' : `found ${JSON.stringify(character)}`
   }
 
   #position(at = this.#at): { line: number; column: number } {
-    const before = this.#text.slice(0, at)
+    const before = this.text.slice(0, at)
     return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') }
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Resource } from '../../schema/resource.js'
+import { parseId } from '../int64.js'
 import { parseDuration } from './duration.js'
-import { parseId } from './int64.js'
 
 export type Resources = Readonly<Record<string, Resource>>
 
@@ -9,7 +9,7 @@ export type Resources = Readonly<Record<string, Resource>>
  * Every leaf says, as its error, what is expected of it: problems.ts adds what was found and what to type.
  */
 
-export const text = (error: string) => z.string({ error }).min(1, { error })
+export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
 export const flag = (doc: string) => z.boolean({ error: 'true or false' }).default(false).describe(doc)
 
 export const whole = (from: number, to: number) => {
@@ -17,7 +17,7 @@ export const whole = (from: number, to: number) => {
   return z.int({ error }).min(from, { error }).max(to, { error })
 }
 
-export const duration = (preset: string, doc: string) => {
+export const durationLeaf = (preset: string, doc: string) => {
   const error = `an ISO 8601 duration such as "${preset}"`
   return z
     .string({ error })
@@ -29,9 +29,12 @@ export const duration = (preset: string, doc: string) => {
 
 /** A text, or `{"file": PATH}`, which the loader has replaced by the file's text before this is asked. */
 export const secret = (error: string) =>
-  z.union([text(error), z.strictObject({ file: text('the path of a file').describe('Path of the file.') })], {
-    error: `${error}, or {"file": "PATH"}`,
-  })
+  z.union(
+    [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
+    {
+      error: `${error}, or {"file": "PATH"}`,
+    },
+  )
 
 const tenantId = z
   .unknown()

@@ -6,7 +6,7 @@ import { Stop } from '../errors.js'
 import { baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
-import { JsonError, parseJson } from './json.js'
+import { JsonError, parseDocument } from './json.js'
 import { listProblems, type Problem, problemsOf } from './problems.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
@@ -106,9 +106,9 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
 }
 
 /** Parses a JSON file that a person wrote; `name` is what to call it. */
-export function parseFile(text: string, name: string): ReturnType<typeof parseJson> {
+export function parseFile(text: string, name: string): ReturnType<typeof parseDocument> {
   try {
-    return parseJson(text)
+    return parseDocument(text)
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new Stop(

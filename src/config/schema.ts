@@ -2,17 +2,17 @@
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import type { Kind, Resource } from '../../schema/resource.js'
-import { tablesOf } from '../derive/tables.js'
+import { tablesOf } from '../model/tables.js'
 import { logLevels } from './config.js'
 import {
-  duration,
+  durationLeaf,
   flag,
   jsonSchema,
   type Resources,
   resourceChoice,
   secret,
   tenantChoice,
-  text,
+  textLeaf,
   whole,
 } from './leaf.js'
 
@@ -33,7 +33,7 @@ const isPartnerId = (value: unknown): boolean =>
 const api = z
   .strictObject(
     {
-      baseUrl: text('an address such as "https://api.example.com"').meta({
+      baseUrl: textLeaf('an address such as "https://api.example.com"').meta({
         description:
           'Address of the API, without api/v1. Plain http is refused except for loopback addresses (see allowInsecure).',
         examples: ['https://api.example.com'],
@@ -63,9 +63,9 @@ const api = z
       ),
       timeouts: z
         .strictObject({
-          connect: duration('PT10S', 'For a connection to come about.'),
-          headers: duration('PT30S', 'From the request to the first line of the answer.'),
-          body: duration('PT60S', 'Between two pieces of the body of an answer.'),
+          connect: durationLeaf('PT10S', 'For a connection to come about.'),
+          headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
+          body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
         })
         .prefault({})
         .describe('How long to wait before a request counts as failed, as ISO 8601 durations.'),
@@ -77,11 +77,11 @@ const api = z
       retry: z
         .strictObject({
           attempts: whole(1, 20).default(6).describe('How often a request is sent before its cursor fails.'),
-          base: duration(
+          base: durationLeaf(
             'PT0.5S',
             'Longest first pause; it doubles from try to try, and its length is drawn at random.',
           ),
-          max: duration('PT30S', 'Longest pause between two tries.'),
+          max: durationLeaf('PT30S', 'Longest pause between two tries.'),
         })
         .prefault({})
         .describe('What is done about lost connections, time-outs and server errors.'),
@@ -121,7 +121,7 @@ const sync = (resources: Resources) =>
     .strictObject({
       tenants: tenantChoice('The tenants to sync: all that have granted access, or these.'),
       resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
-      overlap: duration(
+      overlap: durationLeaf(
         'PT5M',
         'How far before its watermark a run starts again, for records that became visible late.',
       ),
@@ -139,7 +139,7 @@ const resource = (of: Resource) => {
   return z
     .strictObject({
       enabled: z.boolean({ error: 'true or false' }).default(true).describe('false: it is never asked for.'),
-      path: text('a path below tenants/:tenant_id/')
+      path: textLeaf('a path below tenants/:tenant_id/')
         .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: `a path below tenants/:tenant_id/ such as "${of.name}"` })
         .optional()
         .describe('Path below tenants/:tenant_id/, if the API has it elsewhere.'),
@@ -214,7 +214,7 @@ export const configShape = (resources: Resources = declared) =>
         .describe('What `shopsync reconcile` may do.'),
       status: z
         .strictObject({
-          staleAfter: duration(
+          staleAfter: durationLeaf(
             'PT26H',
             'A cursor whose last complete run is older is stale, and `status` exits with 1.',
           ),

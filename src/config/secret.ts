@@ -4,14 +4,10 @@ const mask = '[secret]'
 
 /** A value that cannot be printed by accident: every road to text but `reveal` gives the mask. */
 export class Secret {
-  readonly #value: string
-
-  constructor(value: string) {
-    this.#value = value
-  }
+  constructor(private readonly value: string) {}
 
   reveal(): string {
-    return this.#value
+    return this.value
   }
 
   toString(): string {

@@ -1,13 +1,13 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import type { DriftEntry, Flattened, QuarantineEntry, Value } from '../derive/batch.js'
-import type { Table } from '../derive/tables.js'
 import { Bug, Retry, Stop } from '../errors.js'
+import type { DriftEntry, Flattened, QuarantineEntry, Value } from '../model/flatten/batch.js'
+import type { Table } from '../model/tables.js'
 import type { Dialect, Session, Version } from './dialect.js'
-import { type Origin, originStatement } from './origin.js'
-import { enterRows, keepsRegister, openRegister } from './register.js'
+import { enterRows, keepsRegister, openRegister } from './register/register.js'
+import { type Origin, requestStatement } from './requests.js'
 import type { Rows } from './rows.js'
-import { together } from './together.js'
+import { settleAll } from './settleall.js'
 
 /** One page on its way into the warehouse, as plain data. */
 export interface Batch {
@@ -94,7 +94,7 @@ async function writeRoots(
   const expected = changed.owners.length
   const same = rows.pick((id) => sorted.same.has(id))
   const ids = same.owners as readonly Int64[]
-  const [written, rewritten] = await together([
+  const [written, rewritten] = await settleAll([
     expected > 0 ? session.upsert(table, changed, batch, false) : 0,
     ids.length > 0 ? session.upsert(table, same, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
@@ -118,10 +118,10 @@ async function writeChildren(
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id))
-  const asBefore = same.length > 0 && (await session.holds(table, batch.tenantId, same, seen))
+  const asBefore = same.length > 0 && (await session.childrenMatch(table, batch.tenantId, same, seen))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
-  const [removed, written] = await together([
+  const [removed, written] = await settleAll([
     owners.length > 0 ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
@@ -140,9 +140,9 @@ async function writeQuarantine(
   for (let i = 0; i < entries.length; i += 100)
     statements.push(quarantineStatement(dialect, batch, entries.slice(i, i + 100)))
   const stored = [...sorted.changed, ...sorted.same].map(String)
-  await together([
+  await settleAll([
     ...statements.map((statement) => session.run(statement)),
-    stored.length > 0 ? session.absolve(batch.resource, stored, batch) : undefined,
+    stored.length > 0 ? session.clearQuarantine(batch.resource, stored, batch) : undefined,
   ])
 }
 
@@ -242,7 +242,7 @@ export async function applyBatch(
   const ids = batch.flattened.records.map((record) => record.id)
   const { db } = dialect
   const isRegistered = ids.length > 0 && keepsRegister(root, embedded)
-  const [register, previous] = await together([
+  const [register, previous] = await settleAll([
     isRegistered ? session.run(openRegister(db, batch, root)) : undefined,
     ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
   ])
@@ -254,21 +254,21 @@ export async function applyBatch(
     const found = rows(table)
     return found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
   }
-  const writes = together([
+  const writes = settleAll([
     writeRoots(session, root, rows(root), batch, sorted),
-    together(tables.slice(1).map((table) => writeChildren(session, table, rows(table), batch, sorted))),
-    together(embedded.map(tags)),
+    settleAll(tables.slice(1).map((table) => writeChildren(session, table, rows(table), batch, sorted))),
+    settleAll(embedded.map(tags)),
     writeQuarantine(dialect, session, batch, sorted),
   ])
   const drift =
     batch.flattened.drift.length > 0 ? await writes.then(() => writeDrift(dialect, session, batch)) : []
-  const [[roots, children, others]] = await together([
+  const [[roots, children, others]] = await settleAll([
     writes,
-    together([...batch.statements, ...(entry ? [entry] : [])].map((statement) => session.run(statement))),
+    settleAll([...batch.statements, ...(entry ? [entry] : [])].map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
   const written = [roots, ...others, ...children.map((child) => child.written)].reduce((a, b) => a + b, 0)
-  if (batch.origin && written > 0) await session.run(originStatement(db, batch, batch.origin, written))
+  if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = children.reduce((sum, child) => sum + child.removed, 0)
   return { written, removed, stale: sorted.stale.size, previous, drift }
 }

@@ -3,17 +3,14 @@
  * fill the memory: eight of them hold sixty megabytes more than one, and nothing is stored sooner.
  */
 export class Backlog {
-  readonly #most: number
   readonly #waiting: (() => void)[] = []
   #pages = 0
 
-  constructor(most: number) {
-    this.#most = most
-  }
+  constructor(private readonly most: number) {}
 
   /** Resolves when another page may be asked for. What is under way always ends, so this does too. */
   room(): Promise<void> {
-    if (this.#pages < this.#most) return Promise.resolve()
+    if (this.#pages < this.most) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
@@ -23,7 +20,7 @@ export class Backlog {
       return await work()
     } finally {
       this.#pages--
-      if (this.#pages < this.#most) this.#waiting.shift()?.()
+      if (this.#pages < this.most) this.#waiting.shift()?.()
     }
   }
 }

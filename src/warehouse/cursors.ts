@@ -1,6 +1,6 @@
 import type { CompiledQuery, Insertable, Kysely, Updateable } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import type { StateRows } from '../derive/state.js'
+import type { StateRows } from '../model/state.js'
 import { type Database, readJson } from './dialect.js'
 
 /** A cursor: one resource of one tenant. */

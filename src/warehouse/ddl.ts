@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from 'kysely'
-import type { Column, Table } from '../derive/tables.js'
 import { Bug, Stop } from '../errors.js'
+import type { Column, Table } from '../model/tables.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 
 /** One thing that a migration would do, or did. */

@@ -2,9 +2,9 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import type { ResourceTables } from '../../schema/index.js'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import type { Flattened } from '../derive/batch.js'
-import type { StateRows } from '../derive/state.js'
-import type { Table } from '../derive/tables.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import type { StateRows } from '../model/state.js'
+import type { Table } from '../model/tables.js'
 import type { Applied, Batch } from './apply.js'
 import type { Rows } from './rows.js'
 
@@ -35,7 +35,7 @@ export interface Version {
 }
 
 /** What all rows of one batch share. */
-export interface Shared {
+export interface BatchStamp {
   readonly tenantId: Int64
   readonly syncedAt: string
 }
@@ -50,13 +50,13 @@ export interface Session {
    * Writes rows where the guard of bulk.ts lets them, and with `differing` only those whose content differs. Returns
    * the rows really written.
    */
-  upsert(table: Table, rows: Rows, shared: Shared, differing: boolean): Promise<number>
+  upsert(table: Table, rows: Rows, shared: BatchStamp, differing: boolean): Promise<number>
   /** Root rows that were seen again unchanged: only their stamp moves. */
-  confirm(table: Table, ids: readonly Int64[], shared: Shared): Promise<void>
+  confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
   /** Whether the child rows of these owners are exactly these: asked for what was seen before, and nearly always so. */
-  holds(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean>
+  childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean>
   /** Forgets what was in quarantine for these records, and was seen last before the batch's request. */
-  absolve(resource: string, recordIds: readonly string[], shared: Shared): Promise<void>
+  clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
   /** Removes the child rows of these owners whose keys are not among the rows. Returns how many. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<number>
 }

@@ -2,8 +2,8 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Int64 } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import { fromMicros, toMicros } from '../derive/timestamp.js'
 import { Retry, Stop } from '../errors.js'
+import { fromMicros, toMicros } from '../timestamp.js'
 import type { Dialect, Session } from './dialect.js'
 
 /** A run's claim on the warehouse. */
@@ -15,7 +15,7 @@ export interface Lease {
   release(): Promise<void>
 }
 
-export interface Claim {
+export interface LeaseClaim {
   readonly runId: string
   readonly command: string
   readonly clock: Clock
@@ -23,7 +23,7 @@ export interface Claim {
   readonly leaseMs: number
 }
 
-interface Holder {
+interface LeaseHolder {
   readonly token: Int64 | null
   readonly owner: string | null
   readonly host: string | null
@@ -53,7 +53,7 @@ function thisMachine(): string {
   return [hostname(), ...parts].filter(Boolean).join('/')
 }
 
-function isDead(holder: Holder): boolean {
+function isDead(holder: LeaseHolder): boolean {
   if (holder.host !== thisMachine() || holder.pid === null) return false
   try {
     process.kill(Number(holder.pid), 0)
@@ -64,14 +64,14 @@ function isDead(holder: Holder): boolean {
 }
 
 /** Our own: the commit of a claim was not heard of, and it is made again. */
-const isFree = (holder: Holder, now: string, runId: string): boolean =>
+const isFree = (holder: LeaseHolder, now: string, runId: string): boolean =>
   holder.owner === null ||
   holder.owner === runId ||
   holder.expires_at === null ||
   holder.expires_at <= now ||
   isDead(holder)
 
-function held(holder: Holder, where: string): Stop {
+function held(holder: LeaseHolder, where: string): Stop {
   return new Stop(
     `Another run (${holder.command ?? 'unknown'}, ${holder.owner}) has held ${where} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
     {
@@ -81,7 +81,7 @@ function held(holder: Holder, where: string): Stop {
   )
 }
 
-async function take(dialect: Dialect, session: Session, claim: Claim): Promise<Int64> {
+async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Promise<Int64> {
   const { db } = dialect
   const free = {
     name: 'run',
@@ -102,7 +102,7 @@ async function take(dialect: Dialect, session: Session, claim: Claim): Promise<I
   )
   // The no-op update locks the row: of two claims at once, the second sees what the first has written.
   await session.run(db.updateTable('sync_lease').set({ name: 'run' }).where('name', '=', 'run').compile())
-  const found = await session.run<Holder>(
+  const found = await session.run<LeaseHolder>(
     db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').compile(),
   )
   const holder = found.rows[0]
@@ -126,7 +126,7 @@ const later = (now: string, milliseconds: number): string =>
   fromMicros(toMicros(now) + BigInt(milliseconds) * 1000n)
 
 /** Moves the expiry forward; false when somebody else holds the lease by now. */
-const extend = (dialect: Dialect, claim: Claim, token: Int64): Promise<boolean> =>
+const extend = (dialect: Dialect, claim: LeaseClaim, token: Int64): Promise<boolean> =>
   dialect.transaction(async (session) => {
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
     const update = dialect.db
@@ -138,7 +138,7 @@ const extend = (dialect: Dialect, claim: Claim, token: Int64): Promise<boolean> 
   })
 
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
-export async function claimLease(dialect: Dialect, claim: Claim): Promise<Lease> {
+export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<Lease> {
   const token = await dialect.transaction((session) => take(dialect, session, claim))
   const lost = new AbortController()
   let beating = Promise.resolve()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Table } from '../derive/tables.js'
 import { Stop } from '../errors.js'
+import type { Table } from '../model/tables.js'
 import { type Change, missing } from './ddl.js'
 import type { Dialect, Session } from './dialect.js'
 
@@ -39,13 +39,13 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
 }
 
 /** What `migrate` would do now. Writes nothing. */
-export async function plan(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
+export async function planMigration(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
   refuseNewer(await readMeta(dialect), dialect.where)
   return missing(dialect, tables)
 }
 
 /** Brings the warehouse's tables up to date, in one transaction; several at once wait for each other. */
-export async function migrate(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
+export async function migrateTables(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
   const meta = await readMeta(dialect)
   refuseNewer(meta, dialect.where)
   const wanted = digest(tables)

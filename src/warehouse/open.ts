@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
-import type { Model } from '../derive/registry.js'
 import { Stop } from '../errors.js'
+import type { Model } from '../model/registry.js'
 import type { Dialect } from './dialect.js'
 import { Warehouse } from './warehouse.js'
 
@@ -16,8 +16,9 @@ export interface OpenOptions {
 
 /** Drivers are loaded when their kind of warehouse is opened, and not before: start-up time. */
 async function dialectOf(url: string, schema: string): Promise<Dialect> {
-  if (url.startsWith('sqlite:')) return (await import('./sqlite.js')).sqliteDialect(url)
-  if (/^postgres(ql)?:\/\//.test(url)) return (await import('./postgres.js')).postgresDialect(url, schema)
+  if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url)
+  if (/^postgres(ql)?:\/\//.test(url))
+    return (await import('./postgres/dialect.js')).postgresDialect(url, schema)
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
     exitCode: 2,
     hint: 'Expected sqlite:PATH or postgres://user:password@host:port/database',

@@ -1,6 +1,6 @@
-import type { Flattened, Tuple, Value } from '../derive/batch.js'
-import type { Table } from '../derive/tables.js'
-import { tupleIndex } from './bulk.js'
+import type { Flattened, Tuple, Value } from '../model/flatten/batch.js'
+import type { Table } from '../model/tables.js'
+import { tupleIndex } from './upsert.js'
 
 /** Rows of one table on their way into it, in whatever form the dialect keeps them until their turn comes. */
 export interface Rows {
@@ -22,16 +22,17 @@ export const ownerPlace = (table: Table): number => tupleIndex(table, table.owne
 /** Rows as flatten made them. */
 export class TupleRows implements Rows {
   readonly tuples: readonly Tuple[]
-  readonly #place: number
   #owners: readonly Value[] | undefined
 
-  constructor(tuples: readonly Tuple[], place: number) {
+  constructor(
+    tuples: readonly Tuple[],
+    private readonly place: number,
+  ) {
     this.tuples = tuples
-    this.#place = place
   }
 
   get owners(): readonly Value[] {
-    this.#owners ??= this.tuples.map((tuple) => tuple[this.#place] ?? null)
+    this.#owners ??= this.tuples.map((tuple) => tuple[this.place] ?? null)
     return this.#owners
   }
 
@@ -47,8 +48,8 @@ export class TupleRows implements Rows {
 
   pick(keep: (owner: Value) => boolean): TupleRows {
     return new TupleRows(
-      this.tuples.filter((tuple) => keep(tuple[this.#place] ?? null)),
-      this.#place,
+      this.tuples.filter((tuple) => keep(tuple[this.place] ?? null)),
+      this.place,
     )
   }
 }

@@ -1,18 +1,18 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
-import type { Flattened } from '../derive/batch.js'
-import type { Model } from '../derive/registry.js'
-import { stateTableList } from '../derive/state.js'
-import type { Table } from '../derive/tables.js'
-import { toMicros } from '../derive/timestamp.js'
 import { Bug, Retry, Stop } from '../errors.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import type { Model } from '../model/registry.js'
+import { stateTableList } from '../model/state.js'
+import type { Table } from '../model/tables.js'
+import { toMicros } from '../timestamp.js'
 import { type Applied, applyBatch, type Batch, checkFence } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Change } from './ddl.js'
 import { type Dialect, rootTable, type Session } from './dialect.js'
-import { type Claim, claimLease, type Lease } from './lease.js'
-import { migrate, plan, tryWrite } from './migrate.js'
+import { claimLease, type Lease, type LeaseClaim } from './lease.js'
+import { migrateTables, planMigration, tryWrite } from './migrate.js'
 
 /** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
 const patience = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
@@ -60,11 +60,11 @@ export class Warehouse {
 
   /** What `migrate` would change. */
   plan(): Promise<Change[]> {
-    return this.#trying(() => plan(this.dialect, this.tables))
+    return this.#trying(() => planMigration(this.dialect, this.tables))
   }
 
   migrate(): Promise<Change[]> {
-    return this.#trying(() => migrate(this.dialect, this.tables))
+    return this.#trying(() => migrateTables(this.dialect, this.tables))
   }
 
   /** Throws Stop when the warehouse cannot be written. */
@@ -72,7 +72,7 @@ export class Warehouse {
     return this.#trying(() => tryWrite(this.dialect))
   }
 
-  claim(claim: Omit<Claim, 'clock'>): Promise<Lease> {
+  claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 

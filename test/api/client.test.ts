@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { RequestInfo } from '../../src/api/exchange.js'
+import type { RequestInfo } from '../../src/api/http/exchange.js'
 import { Bug, Skip, Stop } from '../../src/errors.js'
 import {
   client,

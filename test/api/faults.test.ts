@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { RetryInfo } from '../../src/api/retry.js'
+import type { RetryInfo } from '../../src/api/http/retry.js'
 import { Skip } from '../../src/errors.js'
 import {
   client,

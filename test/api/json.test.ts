@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJson, parseLossless, stringifyLossless } from '../../src/api/json.js'
+import { parseJson, parseLossless, stringifyLossless } from '../../src/api/http/json.js'
 
 /** An independent reader: character by character, by the grammar, every integer exact. */
 function read(text: string): unknown {

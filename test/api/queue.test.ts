@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Claim } from '../../src/api/governor.js'
+import type { RequestClaim } from '../../src/api/rate/governor.js'
 import { settled, VirtualClock } from './support/clock.js'
 import { ask, closeGovernors, learn, many, ok, start, work } from './support/governor.js'
 
@@ -29,7 +29,7 @@ describe('the queue', () => {
     const governor = start(clock, 1)
     const first = await governor.acquire(work())
     const granted = ask(governor, [
-      ...Array.from({ length: 6 }, (): [string, Claim] => ['A', work(1)]),
+      ...Array.from({ length: 6 }, (): [string, RequestClaim] => ['A', work(1)]),
       ['B', work(2)],
       ['B', work(2)],
       ['C', work(3)],

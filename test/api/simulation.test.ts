@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Caution } from '../../src/api/caution.js'
-import { Concurrency } from '../../src/api/concurrency.js'
-import { poissonQuantile } from '../../src/api/poisson.js'
-import { Skew } from '../../src/api/skew.js'
+import { Concurrency } from '../../src/api/rate/concurrency.js'
+import { Headroom } from '../../src/api/rate/headroom.js'
+import { poissonQuantile } from '../../src/api/rate/poisson.js'
+import { Skew } from '../../src/api/rate/skew.js'
 import { randomFrom, type Scenario, simulate } from './support/simulation.js'
 
 const base: Scenario = {
@@ -74,7 +74,7 @@ describe('against a simulated server the governor', () => {
 
 describe('caution', () => {
   it('halves the burst that opens a window when it was refused, and lets it grow again one by one', () => {
-    const caution = new Caution()
+    const caution = new Headroom()
     expect(caution.opening).toBe(Number.POSITIVE_INFINITY)
     for (let index = 0; index < 16; index++) caution.refused(16)
     caution.close()
@@ -84,7 +84,7 @@ describe('caution', () => {
   })
 
   it('spares a tenth of the limit at most, and forgets', () => {
-    const caution = new Caution()
+    const caution = new Headroom()
     for (let index = 0; index < 9; index++) {
       caution.refused(undefined)
       caution.close()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jsonSource } from '../../src/api/text.js'
+import { jsonSource } from '../../src/api/http/utf8.js'
 
 const outcome = (text: string): unknown => {
   try {

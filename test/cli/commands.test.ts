@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { exampleQueries } from '../../schema/views/demo.js'
-import type { StatusReport } from '../../src/report/status.js'
-import type { RunReport } from '../../src/sync/report.js'
+import type { StatusReport } from '../../src/sync/ask/status.js'
+import type { RunReport } from '../../src/sync/run/report.js'
 import { type Place, place, shopsync } from './support.js'
 
 let here: Place

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commands } from '../../src/cli/commands.js'
+import { commands } from '../../src/cli/commands/index.js'
 import { program, shopsync } from './support.js'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')

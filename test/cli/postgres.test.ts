@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { StatusReport } from '../../src/report/status.js'
+import type { StatusReport } from '../../src/sync/ask/status.js'
 import { type Place, place } from './support.js'
 
 const url = inject('postgresUrl')

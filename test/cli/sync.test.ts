@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { RunReport } from '../../src/sync/report.js'
+import type { RunReport } from '../../src/sync/run/report.js'
 import { type Place, place, shopsync } from './support.js'
 
 let here: Place

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/cli/log.js'
-import { count, dollars, span, table } from '../../src/report/format.js'
-import { Progress, Tracker } from '../../src/report/progress.js'
-import { joinReports, runSummary } from '../../src/report/summary.js'
-import type { CursorReport, RunReport } from '../../src/sync/report.js'
+import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
+import { joinReports, runSummary } from '../../src/cli/text/summary.js'
+import { count, dollars, span, table } from '../../src/format.js'
+import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
@@ -98,7 +98,7 @@ describe('the progress line', () => {
     const tracker = new Tracker()
     const window = { limit: 1000, remaining: 400, resetsAt: 30_000 }
     const stats = () => ({ requests: 1, retries: 0, rateLimited: 0, bytes: 0, window })
-    const progress = new Progress(
+    const progress = new ProgressDisplay(
       tracker,
       { write: (text) => written.push(text), width: () => 60 },
       stats,

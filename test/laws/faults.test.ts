@@ -3,9 +3,9 @@
  * and nowhere else; when the fault is over, one more sync makes everything equal.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { Book } from '../../src/api/books.js'
 import type { Page, Source } from '../../src/api/types.js'
 import { createSandbox, type Fault, type Sandbox, template } from '../../src/sandbox/index.js'
+import { Book } from '../../src/walk/books.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { SharedClock } from '../support/handclock.js'
 import { Between, type LawRun, lawSync } from '../support/lawrun.js'

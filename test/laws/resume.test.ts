@@ -1,10 +1,10 @@
 /** A killed walk goes on where it stopped: at most two pages are fetched again, whatever happened to the list meanwhile. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { Book } from '../../src/api/books.js'
-import { Descent } from '../../src/api/descent.js'
 import type { Page } from '../../src/api/types.js'
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { fromMicros } from '../../src/timestamp.js'
+import { Book } from '../../src/walk/books.js'
+import { Pager } from '../../src/walk/pager.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between, lawSync } from '../support/lawrun.js'
 import { type Kind, open, rowsOf, warehouses } from '../support/warehouse.js'
@@ -129,8 +129,8 @@ describe('the law notices', () => {
   afterEach(() => vi.restoreAllMocks())
 
   it('a walk that goes on two pages too late', async () => {
-    const { run } = Descent.prototype
-    vi.spyOn(Descent.prototype, 'run').mockImplementation(function (this: Descent<unknown>, from, ...rest) {
+    const { run } = Pager.prototype
+    vi.spyOn(Pager.prototype, 'run').mockImplementation(function (this: Pager<unknown>, from, ...rest) {
       return run.call(this, from > 2 ? from + 2 : from, ...rest)
     })
     await expect(law(kind!, nothing)).rejects.toThrow()

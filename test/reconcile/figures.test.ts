@@ -1,9 +1,9 @@
 /** What counting costs, on simulated cursors of any size (bench/reconcile.ts prints the whole table). */
 import { describe, expect, it } from 'vitest'
 import { SimulatedCursor } from '../../bench/reconcile/simulated.js'
-import { fullCost } from '../../src/api/bisectcost.js'
-import { lastPage } from '../../src/api/count.js'
-import { cellsOf, forever, Ledger } from '../../src/api/ledger.js'
+import { fullCost } from '../../src/compare/cost.js'
+import { cellsOf, forever, RowHistogram } from '../../src/compare/histogram.js'
+import { lastPage } from '../../src/walk/count.js'
 import { at, seeded } from './support.js'
 
 /** The question which tenants there are, and the walk that goes before. */
@@ -72,7 +72,7 @@ describe('a ledger', () => {
   const truth = (list: readonly string[], t: string): number => list.filter((time) => time > t).length
 
   it('counts what is newer than any of its cut points, also after moves and in finer cells', () => {
-    const ledger = new Ledger(cellsOf(times, 64))
+    const ledger = new RowHistogram(cellsOf(times, 64))
     const moved = [...times]
     for (const [i, after] of [
       [17, at(9_999_999)],

@@ -1,7 +1,7 @@
 /** Forget: nothing of a tenant is left, and everything of the others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { forgetTenant } from '../../src/sync/forget.js'
+import { forgetTenant } from '../../src/sync/ask/forget.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known } from '../support/lawrun.js'
 import { depsOf } from '../support/run.js'

@@ -8,9 +8,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Source } from '../../src/api/types.js'
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { Confirmation } from '../../src/sync/confirm.js'
+import { Confirmation } from '../../src/sync/reconcile/confirm.js'
+import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/lawrun.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'

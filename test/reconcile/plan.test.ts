@@ -1,9 +1,9 @@
 /** Plan: what a run would cost is what it then costs, as long as the source stands still. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { minutesFor, rateOf, readsAhead, windowChecks } from '../../src/sync/forecast.js'
-import { makePlan, type Plan } from '../../src/sync/plan.js'
-import type { RunReport, RunRequest } from '../../src/sync/report.js'
+import { burstChecks, minutesFor, rateOf, readsAhead } from '../../src/sync/ask/forecast.js'
+import { makePlan, type RunPlan } from '../../src/sync/ask/plan.js'
+import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { depsOf } from '../support/run.js'
 import { contents, open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await shops.close()
 })
 
-async function plan(from: Sandbox, warehouse: Warehouse, ask: Ask, stamped = warehouse): Promise<Plan> {
+async function plan(from: Sandbox, warehouse: Warehouse, ask: Ask, stamped = warehouse): Promise<RunPlan> {
   const { mode = 'sync', full, ranges, tenants, resources } = ask
   const { deps, close } = await depsOf(from, stamped)
   const request: RunRequest = {
@@ -44,7 +44,7 @@ async function plan(from: Sandbox, warehouse: Warehouse, ask: Ask, stamped = war
 }
 
 /** One page at a time: several together are checked, at a request for each so many. Plan and run agree cursor by cursor. */
-function agree(planned: Plan, report: RunReport): void {
+function agree(planned: RunPlan, report: RunReport): void {
   const of = (list: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>
     list.map(({ tenant_id, resource, requests }) => `${tenant_id} ${resource}: ${requests}`).sort()
   expect(of(planned.cursors)).toEqual(of(report.cursors))
@@ -156,7 +156,7 @@ describe('minutes', () => {
   })
 
   it('count the checks of pages that are read several at a time', () => {
-    expect([1, 8, 9, 33, 34, 41, 97, 10_000].map(windowChecks)).toEqual([0, 0, 1, 1, 1, 2, 2, 42])
+    expect([1, 8, 9, 33, 34, 41, 97, 10_000].map(burstChecks)).toEqual([0, 0, 1, 1, 1, 2, 2, 42])
     expect(readsAhead(0.2)).toBe(true)
     expect(readsAhead(0.2, 1)).toBe(false)
     expect(readsAhead(0.005)).toBe(false)

@@ -1,7 +1,7 @@
 /** Verify: says what differs, exactly, and writes nothing at all. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import { runVerify, type VerifyReport } from '../../src/sync/verifyrun.js'
+import { runVerify, type VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { depsOf } from '../support/run.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'

@@ -1,8 +1,8 @@
 /** Why: which request brought a row, and what the source says of it now; and how little is kept for that. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { whyText } from '../../src/cli/why.js'
+import { whyText } from '../../src/cli/commands/why.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import { tellWhy, type Why } from '../../src/sync/why.js'
+import { tellWhy, type Why } from '../../src/sync/ask/why.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known } from '../support/lawrun.js'
 import { depsOf } from '../support/run.js'

@@ -1,6 +1,6 @@
 import type fc from 'fast-check'
 import type { Source } from '../../src/api/types.js'
-import type { CursorReport, RunReport, Verdict } from '../../src/sync/report.js'
+import type { CursorReport, RunReport, Verdict } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between, lawSync } from './lawrun.js'
 import type { Death, MotionScript, ScriptRun } from './motionscript.js'

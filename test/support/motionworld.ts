@@ -1,6 +1,6 @@
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { floorOf } from '../../src/sync/incremental.js'
+import { floorOf } from '../../src/sync/walks/incremental.js'
+import { fromMicros } from '../../src/timestamp.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
 
 /** The tenant whose list moves, and one that stands still beside it. */

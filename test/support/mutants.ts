@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { Book } from '../../src/api/books.js'
-import type { Shared } from '../../src/warehouse/dialect.js'
+import { Book } from '../../src/walk/books.js'
+import type { BatchStamp } from '../../src/warehouse/dialect.js'
 import type { Mutant } from './motion.js'
 import type { MotionScript } from './motionscript.js'
 import { moving, resource } from './motionworld.js'
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
         warehouse.dialect.transaction((session) =>
           work(
             sessionOf(session, {
-              upsert: async (table, rows, shared: Shared, differing) =>
+              upsert: async (table, rows, shared: BatchStamp, differing) =>
                 table.role === 'root' && differing ? 0 : session.upsert(table, rows, shared, differing),
             }),
           ),

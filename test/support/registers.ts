@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Int64 } from '../../schema/resource.js'
-import { digest, Sketch } from '../../src/warehouse/sketch.js'
+import { digest, Sketch } from '../../src/warehouse/register/sketch.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { rowsOf } from './warehouse.js'
 

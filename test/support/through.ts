@@ -9,8 +9,8 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
     versions: (...given) => session.versions(...given),
     upsert: (...given) => session.upsert(...given),
     confirm: (...given) => session.confirm(...given),
-    holds: (...given) => session.holds(...given),
-    absolve: (...given) => session.absolve(...given),
+    childrenMatch: (...given) => session.childrenMatch(...given),
+    clearQuarantine: (...given) => session.clearQuarantine(...given),
     prune: (...given) => session.prune(...given),
     ...instead,
   }
@@ -44,8 +44,8 @@ export function watched(session: Session, moment: () => void): Session {
     versions: around((...given) => session.versions(...given)),
     upsert: around((...given) => session.upsert(...given)),
     confirm: around((...given) => session.confirm(...given)),
-    holds: around((...given) => session.holds(...given)),
-    absolve: around((...given) => session.absolve(...given)),
+    childrenMatch: around((...given) => session.childrenMatch(...given)),
+    clearQuarantine: around((...given) => session.clearQuarantine(...given)),
     prune: around((...given) => session.prune(...given)),
   }
 }

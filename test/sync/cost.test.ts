@@ -1,8 +1,8 @@
 /** Law 8: an idle cursor costs one request; n changed records cost ceil(n/100), and at most two more. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import type { RunReport } from '../../src/sync/report.js'
+import type { RunReport } from '../../src/sync/run/report.js'
+import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { sync } from '../support/run.js'
 import { open, warehouses } from '../support/warehouse.js'

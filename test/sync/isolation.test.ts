@@ -1,7 +1,7 @@
 /** Promise 4: one record, one page, one resource or one tenant that fails does not stop the others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import type { CursorReport, RunReport } from '../../src/sync/report.js'
+import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import { sync } from '../support/run.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 

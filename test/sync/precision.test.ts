@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { createSandbox, template } from '../../src/sandbox/index.js'
+import { fromMicros } from '../../src/timestamp.js'
 import { sync } from '../support/run.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 

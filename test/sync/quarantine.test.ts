@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { listQuarantine, replayQuarantine } from '../../src/sync/quarantine.js'
+import { listQuarantine, replayQuarantine } from '../../src/sync/ask/quarantine.js'
 import { depsOf, sync } from '../support/run.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 

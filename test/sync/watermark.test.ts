@@ -1,7 +1,7 @@
 /** Law 5: at every commit, every record at or before a committed watermark is in the warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fromMicros } from '../../src/derive/timestamp.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { fromMicros } from '../../src/timestamp.js'
 import type { Batch } from '../../src/warehouse/apply.js'
 import { moveCursor } from '../../src/warehouse/cursors.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'

@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Tuple } from '../../src/derive/batch.js'
-import { isPacked, type Packed, pack, packEarly, packedRows, received } from '../../src/warehouse/packed.js'
-import { rowsOf } from '../../src/warehouse/packedrows.js'
+import type { Tuple } from '../../src/model/flatten/batch.js'
 import { TupleRows } from '../../src/warehouse/rows.js'
+import {
+  isPacked,
+  type Packed,
+  pack,
+  packEarly,
+  packedRows,
+  received,
+} from '../../src/warehouse/sqlite/thread/pack.js'
+import { rowsOf } from '../../src/warehouse/sqlite/thread/unpack.js'
 
 const value = fc.oneof(
   fc.string({ unit: 'binary' }),

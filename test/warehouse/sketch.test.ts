@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digest, type Entry, Sketch } from '../../src/warehouse/sketch.js'
+import { digest, Sketch, type SketchEntry } from '../../src/warehouse/register/sketch.js'
 
 const id = fc.oneof(
   fc.integer({ min: 1, max: 2 ** 31 }),
@@ -15,7 +15,7 @@ const sketchOf = (ids: Iterable<number | bigint>): Sketch => {
   return sketch
 }
 const sorted = (ids: readonly (number | bigint)[]): string[] => ids.map(String).sort()
-const idsOf = (rows: readonly Entry[] = []) => sorted(rows.map(({ id }) => id))
+const idsOf = (rows: readonly SketchEntry[] = []) => sorted(rows.map(({ id }) => id))
 
 describe('a sketch', () => {
   it('names what two sets have not in common, whatever they share', () => {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
-import { model } from '../../src/derive/registry.js'
+import { model } from '../../src/model/registry.js'
 import { open, warehouses } from '../support/warehouse.js'
 
 const known = model(resources)

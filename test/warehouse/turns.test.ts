@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { Turns } from '../../src/warehouse/turns.js'
+import { WriteLock } from '../../src/warehouse/sqlite/writelock.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -16,7 +16,7 @@ function gate() {
 }
 
 it('lets the other thread take several at once, and own work only when all before it is over', async () => {
-  const turns = new Turns()
+  const turns = new WriteLock()
   const order: string[] = []
   const [first, second, own] = [gate(), gate(), gate()]
   const all = [
@@ -55,7 +55,7 @@ it('lets the other thread take several at once, and own work only when all befor
 })
 
 it('keeps nothing of what its turns gave, however many there are', async () => {
-  const turns = new Turns()
+  const turns = new WriteLock()
   const given: WeakRef<object>[] = []
   for (let i = 0; i < 20; i++) {
     given.push(new WeakRef(await turns.theirs(async () => ({ i }))))

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
-import { model } from '../../src/derive/registry.js'
 import { Stop } from '../../src/errors.js'
+import { model } from '../../src/model/registry.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { contents, open, warehouses } from '../support/warehouse.js'
 

@@ -1,6 +1,11 @@
-import type { Outcome } from '../../../src/api/budget.js'
-import { type Claim, createGovernor, type Governor, type Permit } from '../../../src/api/governor.js'
-import type { RateReport } from '../../../src/api/headers.js'
+import type { RateReport } from '../../../src/api/http/headers.js'
+import type { RequestOutcome } from '../../../src/api/rate/budget.js'
+import {
+  createGovernor,
+  type Governor,
+  type Permit,
+  type RequestClaim,
+} from '../../../src/api/rate/governor.js'
 import type { VirtualClock } from './clock.js'
 
 const governors: Governor[] = []
@@ -14,7 +19,7 @@ export function start(clock: VirtualClock, connections = 16, rateReserve = 0): G
   return governor
 }
 
-export const work = (tenantId = 1, priority: Claim['priority'] = 'incremental'): Claim => ({
+export const work = (tenantId = 1, priority: RequestClaim['priority'] = 'incremental'): RequestClaim => ({
   tenantId,
   priority,
 })
@@ -22,7 +27,7 @@ export const work = (tenantId = 1, priority: Claim['priority'] = 'incremental'):
 /** Permits as they are granted, in order, with the name of what was asked. */
 export function ask(
   governor: Governor,
-  claims: ReadonlyArray<[name: string, claim: Claim]>,
+  claims: ReadonlyArray<[name: string, claim: RequestClaim]>,
 ): Array<[string, Permit]> {
   const granted: Array<[string, Permit]> = []
   for (const [name, claim] of claims)
@@ -33,7 +38,11 @@ export function ask(
   return granted
 }
 
-export function ok(clock: VirtualClock, rate?: Partial<RateReport>, more: Partial<Outcome> = {}): Outcome {
+export function ok(
+  clock: VirtualClock,
+  rate?: Partial<RateReport>,
+  more: Partial<RequestOutcome> = {},
+): RequestOutcome {
   return {
     status: 200,
     receivedAt: clock.now,
@@ -44,7 +53,7 @@ export function ok(clock: VirtualClock, rate?: Partial<RateReport>, more: Partia
   }
 }
 
-export const many = (count: number, claim = work()): Array<[string, Claim]> =>
+export const many = (count: number, claim = work()): Array<[string, RequestClaim]> =>
   Array.from({ length: count }, (_, index) => [String(index), claim])
 
 /** One request through, so that the governor knows the window. */

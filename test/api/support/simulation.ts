@@ -1,4 +1,4 @@
-import { Budget, type Outcome, type Ticket } from '../../../src/api/budget.js'
+import { Budget, type RequestOutcome, type Ticket } from '../../../src/api/rate/budget.js'
 
 export interface Scenario {
   /** Length of a window in ms, and what it allows. */
@@ -102,7 +102,7 @@ class Windows {
     return Math.floor((serverTime - (this.scenario.phase ?? 0)) / this.scenario.window)
   }
 
-  take(serverTime: number, mine: boolean): Pick<Outcome, 'status' | 'rate' | 'date'> {
+  take(serverTime: number, mine: boolean): Pick<RequestOutcome, 'status' | 'rate' | 'date'> {
     const { window, limit, rounding = 'floor', phase = 0 } = this.scenario
     const index = this.at(serverTime)
     const used = this.used.get(index) ?? 0

@@ -1,0 +1,40 @@
+import { isUtf8 } from 'node:buffer'
+import { gunzipSync } from 'node:zlib'
+import { Retry } from '../../errors.js'
+import { type Parsed, parseJson } from './json.js'
+import type { RawReply } from './transport.js'
+
+/** Larger than the cap: another attempt would not shrink it. */
+export const TOO_LARGE = Symbol('too large')
+
+/** The body's JSON. Throws Retry when it is none; the message says what was found, never what it said. */
+export function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
+  if (reply.tooLarge) return TOO_LARGE
+  const bytes = decoded(reply, maxBytes)
+  if (bytes === TOO_LARGE) return TOO_LARGE
+  if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
+  try {
+    return parseJson(startsWithMark(bytes) ? bytes.subarray(3) : bytes)
+  } catch {
+    const type = reply.headers['content-type']?.replace(/[^\w/.+-].*$/s, '').slice(0, 60) || 'no type'
+    const begin = bytes.toString('latin1', 0, 100)
+    const like = /^\s*</.test(begin) ? 'looks like HTML' : begin === '' ? 'is empty' : 'is no valid JSON'
+    throw new Retry(`the body (${bytes.length} bytes of ${type}) ${like}, expected JSON`)
+  }
+}
+
+function decoded(reply: RawReply, maxBytes: number): Buffer | typeof TOO_LARGE {
+  const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding === 'identity' || encoding === '') return reply.body
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new Retry('the body has a content-encoding that was not asked for, expected gzip or none')
+  try {
+    return gunzipSync(reply.body, { maxOutputLength: maxBytes })
+  } catch (error) {
+    if (error instanceof RangeError) return TOO_LARGE
+    throw new Retry(`the body (${reply.body.length} bytes) does not unpack as gzip`)
+  }
+}
+
+/** The byte order mark. */
+const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

@@ -1,0 +1,29 @@
+/** Counts what is asked through one source, and the same for the source it was split from. */
+export class Counter {
+  requests = 0
+  retries = 0
+  rateLimited = 0
+  bytes = 0
+
+  constructor(private readonly parent?: Counter) {}
+
+  child(): Counter {
+    return new Counter(this)
+  }
+
+  sent(): void {
+    this.requests++
+    this.parent?.sent()
+  }
+
+  retried(): void {
+    this.retries++
+    this.parent?.retried()
+  }
+
+  answered(status: number | undefined, bytes: number): void {
+    if (status === 429) this.rateLimited++
+    this.bytes += bytes
+    this.parent?.answered(status, bytes)
+  }
+}

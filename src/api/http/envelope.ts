@@ -1,0 +1,50 @@
+import { Retry } from '../../errors.js'
+
+/** The list envelope of api-v1.md, as far as a walk needs it. */
+export interface ListEnvelope {
+  readonly records: readonly unknown[]
+  readonly total: number
+  readonly totalPages: number
+}
+
+/** Throws Retry, naming what is wrong, when `value` is no envelope or one of another page. */
+export function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
+  if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
+  const records = value.results
+  if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)
+  const total = count(value.total_count)
+  if (total === undefined) throw wrong(`"total_count" is ${kindOf(value.total_count)}`)
+  const current = value.current_page ?? undefined
+  if (current !== undefined && count(current) !== page)
+    throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
+  return { records, total, totalPages: count(value.total_pages) ?? Math.ceil(total / perPage) }
+}
+
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a JSON value is, never what it says. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'number') return Number.isInteger(value) ? `the number ${value}` : 'a fraction'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** A whole number from 0; the document says number, and a numeric string loses nothing. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined
+}
+
+function shown(value: unknown): string {
+  return String(count(value) ?? kindOf(value))
+}
+
+function wrong(found: string): Retry {
+  return new Retry(
+    `Not a list: ${found}; expected an object with "results" (array) and "total_count" (whole number)`,
+  )
+}

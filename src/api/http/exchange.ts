@@ -1,0 +1,170 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Int64 } from '../../../schema/resource.js'
+import type { Clock, Stamps } from '../../clock.js'
+import { Bug, Retry, Skip } from '../../errors.js'
+import { fromMicros } from '../../timestamp.js'
+import type { RequestOutcome } from '../rate/budget.js'
+import type { Governor, Permit } from '../rate/governor.js'
+import type { Answer, Priority } from '../types.js'
+import { readBody, TOO_LARGE } from './body.js'
+import type { Counter } from './counter.js'
+import { brokenConnection, statusFailure } from './failure.js'
+import { rateReport, retryAfter, serverDate, single } from './headers.js'
+import type { RawReply, Transport } from './transport.js'
+
+/** One request as it will be sent, and what its errors are to name. */
+export interface ApiRequest {
+  readonly path: string
+  readonly tenantId: Int64 | undefined
+  readonly resource: string
+  readonly priority: Priority
+  readonly signal: AbortSignal | undefined
+}
+
+/** An answer with status 200 whose body is JSON. */
+export interface Answered extends Answer {
+  readonly value: unknown
+}
+
+/** One request that was sent, for the log. Path and query only: no host, no header. */
+export interface RequestInfo {
+  readonly path: string
+  readonly attempt: number
+  /** Undefined: no response came. */
+  readonly status: number | undefined
+  readonly requestId: string | undefined
+  readonly ms: number
+  readonly bytes: number
+}
+
+export interface ExchangeOptions {
+  readonly wire: Transport
+  readonly governor: Governor
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly maxBodyBytes: number
+  readonly secret: string
+  readonly onRequest: ((info: RequestInfo) => void) | undefined
+}
+
+/** Sends one request once, and reads its answer. */
+export class Exchange {
+  #outcome: RequestOutcome | undefined
+  #requestId: string | undefined
+
+  constructor(
+    private readonly options: ExchangeOptions,
+    private readonly call: ApiRequest,
+    private readonly attempt: number,
+    private readonly counter: Counter,
+  ) {}
+
+  async run<T>(read: (answer: Answered) => T): Promise<T> {
+    const { governor, stamps } = this.options
+    const permit = await governor.acquire(this.call)
+    this.counter.sent()
+    const startedAt = fromMicros(stamps.next())
+    const reply = await this.#send(permit)
+    if (reply.status !== 200) throw this.#refused(reply)
+    return this.#read(reply, startedAt, read)
+  }
+
+  async #send(permit: Permit): Promise<RawReply> {
+    const { path, signal } = this.call
+    let bytes = 0
+    try {
+      const reply = await this.options.wire.get(path, signal, (status, headers) =>
+        this.#headers(status, headers),
+      )
+      bytes = reply.body.length
+      return reply
+    } catch (error) {
+      if (signal?.aborted) {
+        permit.cancel()
+        throw signal.reason
+      }
+      if (error instanceof Bug) throw error
+      throw brokenConnection(this.#what, error, this.#details)
+    } finally {
+      permit.release(this.#outcome)
+      this.#log(permit, bytes)
+    }
+  }
+
+  #headers(status: number, headers: IncomingHttpHeaders): void {
+    const receivedAt = this.options.governor.now()
+    this.#requestId = this.#clean(single(headers['x-request-id']))
+    this.#outcome = {
+      status,
+      receivedAt,
+      rate: rateReport(headers),
+      date: serverDate(headers),
+      retryAfter: status === 429 || status >= 500 ? retryAfter(headers, receivedAt) : undefined,
+    }
+  }
+
+  #read<T>(reply: RawReply, startedAt: string, read: (answer: Answered) => T): T {
+    try {
+      const body = readBody(reply, this.options.maxBodyBytes)
+      if (body === TOO_LARGE) throw this.#tooLarge()
+      const date = this.#outcome?.date
+      return read({
+        startedAt,
+        serverDate: date === undefined ? undefined : BigInt(date) * 1000n,
+        requestId: this.#requestId,
+        ...body,
+      })
+    } catch (error) {
+      if (!(error instanceof Retry)) throw error
+      throw new Retry(`${this.#what}: ${error.message}`, { ...this.#details, status: reply.status })
+    } finally {
+      reply.release()
+    }
+  }
+
+  #refused(reply: RawReply): Error {
+    return statusFailure(this.#what, reply.status, this.#outcome?.retryAfter, this.#details)
+  }
+
+  #tooLarge(): Skip {
+    return new Skip(`${this.#what}: the body is larger than ${this.options.maxBodyBytes} bytes`, {
+      ...this.#details,
+      reason: 'failed',
+      hint: 'Ask the API operator why, or raise api.maxBodyBytes',
+    })
+  }
+
+  #log(permit: Permit, bytes: number): void {
+    const status = this.#outcome?.status
+    this.counter.answered(status, bytes)
+    this.options.onRequest?.({
+      path: this.call.path,
+      attempt: this.attempt,
+      status,
+      requestId: this.#requestId,
+      ms: this.options.governor.now() - permit.sentAt,
+      bytes,
+    })
+  }
+
+  get #what(): string {
+    return `GET ${this.#clean(this.call.path)}`
+  }
+
+  get #details(): { resource: string; tenantId?: Int64; requestId?: string } {
+    const { tenantId, resource } = this.call
+    return {
+      resource,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(this.#requestId !== undefined && { requestId: this.#requestId }),
+    }
+  }
+
+  /** What a server says may be long, or hold control characters, or even the secret that it was sent. */
+  #clean(text: string | undefined): string | undefined {
+    return text
+      ?.replaceAll(this.options.secret, '[secret]')
+      .replace(/[^\x20-\x7e]/g, '?')
+      .slice(0, 200)
+  }
+}

@@ -1,0 +1,85 @@
+import { Retry, Skip, Stop } from '../../errors.js'
+import { LONGEST_WAIT } from './retry.js'
+
+export interface FailureDetails {
+  readonly tenantId?: number | bigint
+  readonly resource?: string
+  readonly requestId?: string
+}
+
+/** What a response that is not a 200 means for the cursor. */
+export function statusFailure(
+  what: string,
+  status: number,
+  after: number | undefined,
+  known: FailureDetails,
+): Error {
+  const message = `${what} answered ${status}, expected 200`
+  const details = { ...known, status }
+  if (status === 401)
+    return new Stop(`${what} answered 401: the credentials are refused`, {
+      ...details,
+      exitCode: 3,
+      hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
+    })
+  // After a 429 everybody waits, so the governor sees to it; a wait beyond reason ends the retrying at once.
+  if (status === 429)
+    return new Retry(message, { ...details, after: after !== undefined && after > LONGEST_WAIT ? after : 0 })
+  if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
+    return new Retry(message, { ...details, ...(after !== undefined && { after }) })
+  return new Skip(message, {
+    ...details,
+    reason: status === 404 ? 'absent' : 'refused',
+    hint: hintOf(status),
+  })
+}
+
+function hintOf(status: number): string {
+  if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'
+  if (status === 403) return 'Ask the API operator what this partner may read'
+  if (status < 400) return 'Redirects are not followed; set api.baseUrl to the address that answers by itself'
+  return 'The API does not accept this request; look at api.baseUrl and resources.NAME.path'
+}
+
+const KNOWN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the name server did not answer',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_BODY_TIMEOUT: 'the body stopped coming',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
+}
+
+/** Certificates do not mend themselves between two attempts. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
+
+/**
+ * What a broken connection means. The error itself is not kept as the cause: the parser's carry pieces of the
+ * response, which may be a customer's data.
+ */
+export function brokenConnection(what: string, error: unknown, details: FailureDetails): Error {
+  const code = codeOf(error)
+  if (CERTIFICATE.test(code))
+    return new Skip(`${what}: the server's certificate is not trusted (${code})`, {
+      ...details,
+      reason: 'failed',
+      hint: 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
+    })
+  return new Retry(`${what}: ${KNOWN[code] ?? 'the connection failed'} (${code})`, {
+    ...details,
+    hint: 'Check api.baseUrl and the network',
+  })
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'unknown'
+  if ('code' in error && typeof error.code === 'string') return error.code
+  // Several addresses of one name, all of which failed.
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown'
+}

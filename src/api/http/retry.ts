@@ -1,0 +1,61 @@
+import type { Clock } from '../../clock.js'
+import { Retry, Skip } from '../../errors.js'
+
+export interface RetryOptions {
+  /** How often a request is sent at most. */
+  readonly attempts: number
+  readonly baseMs: number
+  readonly maxMs: number
+}
+
+export interface RetryInfo {
+  /** The attempt that failed; the first is 1. */
+  readonly attempt: number
+  readonly attempts: number
+  readonly waitMs: number
+  readonly message: string
+}
+
+export interface RetryLoop {
+  readonly options: RetryOptions
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signal: AbortSignal | undefined
+  readonly onRetry: (info: RetryInfo) => void
+}
+
+/** Milliseconds; beyond this no wait is worth it within one run. */
+export const LONGEST_WAIT = 3_600_000
+
+/** Sends until it succeeds, fails for good, or has failed often enough; then the cursor is skipped. */
+export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => Promise<T>): Promise<T> {
+  const { attempts } = loop.options
+  for (let attempt = 1; ; attempt++) {
+    loop.signal?.throwIfAborted()
+    try {
+      return await send(attempt)
+    } catch (error) {
+      loop.signal?.throwIfAborted()
+      if (!(error instanceof Retry)) throw error
+      const waitMs = error.after ?? backoff(loop.options, attempt, loop.random)
+      if (attempt >= attempts) throw givenUp(error, `after ${attempt} attempts`)
+      if (waitMs > LONGEST_WAIT) throw givenUp(error, `because the API asks to wait ${minutes(waitMs)}`)
+      loop.onRetry({ attempt, attempts, waitMs, message: error.message })
+      if (waitMs > 0) await loop.clock.sleep(waitMs, loop.signal)
+    }
+  }
+}
+
+/** Exponential with full jitter: clients that failed together do not come back together. */
+export function backoff(options: RetryOptions, attempt: number, random: () => number): number {
+  return Math.round(random() * Math.min(options.maxMs, options.baseMs * 2 ** (attempt - 1)))
+}
+
+function givenUp(last: Retry, when: string): Skip {
+  const { hint: _said, ...details } = last.details
+  return new Skip(`Given up ${when}: ${last.message}`, { ...details, reason: 'failed' })
+}
+
+function minutes(ms: number): string {
+  return `${Math.ceil(ms / 60_000)} minutes`
+}

@@ -1,0 +1,178 @@
+import type { RateReport } from '../http/headers.js'
+import { LONGEST_WAIT } from '../http/retry.js'
+import { Concurrency } from './concurrency.js'
+import { Skew } from './skew.js'
+import { RateWindow, type RequestSpan } from './window.js'
+
+export interface BudgetOptions {
+  /** Requests in flight at most. */
+  readonly connections: number
+  /** The share of each window left for others, 0 to 0.9. */
+  readonly reserve: number
+  readonly random: () => number
+  /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
+  readonly pause?: { readonly baseMs: number; readonly maxMs: number }
+}
+
+/** Send now; or not before `at`, unless an answer comes first; or when one has come. Times are in ms. */
+export type Decision =
+  | { readonly kind: 'send' }
+  | { readonly kind: 'wait'; readonly at: number }
+  | { readonly kind: 'full' }
+
+/** A request under way. */
+export interface Ticket {
+  readonly sentAt: number
+}
+
+/** What came back of a request. */
+export interface RequestOutcome {
+  readonly status: number
+  readonly receivedAt: number
+  readonly rate: RateReport | undefined
+  /** The server's clock, whole seconds in ms. */
+  readonly date: number | undefined
+  /** Milliseconds, from Retry-After. */
+  readonly retryAfter: number | undefined
+}
+
+export interface WindowView {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetsAt: number
+  /** How long it lasts, in ms, where two resets have told. */
+  readonly length: number | undefined
+}
+
+const SEND: Decision = { kind: 'send' }
+const FULL: Decision = { kind: 'full' }
+
+const PAUSE = { baseMs: 1000, maxMs: 60_000 }
+/** More rules than any server has; beyond it the key is not a key, and all is learned anew. */
+const MOST_RULES = 8
+
+/**
+ * The governor's mind: it knows what was sent and answered, and says whether one more may go. It has no clock and no
+ * timers; every call brings the time.
+ */
+export class Budget {
+  readonly #skew = new Skew()
+  readonly #concurrency: Concurrency
+  readonly #rules = new Map<string, RateWindow>()
+  #inflight = 0
+  /** False until the first answer, and after a 429 without a date: then one request goes ahead of all others. */
+  #answered = false
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #pausedAt = Number.NEGATIVE_INFINITY
+  #strikes = 0
+
+  constructor(private readonly options: BudgetOptions) {
+    this.#concurrency = new Concurrency(options.connections)
+  }
+
+  get inflight(): number {
+    return this.#inflight
+  }
+
+  get concurrency(): number {
+    return this.#concurrency.level
+  }
+
+  decide(now: number): Decision {
+    if (this.#inflight >= this.#concurrency.level) return FULL
+    if (now < this.#pausedUntil) return { kind: 'wait', at: this.#pausedUntil }
+    if (!this.#answered) return this.#inflight === 0 ? SEND : FULL
+    let at = Number.NEGATIVE_INFINITY
+    for (const rule of this.#rules.values()) {
+      rule.roll(now, this.#inflight)
+      if (rule.room(now, this.#inflight, this.#concurrency.latency) >= 1) continue
+      at = Math.max(at, rule.endsAt ?? this.#unknownEnd(rule))
+    }
+    if (at === Number.NEGATIVE_INFINITY) return SEND
+    return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at }
+  }
+
+  send(now: number): Ticket {
+    this.#inflight++
+    return { sentAt: now }
+  }
+
+  /** The request is over. Without an outcome it broke off, and nobody knows whether it was counted. */
+  settle(ticket: Ticket, now: number, outcome: RequestOutcome | undefined): void {
+    this.#inflight--
+    if (!outcome) {
+      for (const rule of this.#rules.values()) rule.charge(now)
+      this.#concurrency.failed()
+      return
+    }
+    const span = { sentAt: ticket.sentAt, receivedAt: outcome.receivedAt }
+    if (outcome.date !== undefined) this.#skew.observe(outcome.date, span.sentAt, span.receivedAt)
+    this.#learn(span, outcome)
+    if (outcome.status === 429) {
+      this.#refused(span, outcome)
+      return
+    }
+    this.#answered = true
+    this.#strikes = 0
+    if (outcome.status >= 500) this.#concurrency.failed()
+    else this.#concurrency.answered(outcome.receivedAt - ticket.sentAt)
+  }
+
+  /** We gave it up ourselves; whether it was counted is not known. */
+  cancel(now: number): void {
+    this.#inflight--
+    for (const rule of this.#rules.values()) rule.charge(now)
+  }
+
+  /** The tightest rule's window. */
+  window(now: number): WindowView | undefined {
+    let tightest: WindowView | undefined
+    for (const rule of this.#rules.values()) {
+      rule.roll(now, this.#inflight)
+      const remaining = Math.max(0, rule.remaining - this.#inflight)
+      if (tightest && tightest.remaining <= remaining) continue
+      tightest = { limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
+    }
+    return tightest
+  }
+
+  #learn(span: RequestSpan, outcome: RequestOutcome): void {
+    const { rate } = outcome
+    for (const [key, rule] of this.#rules) {
+      rule.roll(outcome.receivedAt, this.#inflight)
+      if (key !== rate?.key) rule.charge(outcome.receivedAt)
+    }
+    if (!rate) return
+    let rule = this.#rules.get(rate.key)
+    if (!rule) {
+      if (this.#rules.size >= MOST_RULES) this.#rules.clear()
+      rule = new RateWindow(this.#skew, this.options.reserve)
+      this.#rules.set(rate.key, rule)
+    }
+    rule.observe(rate, span, this.#inflight, this.#concurrency.latency, outcome.status === 429)
+    for (const [key, other] of this.#rules) if (other.isForgotten(outcome.receivedAt)) this.#rules.delete(key)
+  }
+
+  #refused(span: RequestSpan, outcome: RequestOutcome): void {
+    const { receivedAt, retryAfter, rate } = outcome
+    if (retryAfter !== undefined) {
+      this.#pausedUntil = Math.max(this.#pausedUntil, receivedAt + Math.min(retryAfter, LONGEST_WAIT))
+      return
+    }
+    const rule = rate && this.#rules.get(rate.key)
+    const end = rule?.endsAt
+    if (rate?.remaining === 0 && end !== undefined && end > receivedAt) return
+    // Those sent before the pause began were refused for the same reason, which counts once.
+    if (span.sentAt <= this.#pausedAt) return
+    this.#pausedAt = receivedAt
+    const { baseMs, maxMs } = this.options.pause ?? PAUSE
+    const longest = Math.min(maxMs, baseMs * 2 ** this.#strikes++)
+    this.#pausedUntil = Math.max(this.#pausedUntil, receivedAt + longest * (0.5 + this.options.random() / 2))
+    this.#answered = false
+  }
+
+  /** When a window whose end nobody has told may be asked again. */
+  #unknownEnd(rule: RateWindow): number {
+    return this.#inflight > 0 ? Number.POSITIVE_INFINITY : rule.askAgainAt
+  }
+}

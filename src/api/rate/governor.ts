@@ -1,0 +1,162 @@
+import type { Int64 } from '../../../schema/resource.js'
+import type { Clock } from '../../clock.js'
+import { Bug } from '../../errors.js'
+import type { Priority } from '../types.js'
+import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
+import { Queue } from './queue.js'
+
+export interface GovernorOptions {
+  readonly clock: Clock
+  /** Requests in flight at most. */
+  readonly connections: number
+  /** The share of each rate-limit window left for others, 0 to 0.9. */
+  readonly rateReserve: number
+  readonly random?: () => number
+  /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
+  readonly pause?: BudgetOptions['pause']
+}
+
+export interface RequestClaim {
+  /** Whose turn it is counted as; undefined: the partner's own. */
+  readonly tenantId: Int64 | undefined
+  readonly priority: Priority
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Leave to send one request, now. */
+export interface Permit {
+  /** Local time in ms since the epoch. */
+  readonly sentAt: number
+  /** To be called once: with what came back, or without when the connection broke. */
+  release(outcome?: RequestOutcome): void
+  /** Instead of `release`, when we gave the request up ourselves. */
+  cancel(): void
+}
+
+/** One for the whole process: every request to the API asks it first. */
+export interface Governor {
+  acquire(claim: RequestClaim): Promise<Permit>
+  /** Local time in ms since the epoch. */
+  now(): number
+  /** The tightest rate-limit window, when one is known. */
+  window(): WindowView | undefined
+  close(): void
+}
+
+interface Waiter {
+  readonly grant: (permit: Permit) => void
+  readonly refuse: (reason: unknown) => void
+}
+
+export function createGovernor(options: GovernorOptions): Governor {
+  return new Shell(options)
+}
+
+/** Time and promises around Budget: wakes when it says, or when an answer comes, whichever is first. */
+class Shell implements Governor {
+  readonly #clock: Clock
+  readonly #budget: Budget
+  readonly #queue = new Queue<Waiter>()
+  #closed = false
+  #wakeAt = Number.POSITIVE_INFINITY
+  #sleeper: AbortController | undefined
+
+  constructor({ clock, connections, rateReserve, random = Math.random, pause }: GovernorOptions) {
+    this.#clock = clock
+    this.#budget = new Budget({ connections, reserve: rateReserve, random, ...(pause && { pause }) })
+  }
+
+  now(): number {
+    return Number(this.#clock.nowMicros()) / 1000
+  }
+
+  window(): WindowView | undefined {
+    return this.#budget.window(this.now())
+  }
+
+  acquire({ tenantId, priority, signal }: RequestClaim): Promise<Permit> {
+    if (this.#closed) return Promise.reject(closed())
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    const tenant = String(tenantId)
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#queue.delete(waiter, priority, tenant)
+        reject(signal?.reason)
+        if (this.#queue.size === 0) this.#wake()
+      }
+      const waiter: Waiter = {
+        grant: (permit) => {
+          signal?.removeEventListener('abort', abort)
+          resolve(permit)
+        },
+        refuse: (reason) => {
+          signal?.removeEventListener('abort', abort)
+          reject(reason)
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#queue.push(waiter, priority, tenant)
+      this.#pump()
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const waiter of this.#queue.drain()) waiter.refuse(closed())
+    this.#wake()
+  }
+
+  #pump(): void {
+    while (this.#queue.size > 0) {
+      const now = this.now()
+      const decision = this.#budget.decide(now)
+      if (decision.kind !== 'send') {
+        if (decision.kind === 'wait') this.#sleep(decision.at, now)
+        return
+      }
+      this.#queue.shift()?.grant(this.#permit(this.#budget.send(now)))
+    }
+    this.#wake()
+  }
+
+  #permit(ticket: Ticket): Permit {
+    let open = true
+    const once = (settle: () => void): void => {
+      if (!open) return
+      open = false
+      settle()
+      this.#pump()
+    }
+    return {
+      sentAt: ticket.sentAt,
+      release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
+      cancel: () => once(() => this.#budget.cancel(this.now())),
+    }
+  }
+
+  #sleep(at: number, now: number): void {
+    if (this.#sleeper && this.#wakeAt === at) return
+    this.#wake()
+    const sleeper = new AbortController()
+    this.#sleeper = sleeper
+    this.#wakeAt = at
+    // A timer longer than 2^31 ms would fire at once.
+    const milliseconds = Math.min(Math.max(1, Math.ceil(at - now)), 3_600_000)
+    void this.#clock.sleep(milliseconds, sleeper.signal).then(() => {
+      if (sleeper !== this.#sleeper) return
+      this.#sleeper = undefined
+      this.#pump()
+    })
+  }
+
+  /** Ends the sleep, if there is one, so that no timer outlives what it was set for. */
+  #wake(): void {
+    const sleeper = this.#sleeper
+    this.#sleeper = undefined
+    sleeper?.abort()
+  }
+}
+
+function closed(): Bug {
+  return new Bug('A request was made after the API client was closed')
+}

@@ -1,0 +1,43 @@
+/** Of the limit, at most, kept back because requests were refused. */
+const MOST_SPARED = 0.1
+const FADE = 0.95
+
+/**
+ * What refusals teach that no model of others foretells: another process of this kind opens each window with a burst,
+ * and both reach for the last requests at once. Sharp to grow, slow to fade, at most one step a window.
+ */
+export class Headroom {
+  #opening = Number.POSITIVE_INFINITY
+  #spare = 0
+  #refusedOpening = false
+  #refusedLater = false
+
+  /** How many requests may be under way before the first answer of a window. */
+  get opening(): number {
+    return this.#opening
+  }
+
+  /** How many of the window's requests to leave unused. */
+  spare(limit: number): number {
+    return Math.min(Math.floor(this.#spare), Math.ceil(limit * MOST_SPARED))
+  }
+
+  /** `flying`: how many were under way when the first answer of the window came, if this was one of them. */
+  refused(flying: number | undefined): void {
+    if (flying === undefined) {
+      if (!this.#refusedLater) this.#spare = this.#spare * 2 + 1
+      this.#refusedLater = true
+    } else {
+      if (!this.#refusedOpening) this.#opening = Math.max(1, Math.floor(Math.min(this.#opening, flying) / 2))
+      this.#refusedOpening = true
+    }
+  }
+
+  /** A window is over. */
+  close(): void {
+    if (!this.#refusedOpening) this.#opening++
+    if (!this.#refusedLater) this.#spare *= FADE
+    this.#refusedOpening = false
+    this.#refusedLater = false
+  }
+}

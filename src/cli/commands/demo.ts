@@ -1,0 +1,77 @@
+import type { Sandbox } from '../../sandbox/index.js'
+import type { Command, Invocation } from '../command.js'
+
+const file = 'demo/warehouse.db'
+const tenants = 3
+const thingsThatHappen = 200
+
+export const demoCommand: Command = {
+  name: 'demo',
+  summary: 'sandbox, sync and example queries in one command; nothing to configure',
+  help: `
+Starts the sandbox, syncs ${tenants} tenants into ${file} (an older one is removed first), lets the shops work, syncs
+again, and shows what came and what can be asked of it. Takes some seconds and needs no network.`,
+  run: async (invocation) => {
+    const { createSandbox } = await import('../../sandbox/index.js')
+    const sandbox = await createSandbox({ tenants, seed: 1 })
+    try {
+      return await rehearse(invocation, sandbox)
+    } finally {
+      await sandbox.close()
+    }
+  },
+}
+
+async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
+  const [{ withConfig }, { execute, exitCodeOf }, text, { ask }, { exampleQueries }] = await Promise.all([
+    import('../context.js'),
+    import('../execute.js'),
+    import('../text/demo.js'),
+    import('../text/examples.js'),
+    import('../../../schema/views/demo.js'),
+  ])
+  const { out, signals } = invocation
+  const config = await configOf(sandbox)
+  await removeOlder()
+  return withConfig(quieter(invocation), config, async (context) => {
+    const request = { mode: 'sync', job: null, tenants: null, resources: null } as const
+    out.print(text.opening(sandbox.url, sandbox.tenantIds))
+    const first = await execute(context, request)
+    if (signals.signal.aborted) return 1
+    out.print(text.afterFirst(first))
+    const changes = sandbox.work(thingsThatHappen)
+    out.print(text.work(changes))
+    const second = await execute(context, request)
+    if (signals.signal.aborted) return 1
+    out.print(text.sideBySide(first, second))
+    const warehouse = await context.warehouse()
+    const answers: { title: string; sql: string; rows: unknown[] }[] = []
+    for (const query of exampleQueries) {
+      const rows = await ask(warehouse, query)
+      answers.push({ title: query.title, sql: query.sql.trim(), rows })
+      out.print(text.question(query, rows))
+    }
+    out.print(text.closing(file))
+    if (out.json)
+      await out.document({ warehouse: file, runs: [first, second], changes: changes.length, answers })
+    return Math.max(exitCodeOf(first), exitCodeOf(second))
+  })
+}
+
+async function configOf(sandbox: Sandbox) {
+  const { readDocument } = await import('../../config/load.js')
+  const { url: baseUrl, partnerId, secret } = sandbox
+  const document = { api: { baseUrl, partnerId, secret }, warehouse: { url: `sqlite:${file}` } }
+  return readDocument(document, { environment: {}, workingDirectory: process.cwd(), name: 'the demo' }).config
+}
+
+async function removeOlder(): Promise<void> {
+  const { rm } = await import('node:fs/promises')
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
+}
+
+/** What a run logs is for whoever runs it every hour; here it would stand between the lines. */
+const quieter = (invocation: Invocation): Invocation => ({
+  ...invocation,
+  globals: { ...invocation.globals, logLevel: invocation.globals.logLevel ?? 'error' },
+})

@@ -1,0 +1,63 @@
+import { Stop } from '../../errors.js'
+import type { Command } from '../command.js'
+
+export const forgetCommand: Command = {
+  name: 'forget',
+  summary: "erase one tenant's rows and state, after its id was typed or --yes",
+  help: `
+Erases every row of the tenant in every table, quarantine and history included. There is no way back but another sync,
+as long as the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.
+
+  shopsync forget --tenant 101`,
+  options: [
+    { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
+    { flags: '--yes', description: 'do not ask' },
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { chosenByFlags }, { checkTenant, forgetTenant }, { plural }] = await Promise.all(
+      [
+        import('../context.js'),
+        import('../choice.js'),
+        import('../../sync/ask/forget.js'),
+        import('../../format.js'),
+      ],
+    )
+    return withContext(invocation, async (context) => {
+      const { options, out } = invocation
+      const named = Array.isArray(options.tenant) ? chosenByFlags(context.config, options).tenants : null
+      const [tenantId, ...more] = named ?? []
+      if (tenantId === undefined || more.length > 0)
+        throw new Stop(`Found ${named?.length ?? 0} times --tenant, expected one`, {
+          exitCode: 2,
+          hint: 'Type shopsync forget --tenant ID',
+        })
+      const warehouse = await context.readyWarehouse()
+      await checkTenant({ warehouse }, tenantId)
+      if (options.yes !== true) await confirm(String(tenantId))
+      const { model, clock } = context
+      const gone = await forgetTenant({ warehouse, model, clock }, tenantId)
+      if (out.json) await out.document(gone)
+      out.print(
+        `Tenant ${tenantId} is erased: ${plural(gone.rows, 'row')} in ${plural(gone.tables.length, 'table')}.`,
+      )
+      return 0
+    })
+  },
+}
+
+/** Throws Stop unless the id is typed. */
+async function confirm(tenantId: string): Promise<void> {
+  const refused = (message: string): Stop =>
+    new Stop(message, { exitCode: 2, hint: 'Nothing was erased. To erase without being asked, add --yes' })
+  if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const typed = await terminal.question(
+      `Everything of tenant ${tenantId} will be erased. Type its id to go on: `,
+    )
+    if (typed.trim() !== tenantId) throw refused(`Found "${typed.trim()}", expected ${tenantId}`)
+  } finally {
+    terminal.close()
+  }
+}

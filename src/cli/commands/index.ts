@@ -1,0 +1,35 @@
+import type { Command } from '../command.js'
+import { backfillCommand } from './backfill.js'
+import { checkCommand } from './check.js'
+import { demoCommand } from './demo.js'
+import { dictionaryCommand } from './dictionary.js'
+import { forgetCommand } from './forget.js'
+import { migrateCommand } from './migrate.js'
+import { planCommand } from './plan.js'
+import { quarantineCommand } from './quarantine.js'
+import { reconcileCommand } from './reconcile.js'
+import { runCommand } from './run.js'
+import { sandboxCommand } from './sandbox.js'
+import { statusCommand } from './status.js'
+import { syncCommand } from './sync.js'
+import { verifyCommand } from './verify.js'
+import { whyCommand } from './why.js'
+
+/** Every command, in the order of the help. */
+export const commands: readonly Command[] = [
+  syncCommand,
+  reconcileCommand,
+  verifyCommand,
+  backfillCommand,
+  planCommand,
+  whyCommand,
+  statusCommand,
+  checkCommand,
+  migrateCommand,
+  runCommand,
+  quarantineCommand,
+  forgetCommand,
+  dictionaryCommand,
+  sandboxCommand,
+  demoCommand,
+]

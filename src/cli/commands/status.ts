@@ -1,0 +1,34 @@
+import type { Command } from '../command.js'
+
+export const statusCommand: Command = {
+  name: 'status',
+  summary: 'freshness, watermark, row count and last error per tenant and resource',
+  help: `
+Exits with 1 if anything is stale (older than status.staleAfter) or failing. Asks the warehouse only, not the API.
+--json tells it tenant by tenant and resource by resource.`,
+  run: async (invocation) => {
+    const [{ withContext }, { readStatus }, { statusText }, { chosenByFlags }] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/status.js'),
+      import('../text/status.js'),
+      import('../choice.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { out } = invocation
+      const { config } = context
+      const { tenants, resources } = chosenByFlags(config, {})
+      const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
+      const report = await readStatus({
+        warehouse: await context.warehouse(),
+        label: config.warehouse.label,
+        tenants,
+        resources: enabled.filter((name) => resources?.includes(name) ?? true),
+        staleAfterMs: config.status.staleAfter,
+        nowMicros: context.clock.nowMicros(),
+      })
+      if (out.json) await out.document(report)
+      out.print(statusText(report))
+      return report.healthy ? 0 : 1
+    })
+  },
+}

@@ -1,0 +1,76 @@
+import { type ExampleQuery, firstQuestion } from '../../../schema/views/demo.js'
+import { count, indent, plural, span, table } from '../../format.js'
+import type { RunReport } from '../../sync/run/report.js'
+import { answerText, type ExampleRow } from './examples.js'
+import { duration } from './summary.js'
+
+/* The words of the demo. */
+
+export const opening = (url: string, tenantIds: readonly number[]): string =>
+  `A sandbox of the whole API is up at ${url}: ${plural(tenantIds.length, 'repair business')} (tenants ${tenantIds.join(', ')}).
+It goes away when the demo ends.
+
+First sync: everything there is.`
+
+const recordsOf = (report: RunReport): number =>
+  report.cursors.reduce((sum, cursor) => sum + cursor.records, 0)
+
+export const afterFirst = (report: RunReport): string =>
+  `  ${plural(recordsOf(report), 'record')} in ${span(duration(report))}.`
+
+export function work(changes: readonly { readonly action: string }[]): string {
+  const amount = (action: string): string =>
+    count(changes.filter((change) => change.action === action).length)
+  return `
+The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
+  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
+  (A sync cannot see deletions: shopsync reconcile finds them, by counting.)
+
+Second sync: only what changed.`
+}
+
+const verdicts = (report: RunReport): string => {
+  const proven = report.cursors.filter((cursor) => cursor.completeness === 'proven').length
+  return `${count(proven)} of ${count(report.cursors.length)}`
+}
+
+export function sideBySide(first: RunReport, second: RunReport): string {
+  const line = (title: string, of: (report: RunReport) => string): string[] => [title, of(first), of(second)]
+  const rows = [
+    line('outcome', (report) => report.status),
+    line('requests', (report) => count(report.requests)),
+    line('records', (report) => count(recordsOf(report))),
+    line('rows written', (report) => count(report.rows_upserted)),
+    line('rows removed', (report) => count(report.rows_deleted)),
+    line('proven complete', verdicts),
+    line('time', (report) => span(duration(report))),
+  ]
+  const headings = [
+    { title: '' },
+    ...['first sync', 'second sync'].map((title) => ({ title, align: 'right' as const })),
+  ]
+  return `  ${plural(recordsOf(second), 'record')} in ${span(duration(second))}.\n\n${table(headings, rows)}`
+}
+
+export const question = (query: ExampleQuery, rows: readonly ExampleRow[]): string => {
+  const title = `── ${query.title} `
+  return [
+    '',
+    title.padEnd(72, '─'),
+    query.note,
+    '',
+    indent(query.sql.trim()),
+    '',
+    answerText(query, rows),
+  ].join('\n')
+}
+
+export const closing = (file: string): string => `
+── The warehouse ${'─'.repeat(55)}
+It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a
+spreadsheet's import), or:
+
+  sqlite3 ${file} "${firstQuestion}"
+  node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
+
+What every table and column means: shopsync dictionary. With your own API: see README.md.`

@@ -1,0 +1,170 @@
+import type { SourceStats } from '../../api/types.js'
+import { count, span } from '../../format.js'
+import type { CursorReport, Observer } from '../../sync/run/report.js'
+
+type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
+
+export interface ProgressTally {
+  readonly tenants: number
+  readonly cursors: number
+  /** Brought to their end, whether that was good or not. */
+  readonly cursorsDone: number
+  readonly records: number
+  /** Cursors that were begun and are not complete, with how far they have come. */
+  readonly underWay: readonly {
+    readonly tenantId: PageEvent['tenantId']
+    readonly resource: string
+    readonly done: number
+    readonly expected: number
+  }[]
+}
+
+/** Counts what a run tells, for the progress display and for what is said of a run that is interrupted. */
+export class Tracker implements Observer {
+  #tenants = 0
+  #cursors = 0
+  #records = 0
+  readonly #finished = new Set<string>()
+  readonly #stopped: PageEvent[] = []
+  readonly #pages = new Map<string, PageEvent>()
+  /** Records of the lists that have been begun, done or not. */
+  #expected = 0
+  #handled = 0
+  #begun = 0
+
+  planned(tenants: number, cursors: number): void {
+    this.#tenants = tenants
+    this.#cursors = cursors
+  }
+
+  page(event: PageEvent): void {
+    const name = `${event.tenantId} ${event.resource}`
+    const before = this.#pages.get(name)
+    if (!before) this.#begun += 1
+    this.#records += event.records
+    this.#expected += event.expected - (before?.expected ?? 0)
+    this.#handled += event.done - (before?.done ?? 0)
+    this.#pages.set(name, event)
+  }
+
+  cursor(report: CursorReport): void {
+    const name = `${report.tenant_id} ${report.resource}`
+    const last = this.#pages.get(name)
+    if (last) this.#handled += last.expected - last.done
+    else this.#begun += 1
+    this.#pages.delete(name)
+    if (last && report.status === 'failed') this.#stopped.push(last)
+    this.#finished.add(name)
+  }
+
+  tally(): ProgressTally {
+    return {
+      tenants: this.#tenants,
+      cursors: this.#cursors,
+      cursorsDone: this.#finished.size,
+      records: this.#records,
+      underWay: [...this.#stopped, ...this.#pages.values()],
+    }
+  }
+
+  /** Tenants all of whose cursors are done. */
+  tenantsDone(): number {
+    const each = this.#tenants > 0 ? this.#cursors / this.#tenants : 0
+    const done = new Map<string, number>()
+    for (const name of this.#finished) {
+      const tenant = name.slice(0, name.indexOf(' '))
+      done.set(tenant, (done.get(tenant) ?? 0) + 1)
+    }
+    return [...done.values()].filter((cursors) => cursors >= each).length
+  }
+
+  /** 0 to 1. Lists that were not begun yet count as long as those that were. */
+  share(): number {
+    if (this.#cursors === 0 || this.#begun === 0) return 0
+    const all = this.#expected + (this.#expected / this.#begun) * Math.max(0, this.#cursors - this.#begun)
+    return all > 0 ? Math.min(1, this.#handled / all) : this.#finished.size / this.#cursors
+  }
+}
+
+export interface Screen {
+  write(text: string): void
+  /** Columns of the terminal. */
+  width(): number
+}
+
+const clearLine = '\r\u001B[2K'
+const betweenDraws = 100
+
+/** One line on the terminal that says how far the run is. It leaves nothing behind. */
+export class ProgressDisplay {
+  readonly #started: number
+  #drawn = 0
+  #shown = false
+  readonly #timer: NodeJS.Timeout
+
+  constructor(
+    private readonly tracker: Tracker,
+    private readonly screen: Screen,
+    private readonly stats: () => SourceStats,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.#started = now()
+    this.#timer = setInterval(() => this.draw(), 250)
+    this.#timer.unref()
+  }
+
+  draw(): void {
+    const now = this.now()
+    if (now - this.#drawn < betweenDraws) return
+    this.#drawn = now
+    const line = [...this.line(now)].slice(0, Math.max(10, this.screen.width() - 1)).join('')
+    this.screen.write(`${clearLine}${line}`)
+    this.#shown = true
+  }
+
+  /** Writes something else to the same terminal: the line makes room and comes back with its next draw. */
+  around(write: () => void): void {
+    this.#clear()
+    write()
+    this.#drawn = 0
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#clear()
+  }
+
+  line(now: number): string {
+    const { tenants, cursors, cursorsDone, records } = this.tracker.tally()
+    const elapsed = now - this.#started
+    if (cursors === 0) return `asking which tenants there are … ${span(elapsed)}`
+    const rate = elapsed > 0 ? Math.round((records * 1000) / elapsed) : 0
+    return [
+      `tenants ${this.tracker.tenantsDone()}/${tenants}`,
+      `cursors ${cursorsDone}/${cursors}`,
+      `${count(records)} records`,
+      `${count(rate)}/s`,
+      this.#window(now),
+      this.#toGo(elapsed),
+    ]
+      .filter((part) => part !== '')
+      .join(' · ')
+  }
+
+  #window(now: number): string {
+    const { window } = this.stats()
+    if (!window) return ''
+    const left = `${count(window.remaining)} of ${count(window.limit)} requests left`
+    return window.remaining > 0 ? left : `${left}, more in ${span(Math.max(0, window.resetsAt - now))}`
+  }
+
+  #toGo(elapsed: number): string {
+    const share = this.tracker.share()
+    return share < 0.02 || elapsed < 2000 ? '' : `${span((elapsed / share) * (1 - share))} to go`
+  }
+
+  #clear(): void {
+    if (this.#shown) this.screen.write(clearLine)
+    this.#shown = false
+  }
+}

@@ -1,0 +1,181 @@
+import { count, type Heading, indent, plural, span, table } from '../../format.js'
+import type { CursorReport, RunReport, Verdict } from '../../sync/run/report.js'
+import { toMicros } from '../../timestamp.js'
+
+const right = (title: string): Heading => ({ title, align: 'right' })
+const headings = [
+  { title: 'resource' },
+  right('tenants'),
+  right('requests'),
+  right('records'),
+  right('rows written'),
+  right('rows removed'),
+  { title: 'completeness' },
+]
+
+const sum = (cursors: readonly CursorReport[], of: (cursor: CursorReport) => number): number =>
+  cursors.reduce((total, cursor) => total + of(cursor), 0)
+
+/** How long a run took, in milliseconds. */
+export const duration = (report: RunReport): number =>
+  Number(toMicros(report.finished_at) - toMicros(report.started_at)) / 1000
+
+/** What a person wants to know at the end of a run. */
+export function runSummary(report: RunReport): string {
+  const failed = report.cursors.filter((cursor) => cursor.status === 'failed')
+  const parts = [
+    headline(report),
+    totals(report.cursors),
+    compared(report.cursors),
+    failures(failed),
+    absences(report),
+    nextSteps(report, failed),
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+const words = { ok: 'done', partial: 'finished, but something failed', failed: 'failed' } as const
+
+function headline(report: RunReport): string {
+  const tenants = new Set(report.cursors.map((cursor) => String(cursor.tenant_id))).size
+  const extra = [
+    report.rate_limited > 0 ? `${count(report.rate_limited)} refused by the rate limit` : '',
+    report.retries > 0 ? `${count(report.retries)} of them repeated` : '',
+  ].filter((part) => part !== '')
+  const requests = plural(report.requests, 'request') + (extra.length > 0 ? ` (${extra.join(', ')})` : '')
+  const title = report.job ? `${report.job} (${report.mode})` : report.mode
+  return `${title}: ${words[report.status]} in ${span(duration(report))}: ${plural(tenants, 'tenant')}, ${requests}, ${plural(
+    sum(report.cursors, (c) => c.records),
+    'record',
+  )}`
+}
+
+/** One line a resource; those that brought nothing share one. */
+function totals(cursors: readonly CursorReport[]): string {
+  const groups = groupsOf(cursors)
+  const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
+  const quiet = groups.size - busy.length
+  const rows = busy.map(([resource, group]) => totalsRow(resource, group))
+  if (busy.length > 1)
+    rows.push(
+      totalsRow(
+        'all of these',
+        busy.flatMap(([, group]) => group),
+      ),
+    )
+  const lines = rows.length > 0 ? [table(headings, rows)] : []
+  if (quiet > 0)
+    lines.push(
+      `${busy.length > 0 ? '' : 'Nothing new: '}${plural(quiet, 'resource')} without changes, all of them complete.`,
+    )
+  return lines.join('\n')
+}
+
+const isQuiet = (cursor: CursorReport): boolean =>
+  cursor.status === 'ok' &&
+  cursor.rows_upserted + cursor.rows_deleted === 0 &&
+  cursor.completeness !== 'unproven'
+
+function groupsOf(cursors: readonly CursorReport[]): Map<string, CursorReport[]> {
+  const groups = new Map<string, CursorReport[]>()
+  for (const cursor of cursors) {
+    const group = groups.get(cursor.resource) ?? []
+    group.push(cursor)
+    groups.set(cursor.resource, group)
+  }
+  return groups
+}
+
+const totalsRow = (name: string, group: readonly CursorReport[]): string[] => [
+  name,
+  count(new Set(group.map((cursor) => String(cursor.tenant_id))).size),
+  count(sum(group, (cursor) => cursor.requests)),
+  count(sum(group, (cursor) => cursor.records)),
+  count(sum(group, (cursor) => cursor.rows_upserted)),
+  count(sum(group, (cursor) => cursor.rows_deleted)),
+  completeness(group),
+]
+
+const verdicts: readonly Verdict[] = ['proven', 'repaired', 'unproven']
+
+/** `proven` when all are, else how many of each. */
+function completeness(group: readonly CursorReport[]): string {
+  const counts = [
+    ...verdicts.map((verdict) => ({
+      name: verdict,
+      amount: group.filter((cursor) => cursor.status === 'ok' && cursor.completeness === verdict).length,
+    })),
+    { name: 'failed', amount: group.filter((cursor) => cursor.status === 'failed').length },
+    { name: 'not offered', amount: group.filter((cursor) => cursor.status === 'unavailable').length },
+  ].filter(({ amount }) => amount > 0)
+  const only = counts.length === 1 ? counts[0] : undefined
+  return only ? only.name : counts.map(({ name, amount }) => `${amount} ${name}`).join(', ')
+}
+
+/** Of a reconcile: what it has mended, and how it was found. */
+function compared(cursors: readonly CursorReport[]): string {
+  const found = cursors.flatMap(({ reconciled }) => reconciled ?? [])
+  if (found.length === 0) return ''
+  const deleted = found.reduce((total, one) => total + one.deleted, 0)
+  const stored = found.reduce((total, one) => total + one.stored, 0)
+  const listed = found.filter(({ method }) => method === 'listing').length
+  const counting = found.length - listed
+  return `${plural(deleted, 'record')} marked deleted, ${plural(stored, 'record')} brought that a sync had not; ${plural(counting, 'cursor')} compared by counting, ${plural(listed, 'cursor')} by listing every id.`
+}
+
+const shownFailures = 20
+
+function failures(failed: readonly CursorReport[]): string {
+  if (failed.length === 0) return ''
+  const lines = failed
+    .slice(0, shownFailures)
+    .map((cursor) => `✗ tenant ${cursor.tenant_id}, ${cursor.resource}: ${cursor.error ?? 'no reason given'}`)
+  if (failed.length > shownFailures)
+    lines.push(`… and ${failed.length - shownFailures} more: shopsync status`)
+  return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${indent(lines.join('\n'))}`
+}
+
+function absences(report: RunReport): string {
+  const missing = report.cursors.filter((cursor) => cursor.status === 'unavailable')
+  if (missing.length === 0) return ''
+  const names = [...new Set(missing.map((cursor) => cursor.resource))].join(', ')
+  return `Not offered by the API (404): ${names}. If it has them at another path, set resources.NAME.path; if not, resources.NAME.enabled: false.`
+}
+
+function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
+  const unproven = report.cursors.some(
+    (cursor) => cursor.status === 'ok' && cursor.completeness === 'unproven',
+  )
+  const steps = [
+    report.quarantined > 0
+      ? `${plural(report.quarantined, 'value')} could not be stored as they came: see the table sync_quarantine.`
+      : '',
+    unproven
+      ? 'Some walks could not be proven complete; their watermarks stay, and the next run walks again.'
+      : '',
+    failed.length > 0 ? 'The next run tries again by itself. To see what is wrong: shopsync check' : '',
+  ].filter((step) => step !== '')
+  return steps.join('\n')
+}
+
+/** Several runs of one job as one: what the contract's document has no list for. */
+export function joinReports(reports: readonly RunReport[]): RunReport | undefined {
+  const [first] = reports
+  const last = reports.at(-1)
+  if (!first || !last || reports.length === 1) return first
+  const total = (of: (report: RunReport) => number): number =>
+    reports.reduce((all, report) => all + of(report), 0)
+  const states = new Set(reports.map((report) => report.status))
+  return {
+    ...first,
+    status: states.size === 1 ? first.status : 'partial',
+    finished_at: last.finished_at,
+    requests: total((report) => report.requests),
+    rate_limited: total((report) => report.rate_limited),
+    retries: total((report) => report.retries),
+    rows_upserted: total((report) => report.rows_upserted),
+    rows_deleted: total((report) => report.rows_deleted),
+    quarantined: total((report) => report.quarantined),
+    cursors: reports.flatMap((report) => report.cursors),
+  }
+}

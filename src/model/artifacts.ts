@@ -1,0 +1,27 @@
+/** Writes what is generated from the declarations and committed. Run at the end of `npm run build`. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { resources } from '../../schema/index.js'
+import { jobSchema } from '../config/job.js'
+import { configSchema } from '../config/schema.js'
+import { Bug } from '../errors.js'
+import { describeModel, toMarkdown } from './dictionary.js'
+
+/** The folder of package.json, whether this runs from `dist` or from the sources. */
+function projectRoot(): URL {
+  for (let folder = new URL('.', import.meta.url); folder.pathname !== '/'; folder = new URL('..', folder)) {
+    if (existsSync(new URL('package.json', folder))) return folder
+  }
+  throw new Bug('No package.json above this file')
+}
+
+function writeWhenChanged(file: URL, text: string): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  writeFileSync(file, text)
+  process.stderr.write(`wrote ${fileURLToPath(file)}\n`)
+}
+
+const root = projectRoot()
+writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(describeModel(Object.values(resources))))
+writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(configSchema(), null, 2)}\n`)
+writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(jobSchema(), null, 2)}\n`)

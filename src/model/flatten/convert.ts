@@ -1,0 +1,124 @@
+/**
+ * One converter a kind (contract: warehouse tables). What converts without loss is converted; all else is refused with
+ * a reason, and becomes null in its column and an entry in quarantine. Null and absent values never come here.
+ *
+ * Where the contract is silent: a text that is empty is no number, boolean or timestamp; numbers in texts are decimal
+ * (`-12`, `12.0`, for numbers also `1.5e3`), without blanks, and equal by value, so that `007` is 7; 0 and 1, also as
+ * texts, are booleans; a number is no timestamp, since nobody says in which unit; an integer that came through a
+ * double beyond 2^53 is refused, since its digits may be lost already.
+ */
+import type { Kind } from '../../../schema/resource.js'
+import { canonical } from '../../timestamp.js'
+import type { Value } from './batch.js'
+import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
+
+export interface Converted {
+  readonly value: Value
+  /** Why it could not be stored as it came; null when it could. */
+  readonly reason: string | null
+  /** Some characters became U+FFFD. */
+  readonly replaced: boolean
+}
+
+const good = (value: Value, replaced = false): Converted => ({ value, reason: null, replaced })
+const refused = (reason: string): Converted => ({ value: null, reason, replaced: false })
+
+const INTEGER = /^[+-]?\d{1,40}(?:\.0*)?$/
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+
+/** A 64-bit integer: a number while it is safe, a bigint beyond. */
+function int64(value: bigint): Converted {
+  if (value < MIN || value > MAX) return refused('an integer beyond 64 bits')
+  const number = Number(value)
+  return good(Number.isSafeInteger(number) ? number : value)
+}
+
+function integer(value: unknown): Converted {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return good(value + 0)
+    return refused(Number.isInteger(value) ? 'an integer that is not exact' : 'not a whole number')
+  }
+  if (typeof value === 'bigint') return int64(value)
+  if (typeof value !== 'string') return refused('not an integer')
+  if (!INTEGER.test(value)) return refused('not the text of an integer')
+  return int64(BigInt(value.replace(/^\+/, '').replace(/\..*$/, '')))
+}
+
+/** The decimal digits of a number's text without leading and trailing zeros, and the exponent of the first digit. */
+function digitsOf(text: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const all = whole + fraction
+  const digits = all.replace(/^0+/, '')
+  if (digits === '') return '0'
+  const first = whole.length - (all.length - digits.length) + Number(exponent)
+  return `${sign === '-' ? '-' : ''}${digits.replace(/0+$/, '')}e${first}`
+}
+
+function number(value: unknown): Converted {
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? good(value + 0) : refused('not a finite number')
+  if (typeof value === 'bigint') {
+    const near = Number(value)
+    return BigInt(near) === value ? good(near) : refused('an integer that a double cannot hold')
+  }
+  if (typeof value !== 'string') return refused('not a number')
+  if (!DECIMAL.test(value)) return refused('not the text of a number')
+  const near = Number(value)
+  if (!Number.isFinite(near) || digitsOf(String(near)) !== digitsOf(value)) {
+    return refused('a number that a double cannot hold')
+  }
+  return good(near + 0)
+}
+
+const truths = new Map<unknown, boolean>([
+  [true, true],
+  ['true', true],
+  ['1', true],
+  [1, true],
+  [false, false],
+  ['false', false],
+  ['0', false],
+  [0, false],
+])
+
+function boolean(value: unknown): Converted {
+  const truth = truths.get(value)
+  return truth === undefined ? refused('not a boolean') : good(truth)
+}
+
+function text(value: unknown): Converted {
+  if (typeof value === 'string') {
+    if (hasLoneSurrogate(value)) return refused('text with a lone surrogate')
+    return hasNul(value) ? good(withoutNul(value), true) : good(value)
+  }
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? good(String(value)) : refused('not a finite number')
+  if (typeof value === 'bigint' || typeof value === 'boolean') return good(String(value))
+  return refused('not a text')
+}
+
+function timestamp(value: unknown): Converted {
+  if (typeof value !== 'string') return refused('not a timestamp')
+  const instant = canonical(value)
+  return instant === null ? refused('not a timestamp with a zone') : good(instant)
+}
+
+function json(value: unknown): Converted {
+  const { text, replaced } = jsonText(value, true)
+  return text === null ? refused('nested too deeply') : good(text, replaced)
+}
+
+/** By kind: what a value that is neither null nor absent becomes in its column. */
+export const convert: Readonly<Record<Kind, (value: unknown) => Converted>> = {
+  id: integer,
+  integer,
+  cents: integer,
+  number,
+  boolean,
+  text,
+  timestamp,
+  json,
+}

@@ -1,0 +1,228 @@
+/**
+ * Records of one page to tuples, by code that is generated from the declaration once. No two tuples of one table have
+ * one key: pages can hold a record twice, and Postgres refuses to touch a row twice in one statement.
+ */
+import type { Resource } from '../../../schema/resource.js'
+import { Bug } from '../../errors.js'
+import { canonical } from '../../timestamp.js'
+import type { Table } from '../tables.js'
+import { tablesOf } from '../tables.js'
+import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
+import { generateSource, placeOf } from './codegen.js'
+import { convert } from './convert.js'
+import { areDistinct } from './distinct.js'
+import type { Embedded } from './slowpath.js'
+import { PageFindings, SlowPath } from './slowpath.js'
+import { flattenStrings } from './strings.js'
+
+export interface FlattenOptions {
+  /** The resource whose records stand in others' arrays (`embeddedAs`); its table comes last in the rows. */
+  readonly embedded?: Resource | undefined
+}
+
+/**
+ * One page. `careful`: its body held something that the fast path does not look for (see api/types.ts). The first
+ * `records.length` tuples of the root table are those of `records`, in order. To flatten several pages as one batch,
+ * hand over their records as one list, newest first.
+ */
+export type Flatten = (records: readonly unknown[], careful: boolean) => Flattened
+
+interface Compiled {
+  readonly root: (record: unknown) => Tuple | null
+  readonly start: (sink: SlowPath, tables: readonly Tuple[][], strict: boolean) => void
+}
+
+const isEmptyObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+
+function compile(resource: Resource, embeddedAs: string | undefined): Compiled {
+  const { source, ...constants } = generateSource(resource, embeddedAs)
+  const build = new Function('env', source) as (env: object) => Compiled
+  return build({ ...constants, canonical, isEmptyObject })
+}
+
+/** Where the columns that reduction and versions need stand in the tuples of a root table. */
+interface RootPlaces {
+  readonly id: number
+  readonly version: number
+  readonly created: number
+}
+
+const rootPlaces = (table: Table): RootPlaces => ({
+  id: placeOf(table, 'id'),
+  version: placeOf(table, 'updated_at'),
+  created: placeOf(table, 'created_at'),
+})
+
+interface EmbeddedUnit {
+  readonly name: string
+  readonly table: string
+  readonly compiled: Compiled
+  readonly places: RootPlaces
+}
+
+function embeddedUnit(resource: Resource): EmbeddedUnit {
+  const [table, ...children] = tablesOf(resource)
+  const name = resource.embeddedAs
+  if (!table || children.length > 0 || !name) throw new Bug(`${resource.name} cannot be embedded`)
+  return { name, table: table.name, compiled: compile(resource, name), places: rootPlaces(table) }
+}
+
+function embeddedOf(unit: EmbeddedUnit, findings: PageFindings, careful: boolean): Embedded {
+  const sink = new SlowPath(findings, true)
+  sink.careful = careful
+  const { id, version } = unit.places
+  const embedded = {
+    name: unit.name,
+    rows: new Map(),
+    row: unit.compiled.root,
+    versionAt: version,
+    idAt: id,
+    sink,
+  }
+  sink.embedded = embedded
+  unit.compiled.start(sink, [], false)
+  return embedded
+}
+
+interface PageReading {
+  readonly tuples: Tuple[][]
+  readonly findings: PageFindings
+  readonly embedded: Embedded | null
+}
+
+interface FlattenPlan {
+  readonly resource: Resource
+  readonly tables: readonly Table[]
+  readonly places: RootPlaces
+  readonly compiled: Compiled
+  readonly embedded: EmbeddedUnit | null
+  /** Of the tables whose items have ids: index of the table, place of the id. */
+  readonly keyed: readonly (readonly [table: number, id: number])[]
+}
+
+function read(
+  plan: FlattenPlan,
+  records: readonly unknown[],
+  careful: boolean,
+  strict: boolean,
+): PageReading {
+  const findings = new PageFindings(plan.resource.name)
+  const tuples: Tuple[][] = plan.tables.map(() => [])
+  const sink = new SlowPath(findings)
+  sink.careful = careful
+  sink.embedded = plan.embedded && embeddedOf(plan.embedded, findings, careful)
+  plan.compiled.start(sink, tuples, strict)
+  const { root } = plan.compiled
+  const { id, version, created } = plan.places
+  const roots = tuples[0] ?? []
+  for (const record of records) {
+    const tuple = root(record)
+    if (tuple === null) continue
+    roots.push(tuple)
+    findings.records.push({
+      id: tuple[id],
+      updatedAt: tuple[version],
+      createdAt: tuple[created] ?? null,
+    } as FlatRecord)
+  }
+  // The generated code holds on to what it was started with: a page's tuples would be copied by every collection.
+  plan.compiled.start(new SlowPath(findings), [], false)
+  return { tuples, findings, embedded: sink.embedded }
+}
+
+const member = (record: unknown, name: string): unknown =>
+  typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
+
+const keyOf = (record: unknown): Value => {
+  const id = member(record, 'id')
+  return id === null || id === undefined ? null : convert.id(id).value
+}
+
+const versionOf = (record: unknown): string => {
+  const version = member(record, 'updated_at')
+  return (typeof version === 'string' ? canonical(version) : null) ?? ''
+}
+
+/** One version a record, the newest, and of several equally new ones the first; newest first. */
+function newestOfEach(records: readonly unknown[]): unknown[] {
+  const all = records.map((record) => ({ record, id: keyOf(record), version: versionOf(record) }))
+  all.sort((a, b) => (a.version === b.version ? 0 : a.version < b.version ? 1 : -1))
+  const seen = new Set<Value>()
+  const kept = all.filter(({ id, version }) => {
+    if (id === null || version === '') return true
+    if (seen.has(id)) return false
+    seen.add(id)
+    return true
+  })
+  return kept.map(({ record }) => record)
+}
+
+/** Rows of embedded records; those of the page's own resource give way to newer ones and take in the others. */
+function placeEmbedded(
+  plan: FlattenPlan,
+  rows: Map<string, Tuple[]>,
+  { embedded, findings }: PageReading,
+): void {
+  if (embedded === null || plan.embedded === null) return
+  const own = rows.get(plan.embedded.table)
+  if (own === undefined) {
+    rows.set(plan.embedded.table, [...embedded.rows.values()])
+    return
+  }
+  const { id, version, created } = plan.places
+  for (const [i, tuple] of own.entries()) {
+    const other = embedded.rows.get(tuple[id] ?? null)
+    if (other === undefined) continue
+    embedded.rows.delete(tuple[id] ?? null)
+    if (String(other[version]) <= String(tuple[version])) continue
+    own[i] = other
+    findings.records[i] = {
+      id: other[id],
+      updatedAt: other[version],
+      createdAt: other[created] ?? null,
+    } as FlatRecord
+  }
+  own.push(...embedded.rows.values())
+}
+
+function assemble(plan: FlattenPlan, outcome: PageReading): Flattened {
+  const { findings } = outcome
+  const rows = new Map(plan.tables.map((table, index) => [table.name, outcome.tuples[index] ?? []]))
+  placeEmbedded(plan, rows, outcome)
+  return {
+    records: findings.records,
+    rows,
+    quarantine: findings.entries(),
+    unstorable: findings.unstorable,
+    drift: findings.drifts(),
+  }
+}
+
+function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan {
+  const tables = tablesOf(resource)
+  const [root] = tables
+  if (!root) throw new Bug(`${resource.name} has no table`)
+  const unit = embedded ? embeddedUnit(embedded) : null
+  return {
+    resource,
+    tables,
+    places: rootPlaces(root),
+    compiled: compile(resource, unit?.name),
+    embedded: unit,
+    keyed: tables.flatMap((table, index) =>
+      table.key.includes('id') ? [[index, placeOf(table, 'id')] as const] : [],
+    ),
+  }
+}
+
+export function compileFlatten(resource: Resource, options: FlattenOptions = {}): Flatten {
+  if (resource.list === 'strings') return (records) => flattenStrings(resource, records)
+  const plan = planOf(resource, options.embedded)
+  return (records, careful) => {
+    const outcome = read(plan, records, careful, false)
+    // Duplicates are rare, and looking for them item by item is not cheap: look once, and read again if there are any.
+    const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
+    return assemble(plan, clean ? outcome : read(plan, newestOfEach(records), careful, true))
+  }
+}

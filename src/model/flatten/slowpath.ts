@@ -1,0 +1,247 @@
+/** Where the compiled flatten turns when something is unusual: conversion, quarantine, drift, unknown fields. */
+import { createHash } from 'node:crypto'
+import type { Kind } from '../../../schema/resource.js'
+import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
+import { convert } from './convert.js'
+import { cut, jsonText, rawJson, storable } from './jsontext.js'
+
+const VALUE_LENGTH = 4096
+const EXAMPLE_LENGTH = 200
+/** Unknown values of one enumeration that a page reports; the rest would tell nothing new. */
+const DETAILS_A_PAGE = 20
+
+/** One declared value: what the compiled code hands over with a value that its fast path does not take. */
+export interface DeclaredValue {
+  readonly kind: Kind
+  /** Path without positions, such as `services[].parts[].cost_cents`. */
+  readonly path: string
+  readonly values: ReadonlySet<string> | null
+}
+
+/** One declared object: its place and its known members. */
+export interface DeclaredObject {
+  /** Path of the object without positions; empty for the record. */
+  readonly path: string
+  readonly known: ReadonlySet<string>
+}
+
+/** What one page comes to, besides its rows. */
+export class PageFindings {
+  readonly records: FlatRecord[] = []
+  readonly quarantine: QuarantineEntry[] = []
+  unstorable = 0
+  readonly #drift = new Map<string, Map<string, DriftEntry>>()
+
+  constructor(private readonly resource: string) {}
+
+  /** Once a page and detail. */
+  drift(kind: DriftEntry['kind'], path: string, detail: string, value: unknown): void {
+    const group = `${kind} ${path}`
+    const entries = this.#drift.get(group) ?? new Map<string, DriftEntry>()
+    if (entries.size === 0) this.#drift.set(group, entries)
+    if (entries.size >= DETAILS_A_PAGE || entries.has(detail)) return
+    const example = cut(rawJson(value), EXAMPLE_LENGTH)
+    entries.set(detail, { resource: this.resource, path, kind, detail, example })
+  }
+
+  /** One entry a place, the first: a record that cannot be stored may stand in a page twice. */
+  entries(): QuarantineEntry[] {
+    if (this.quarantine.length < 2) return this.quarantine
+    const byPlace = new Map<string, QuarantineEntry>()
+    for (const entry of this.quarantine) {
+      const place = `${entry.recordId} ${entry.path}`
+      if (!byPlace.has(place)) byPlace.set(place, entry)
+    }
+    return [...byPlace.values()]
+  }
+
+  drifts(): DriftEntry[] {
+    return [...this.#drift.values()].flatMap((entries) => [...entries.values()])
+  }
+}
+
+/** Rows of records that stand inside other records, reduced: the newest of each id, the first one on a tie. */
+export interface Embedded {
+  readonly name: string
+  readonly rows: Map<Value, Tuple>
+  readonly row: (item: unknown) => Tuple | null
+  readonly versionAt: number
+  readonly idAt: number
+  readonly sink: SlowPath
+}
+
+/** A name as part of a path that is a key in the warehouse: bounded, storable. */
+const segment = (name: string): string => cut(storable(name), EXAMPLE_LENGTH)
+const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** The record id of what has none: the same every time the same record comes. */
+const digest = (record: unknown): string =>
+  `?${createHash('sha256').update(rawJson(record)).digest('hex').slice(0, 16)}`
+
+export class SlowPath {
+  /** Positions of the items that are being read, outermost first; set by the compiled code. */
+  readonly at: number[] = []
+  careful = false
+  recordId: Value = ''
+  extra: Record<string, unknown> | null = null
+  embedded: Embedded | null = null
+  findings: PageFindings
+  /** Ids that were seen, by table; only looked at when a page was found to hold duplicates. */
+  readonly #seen = new Map<number, Set<Value>>()
+  /** Path of the record inside its owner, for embedded records: with positions, and without. */
+  #base = ''
+  #driftBase = ''
+
+  constructor(
+    findings: PageFindings,
+    private readonly isEmbedded = false,
+  ) {
+    this.findings = findings
+  }
+
+  begin(id: Value): void {
+    this.extra = null
+    if (!this.isEmbedded) this.recordId = id
+  }
+
+  /** The path with the positions of the items that are being read. */
+  #where(path: string): string {
+    let depth = 0
+    const here = path.replaceAll('[]', () => `[${this.at[depth++]}]`)
+    return this.#base === '' ? here : here === '' ? this.#base : `${this.#base}.${here}`
+  }
+
+  #driftPath(path: string): string {
+    return this.#driftBase === '' ? path : `${this.#driftBase}.${path}`
+  }
+
+  quarantine(path: string, value: unknown, reason: string): void {
+    this.findings.quarantine.push({
+      recordId: String(this.recordId),
+      path: this.#where(path),
+      value: cut(rawJson(value), VALUE_LENGTH),
+      reason,
+    })
+  }
+
+  /** A value that is neither null nor absent, and not plainly what was declared. */
+  value(value: unknown, site: DeclaredValue): Value {
+    const converted = convert[site.kind](value)
+    if (converted.reason !== null) this.quarantine(site.path, value, converted.reason)
+    if (converted.replaced) this.findings.drift('replaced_character', this.#driftPath(site.path), '', value)
+    const text = converted.value
+    if (site.values !== null && typeof text === 'string' && !site.values.has(text)) {
+      this.findings.drift('unknown_value', this.#driftPath(site.path), cut(text, EXAMPLE_LENGTH), value)
+    }
+    return text
+  }
+
+  /** The key of an item or record, or null when it has none that can be used. */
+  key(value: unknown, kind: Kind): Value {
+    return value === null || value === undefined ? null : convert[kind](value).value
+  }
+
+  badRecord(record: unknown, id: Value, reason: string): null {
+    if (!this.isEmbedded) {
+      this.findings.unstorable++
+      this.recordId = id ?? digest(record)
+    }
+    this.quarantine('', record, reason)
+    return null
+  }
+
+  /** An item of a list of plain strings, which is a record of its own; null when it cannot be stored. */
+  stringItem(item: unknown, site: DeclaredValue): Value {
+    if (item === null || item === undefined) return this.badRecord(item, null, 'null where a text is due')
+    this.recordId = digest(item)
+    const value = this.value(item, site)
+    if (value === null) this.findings.unstorable++
+    return value
+  }
+
+  isDuplicate(table: number, id: Value, item: unknown, path: string): boolean {
+    const ids = this.#seen.get(table) ?? new Set<Value>()
+    if (ids.size === 0) this.#seen.set(table, ids)
+    if (ids.has(id)) {
+      this.quarantine(path, item, `duplicate id ${id}: an item with it is stored already`)
+      return true
+    }
+    ids.add(id)
+    return false
+  }
+
+  /** Of a set of plain values: whether this one can be stored, and is not in it already. */
+  isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
+    if (value === null) {
+      if (item === null) this.quarantine(path, item, 'null where a value is due')
+      return false
+    }
+    if (seen.has(value)) {
+      this.quarantine(path, item, 'duplicate: the same value stands before it')
+      return false
+    }
+    seen.add(value)
+    return true
+  }
+
+  /** Members of an object that its declaration does not show. */
+  unknown(object: Record<string, unknown>, place: DeclaredObject): void {
+    for (const name of Object.keys(object)) {
+      if (place.known.has(name)) continue
+      const path = join(place.path, segment(name))
+      if (this.embedded !== null && name === this.embedded.name) this.readEmbedded(object[name], path)
+      else this.#unknownField(object[name], path, join(this.#where(place.path), storable(name)))
+    }
+  }
+
+  #unknownField(value: unknown, path: string, here: string): void {
+    this.findings.drift('unknown_field', this.#driftPath(path), '', value)
+    const name = this.#base === '' ? here : here.slice(this.#base.length + 1)
+    this.extra ??= Object.create(null) as Record<string, unknown>
+    let free = name
+    while (free in this.extra) free += "'"
+    this.extra[free] = value
+  }
+
+  /** `_extra` of the record, as JSON text. */
+  takeExtra(): string | null {
+    const extra = this.extra
+    if (extra === null) return null
+    const whole = jsonText(extra, this.careful)
+    if (whole.text !== null) return whole.text
+    const members = Object.entries(extra).filter(([name, value]) => {
+      const fits = jsonText({ [name]: value }, this.careful).text !== null
+      if (!fits) this.quarantine('', value, `nested too deeply: ${name}`)
+      return fits
+    })
+    return members.length === 0 ? null : jsonText(Object.fromEntries(members), this.careful).text
+  }
+
+  /** Records of another resource inside this one. */
+  readEmbedded(value: unknown, path: string): void {
+    const embedded = this.embedded
+    if (embedded === null || value === null) return
+    if (!Array.isArray(value)) this.quarantine(path, value, 'not an array')
+    else for (let i = 0; i < value.length; i++) this.#embeddedItem(embedded, value[i], path, i)
+  }
+
+  #embeddedItem(embedded: Embedded, item: unknown, path: string, position: number): void {
+    const sink = embedded.sink
+    const [base, driftBase, extra] = [sink.#base, sink.#driftBase, sink.extra]
+    const owner = this.#where(path)
+    sink.#base = `${owner}[${position}]`
+    sink.#driftBase = `${this.#driftPath(path)}[]`
+    sink.recordId = this.recordId
+    const tuple = embedded.row(item)
+    sink.#base = base
+    sink.#driftBase = driftBase
+    sink.extra = extra
+    if (tuple === null) return
+    const id = tuple[embedded.idAt] ?? null
+    const before = embedded.rows.get(id)
+    if (before === undefined || isNewer(tuple, before, embedded.versionAt)) embedded.rows.set(id, tuple)
+  }
+}
+
+const isNewer = (a: Tuple, b: Tuple, versionAt: number): boolean =>
+  String(a[versionAt]) > String(b[versionAt])

@@ -1,0 +1,80 @@
+/** What the rest of the product knows of the resources: compiled once, from the declarations and the configuration. */
+import type { Kind, Resource } from '../../schema/resource.js'
+import { Bug, Stop } from '../errors.js'
+import { withColumns } from './columns.js'
+import type { Flatten } from './flatten/flatten.js'
+import { compileFlatten } from './flatten/flatten.js'
+import type { Table } from './tables.js'
+import { tablesOf } from './tables.js'
+
+/** What the configuration says of one resource. */
+export interface ResourceSettings {
+  readonly enabled?: boolean | undefined
+  readonly path?: string | undefined
+  readonly columns?: Readonly<Record<string, Kind>> | undefined
+}
+
+export interface ResourceModel {
+  readonly name: string
+  /** The declaration, promoted columns included. */
+  readonly resource: Resource
+  /** Its own table first, owners before children. */
+  readonly tables: readonly Table[]
+  /** Path below `tenants/:tenant_id/`. */
+  readonly path: string
+  readonly enabled: boolean
+  readonly flatten: Flatten
+}
+
+export interface Model {
+  /** In the order of the declarations. */
+  readonly list: readonly ResourceModel[]
+  readonly byName: ReadonlyMap<string, ResourceModel>
+  /** By the type that webhooks and tags call it, such as `Customer`. */
+  readonly byEntity: ReadonlyMap<string, ResourceModel>
+  /** Every table of every resource, whether enabled or not. */
+  readonly tables: readonly Table[]
+  readonly tableByName: ReadonlyMap<string, Table>
+  /** The resource whose records also stand inside the records of others. */
+  readonly embedded: ResourceModel | undefined
+}
+
+export type Settings = Readonly<Record<string, ResourceSettings>>
+
+function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
+  for (const name of Object.keys(settings)) {
+    if (Object.hasOwn(resources, name)) continue
+    throw new Stop(`Configuration: resources.${name} is no resource`, {
+      exitCode: 2,
+      hint: `Known resources: ${Object.keys(resources).join(', ')}`,
+    })
+  }
+}
+
+export function model(resources: Readonly<Record<string, Resource>>, settings: Settings = {}): Model {
+  checkNames(resources, settings)
+  const declared = Object.values(resources).map((resource) =>
+    withColumns(resource, settings[resource.name]?.columns ?? {}),
+  )
+  const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
+  if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
+  const list = declared.map(
+    (resource): ResourceModel => ({
+      name: resource.name,
+      resource,
+      tables: tablesOf(resource),
+      path: settings[resource.name]?.path ?? resource.path ?? resource.name,
+      enabled: settings[resource.name]?.enabled ?? true,
+      flatten: compileFlatten(resource, { embedded }),
+    }),
+  )
+  const tables = list.flatMap((entry) => entry.tables)
+  return {
+    list,
+    byName: new Map(list.map((entry) => [entry.name, entry])),
+    byEntity: new Map(list.map((entry) => [entry.resource.entity, entry])),
+    tables,
+    tableByName: new Map(tables.map((table) => [table.name, table])),
+    embedded: list.find((entry) => entry.resource === embedded),
+  }
+}

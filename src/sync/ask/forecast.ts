@@ -1,0 +1,77 @@
+import type { SourceStats } from '../../api/types.js'
+import { fullCost, pageRecords, quietCost } from '../../compare/cost.js'
+import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../walk/prefetch.js'
+
+/** Requests of a walk of so many records: its pages, and where there are several the first one again. */
+export const walkCost = (records: number): number => fullCost(records)
+
+/** Requests of a walk that goes on where another was cut short, with so many records still before it. */
+export const resumedCost = (records: number, below: number): number =>
+  2 + Math.ceil(records / pageRecords) - Math.floor((records - below) / pageRecords) + 2
+
+/**
+ * Checks of so many pages when several are read at a time: one a window, and windows grow while the list stands still.
+ * See Flight.
+ */
+export function burstChecks(pages: number): number {
+  let checks = 0
+  let width = firstBurst
+  for (let left = pages - 1; left >= smallestBurst; width = Math.min(largestBurst, width * 2)) {
+    checks++
+    left -= burstOf(left, width)
+  }
+  return checks
+}
+
+/** A page is stored in some 10 ms; where an answer takes several times as long, several are asked for at a time. */
+export const readsAhead = (secondsEach: number, most = 16): boolean => most > 1 && secondsEach > 0.03
+
+/** Requests of a comparison that finds nothing to mend. */
+export const compareCost = (rows: number): number => (rows <= pageRecords ? 1 : quietCost(rows))
+
+/** Requests of a backfill of so many records, with so many newer ones in front of them. */
+export function backfillCost(newer: number, records: number): number {
+  const first = Math.max(1, Math.ceil(newer / pageRecords))
+  const last = Math.max(first, Math.ceil((newer + records) / pageRecords))
+  return 1 + last - first + 1
+}
+
+/** What the rate limit allows, as far as the headers tell. */
+export interface Rate {
+  readonly limit: number
+  readonly remaining: number
+  readonly window_seconds: number
+  /** Whether two resets have told the length of a window; else it is assumed from when the present one ends. */
+  readonly window_known: boolean
+  readonly reserve: number
+}
+
+const usual = [1, 10, 60, 300, 600, 900, 1800, 3600, 86_400]
+
+/** Fixed windows begin and end with the clock: the shortest usual length that the end of this one fits. */
+function windowSeconds(resetsAt: number, now: number): number {
+  const left = Math.max(1, Math.ceil((resetsAt - now) / 1000))
+  const end = Math.round(resetsAt / 1000)
+  return usual.find((length) => length >= left && end % length === 0) ?? usual.find((l) => l >= left) ?? left
+}
+
+export function rateOf(stats: SourceStats, reserve: number, now: number): Rate | null {
+  const { window } = stats
+  if (!window) return null
+  const { limit, remaining, resetsAt, length } = window
+  const seconds = length === undefined ? windowSeconds(resetsAt, now) : Math.round(length / 1000)
+  return { limit, remaining, window_seconds: seconds, window_known: length !== undefined, reserve }
+}
+
+/**
+ * Minutes that so many requests take: as fast as the rate limit lets them pass, or as the source has answered so far,
+ * whichever is slower.
+ */
+export function minutesFor(requests: number, rate: Rate | null, secondsEach: number): number {
+  const answering = requests * secondsEach
+  if (!rate) return answering / 60
+  const kept = Math.ceil(rate.limit * rate.reserve)
+  const now = Math.max(0, rate.remaining - kept)
+  const windows = requests <= now ? 0 : Math.ceil((requests - now) / Math.max(1, rate.limit - kept))
+  return Math.max(answering, windows * rate.window_seconds) / 60
+}

@@ -1,0 +1,228 @@
+import type { Int64 } from '../../../schema/resource.js'
+import type { Source } from '../../api/types.js'
+import { pageRecords } from '../../compare/cost.js'
+import { forever } from '../../compare/histogram.js'
+import { epoch } from '../../walk/books.js'
+import { countAfter } from '../../walk/count.js'
+import { cursorName } from '../../warehouse/cursors.js'
+import type { Change } from '../../warehouse/ddl.js'
+import { LiveRows, rootOf } from '../reconcile/liverows.js'
+import { type CursorContext, type Dependencies, now } from '../run/context.js'
+import type { CursorEnd, CursorTask } from '../run/cursor.js'
+import { readOnlyRun } from '../run/readonlyrun.js'
+import type { RunRequest } from '../run/report.js'
+import { beginningOf, endOf, manyRecords } from '../walks/backfill.js'
+import { floorOf, remaining } from '../walks/incremental.js'
+import { CursorList } from '../walks/list.js'
+import {
+  backfillCost,
+  burstChecks,
+  compareCost,
+  minutesFor,
+  type Rate,
+  rateOf,
+  readsAhead,
+  resumedCost,
+  walkCost,
+} from './forecast.js'
+
+/** What a run would do with one cursor. */
+export interface PlannedCursor {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly status: 'ok' | 'unavailable' | 'failed'
+  readonly requests: number
+  readonly records: number
+  /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
+  readonly checks: number
+  readonly error: string | null
+}
+
+/** The document of `plan`. */
+export interface RunPlan {
+  readonly mode: 'plan'
+  readonly of: RunRequest['mode']
+  readonly planned_at: string
+  /** All that the run would send, the question which tenants there are included. */
+  readonly requests: number
+  readonly records: number
+  readonly minutes: number
+  readonly rate: Rate | null
+  readonly table_changes: readonly { readonly table: string; readonly what: string }[]
+  readonly tenants: readonly {
+    readonly tenant_id: Int64
+    readonly requests: number
+    readonly records: number
+  }[]
+  readonly cursors: readonly PlannedCursor[]
+  /** What making this plan has cost. */
+  readonly asked: number
+}
+
+interface Cost {
+  readonly requests: number
+  readonly records: number
+  readonly checks: number
+}
+
+const nothing: Cost = { requests: 0, records: 0, checks: 0 }
+const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
+
+/** Forecasts the work on one cursor, for one request at most. */
+class Forecast {
+  readonly #request: RunRequest
+  readonly #list: CursorList
+  readonly #mirror: LiveRows | undefined
+  cost: Cost = nothing
+
+  constructor(
+    private readonly context: CursorContext,
+    private readonly task: CursorTask,
+    source: Source,
+    how: { readonly request: RunRequest; readonly hasTable: boolean },
+  ) {
+    this.#request = how.request
+    this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#mirror = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
+  }
+
+  get #state() {
+    const { tenantId, resource } = this.task
+    return this.context.cursors.get(cursorName({ tenantId, resource: resource.name }))
+  }
+
+  async run(): Promise<void> {
+    this.cost = await this.#forecast()
+  }
+
+  async #forecast(): Promise<Cost> {
+    const { mode } = this.#request
+    if (this.task.resource.resource.list === 'strings')
+      return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
+    if (mode === 'backfill') return this.#backfill()
+    const walk = await this.#walk()
+    if (mode !== 'reconcile') return walk
+    const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
+    const isListing = this.#request.full === true
+    return {
+      requests: walk.requests + (isListing ? walkCost(rows) : compareCost(rows)),
+      records: walk.records,
+      checks: walk.checks + (isListing ? burstChecks(pagesOf(rows)) : 0),
+    }
+  }
+
+  async #walk(): Promise<Cost> {
+    const isFull = this.#request.mode === 'full'
+    const floor = floorOf(isFull ? null : (this.#state?.watermark ?? null), this.context.config.sync.overlap)
+    const records = await countAfter(this.#list, floor)
+    const below = remaining(this.#state)
+    const checks = burstChecks(pagesOf(below === 0 ? records : below))
+    if (below === 0) return { requests: walkCost(records), records, checks }
+    return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
+  }
+
+  /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
+  async #backfill(): Promise<Cost> {
+    let [requests, records, checks] = [0, 0, 0]
+    const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
+    const [oldest] = ranges
+    if (!oldest) return nothing
+    const atSource = await countAfter(this.#list, beginningOf(oldest))
+    const here = await this.#rows(beginningOf(oldest))
+    for (const range of ranges) {
+      const newer = await this.#rows(endOf(range))
+      const rest = (await this.#rows(beginningOf(range))) - newer
+      // What the warehouse does not know of yet counts as in the range.
+      const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
+      requests += backfillCost(newer, within)
+      records += within
+      // Its first window has nothing to be held against yet.
+      if (within > manyRecords) checks += 1 + burstChecks(pagesOf(within))
+    }
+    return { requests, records, checks }
+  }
+
+  async #rows(after: string): Promise<number> {
+    return (await this.#mirror?.count(after, forever)) ?? 0
+  }
+}
+
+const complete = {
+  outcome: null,
+  watermark: null,
+  records: 0,
+  unstorable: 0,
+  written: 0,
+  removed: 0,
+}
+
+function cursorsOf(
+  ends: readonly CursorEnd[],
+  costs: ReadonlyMap<string, Cost>,
+  isAhead: boolean,
+): PlannedCursor[] {
+  // A run finds out by one request what this plan has found out.
+  const asked = { ...nothing, requests: 1 }
+  return ends.map(({ report: { tenant_id, resource, status, error } }) => {
+    const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
+    const { requests, records, checks } = known ?? asked
+    const made = isAhead ? checks : 0
+    return { tenant_id, resource, status, error, requests: requests + made, records, checks: made }
+  })
+}
+
+const sum = (items: readonly Cost[], name: 'requests' | 'records'): number =>
+  items.reduce((total, item) => total + item[name], 0)
+
+function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
+  const ids = [...new Set(cursors.map(({ tenant_id }) => tenant_id))]
+  return ids.map((tenant_id) => {
+    const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
+    return { tenant_id, requests: sum(own, 'requests'), records: sum(own, 'records') }
+  })
+}
+
+const creates = (changes: readonly Change[], table: string): boolean =>
+  changes.some((change) => change.table === table && change.what === 'create table')
+
+/** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
+export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
+  const plannedAt = now(deps)
+  const before = deps.clock.nowMicros()
+  const changes = await deps.warehouse.plan()
+  const forecasts = new Map<string, Forecast>()
+  const isNew = creates(changes, 'sync_cursors') || creates(changes, 'tenants')
+  const ends = await readOnlyRun(
+    deps,
+    request,
+    (context) => (task, source) => {
+      const hasTable = !creates(changes, rootOf(task.resource).name)
+      const forecast = new Forecast(context, task, source, { request, hasTable })
+      forecasts.set(cursorName({ tenantId: task.tenantId, resource: task.resource.name }), forecast)
+      return { run: async () => forecast.run().then(() => complete), partial: () => complete }
+    },
+    isNew,
+  )
+  const stats = deps.source.stats()
+  const asked = stats.requests
+  const seconds = Number(deps.clock.nowMicros() - before) / 1e6 / Math.max(1, asked)
+  const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
+  const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
+  const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
+  const rate = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const tenants = byTenant(cursors)
+  const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))
+  return {
+    mode: 'plan',
+    of: request.mode,
+    planned_at: plannedAt,
+    requests,
+    records: sum(cursors, 'records'),
+    minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
+    rate,
+    table_changes: changes.map(({ table, what }) => ({ table, what })),
+    tenants,
+    cursors,
+    asked,
+  }
+}

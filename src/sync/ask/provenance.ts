@@ -1,0 +1,128 @@
+import type { Int64 } from '../../../schema/resource.js'
+import type { Warehouse } from '../../warehouse/warehouse.js'
+
+/** The request that brought a row, as far as it is still known. */
+export interface Provenance {
+  /**
+   * `exact`: the row carries the stamp of this request. `likely`: later requests have shown the same version again, and
+   * this is the earliest known one whose page it must have stood on. `run`: only the run is known. `unknown`: not even it.
+   */
+  readonly certainty: 'exact' | 'likely' | 'run' | 'unknown'
+  readonly run_id: string | null
+  /** What the run did: `sync`, `full`, `backfill`, `reconcile`. */
+  readonly mode: string | null
+  readonly way: string | null
+  readonly at: string | null
+  readonly page: Int64 | null
+  readonly request_id: string | null
+  /** When a request last showed the row as it is, or found it gone. */
+  readonly confirmed_at: string
+  readonly confirmed_by: string | null
+}
+
+/** A run that wrote rows of the cursor before. */
+export interface Earlier {
+  readonly run_id: string
+  readonly started_at: string | null
+  readonly finished_at: string | null
+  readonly rows_upserted: Int64 | null
+  readonly rows_deleted: Int64 | null
+}
+
+interface Cursor {
+  readonly tenantId: Int64
+  readonly resource: string
+}
+
+const mostEarlier = 5
+
+const requests = (warehouse: Warehouse, tenantId: Int64) =>
+  warehouse.db.selectFrom('sync_requests').selectAll().where('tenant_id', '=', tenantId)
+
+async function runAt(
+  warehouse: Warehouse,
+  { tenantId, resource }: Cursor,
+  at: string,
+): Promise<string | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors')
+      .select('run_id')
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .where('started_at', '<=', at)
+      .where('finished_at', '>=', at)
+      .orderBy('started_at', 'desc')
+      .executeTakeFirst(),
+  )
+  return row?.run_id ?? null
+}
+
+async function modeOf(warehouse: Warehouse, runId: string | null): Promise<string | null> {
+  if (runId === null) return null
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_runs').select('mode').where('run_id', '=', runId).executeTakeFirst(),
+  )
+  return row?.mode ?? null
+}
+
+/**
+ * A request that shows a version again moves its stamp and brings nothing. Lists are in order of `updated_at`: the first
+ * request after the version's time that wrote anything on both sides of it is the one that must have shown it.
+ */
+async function likely(warehouse: Warehouse, { tenantId, resource }: Cursor, version: string, until: string) {
+  return warehouse.read(() =>
+    requests(warehouse, tenantId)
+      .where('resource', '=', resource)
+      .where('oldest', '<=', version)
+      .where('newest', '>=', version)
+      .where('synced_at', '<=', until)
+      .orderBy('synced_at')
+      .executeTakeFirst(),
+  )
+}
+
+export async function whoBrought(
+  warehouse: Warehouse,
+  cursor: Cursor,
+  row: { readonly syncedAt: string; readonly version: string | null; readonly deleted: boolean },
+): Promise<Provenance> {
+  const { syncedAt, version, deleted } = row
+  const exact = await warehouse.read(() =>
+    requests(warehouse, cursor.tenantId).where('synced_at', '=', syncedAt).executeTakeFirst(),
+  )
+  const found = exact ?? (version === null ? undefined : await likely(warehouse, cursor, version, syncedAt))
+  const confirmedBy = exact?.run_id ?? (await runAt(warehouse, cursor, syncedAt))
+  const runId = found?.run_id ?? (deleted ? null : confirmedBy)
+  return {
+    certainty: exact ? 'exact' : found ? 'likely' : runId === null ? 'unknown' : 'run',
+    run_id: runId,
+    mode: await modeOf(warehouse, runId),
+    way: found?.way ?? null,
+    at: found?.synced_at ?? null,
+    page: found?.page ?? null,
+    request_id: found?.request_id ?? null,
+    confirmed_at: syncedAt,
+    confirmed_by: confirmedBy,
+  }
+}
+
+/** The last runs before that moment that wrote rows of the cursor, newest first. */
+export function earlierRuns(
+  warehouse: Warehouse,
+  { tenantId, resource }: Cursor,
+  before: string,
+): Promise<Earlier[]> {
+  return warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors')
+      .select(['run_id', 'started_at', 'finished_at', 'rows_upserted', 'rows_deleted'])
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .where('finished_at', '<', before)
+      .where((eb) => eb.or([eb('rows_upserted', '>', 0), eb('rows_deleted', '>', 0)]))
+      .orderBy('started_at', 'desc')
+      .limit(mostEarlier)
+      .execute(),
+  )
+}

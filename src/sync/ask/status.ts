@@ -1,0 +1,187 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { since } from '../../format.js'
+import { fromMicros } from '../../timestamp.js'
+import { rootTable } from '../../warehouse/dialect.js'
+import type { Warehouse } from '../../warehouse/warehouse.js'
+
+export interface CursorStatus {
+  readonly tenant_id: Int64
+  readonly resource: string
+  /** `never` before the first run, `stale` when the last complete walk is too long ago; else as the last run left it. */
+  readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked'
+  readonly completeness: string | null
+  readonly watermark: string | null
+  readonly last_success_at: string | null
+  /** Seconds since last_success_at. */
+  readonly age_seconds: number | null
+  /** Live rows of the resource's own table. */
+  readonly rows: Int64
+  readonly walk_under_way: boolean
+  readonly last_error: string | null
+}
+
+export interface StatusHolder {
+  readonly run_id: string
+  readonly command: string | null
+  readonly host: string | null
+  readonly pid: Int64 | null
+  readonly since: string | null
+  readonly expires_at: string | null
+}
+
+/** The JSON document of `shopsync status`. */
+export interface StatusReport {
+  readonly healthy: boolean
+  readonly checked_at: string
+  readonly warehouse: string
+  readonly stale_after_seconds: number
+  readonly tenants: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
+  readonly cursors: readonly CursorStatus[]
+  readonly quarantined: Int64
+  /** Who writes at the moment; null when nobody does. */
+  readonly lease: StatusHolder | null
+  readonly last_run: {
+    readonly run_id: string
+    readonly job: string | null
+    readonly mode: string | null
+    readonly status: string | null
+    readonly started_at: string | null
+    readonly finished_at: string | null
+    readonly error: string | null
+  } | null
+}
+
+export interface StatusOptions {
+  readonly warehouse: Warehouse
+  /** What to call it. */
+  readonly label: string
+  /** Enabled resources: a cursor of each tenant and each of these is expected. */
+  readonly resources: readonly string[]
+  /** Tenants the configuration names; null: all that are granted. */
+  readonly tenants: readonly Int64[] | null
+  readonly staleAfterMs: number
+  readonly nowMicros: bigint
+}
+
+const troubled: ReadonlySet<CursorStatus['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
+
+export const isTrouble = (cursor: CursorStatus): boolean => troubled.has(cursor.state)
+
+type Db = Warehouse['db']
+
+/** How the warehouse stands. Reads only. */
+export async function readStatus(options: StatusOptions): Promise<StatusReport> {
+  const missing = await missingTables(options.warehouse)
+  const head = {
+    checked_at: fromMicros(options.nowMicros),
+    warehouse: options.label,
+    stale_after_seconds: options.staleAfterMs / 1000,
+  }
+  // Nothing was ever synced into it.
+  if (missing.has('sync_cursors')) {
+    return { healthy: false, ...head, tenants: [], cursors: [], quarantined: 0, lease: null, last_run: null }
+  }
+  return options.warehouse.read(async (db) => {
+    const tenants = await db
+      .selectFrom('tenants')
+      .select(['tenant_id', 'revoked_at'])
+      .orderBy('tenant_id')
+      .execute()
+    const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
+    const cursors = await readCursors(db, options, chosen, missing)
+    const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
+    return {
+      healthy: cursors.length > 0 && !cursors.some(isTrouble),
+      ...head,
+      tenants: chosen,
+      cursors,
+      quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
+      lease: await readHolder(db, options.nowMicros),
+      last_run: await readLastRun(db),
+    }
+  })
+}
+
+/** Tables that the next run would create: of an empty warehouse, or for a resource that is new. */
+async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
+  const changes = await warehouse.plan()
+  return new Set(changes.filter(({ what }) => what === 'create table').map(({ table }) => table))
+}
+
+async function readCursors(
+  db: Db,
+  options: StatusOptions,
+  tenants: readonly { tenant_id: Int64; revoked_at: string | null }[],
+  missing: ReadonlySet<string>,
+): Promise<CursorStatus[]> {
+  const rows = await db.selectFrom('sync_cursors').selectAll().execute()
+  const byName = new Map(rows.map((row) => [`${row.tenant_id} ${row.resource}`, row]))
+  const counts = new Map<string, Map<Int64, Int64>>()
+  for (const resource of options.resources) {
+    if (!missing.has(resource)) counts.set(resource, await liveRows(db, resource))
+  }
+  return tenants.flatMap(({ tenant_id, revoked_at }) =>
+    options.resources.map((resource): CursorStatus => {
+      const row = byName.get(`${tenant_id} ${resource}`)
+      const age = row?.last_success_at ? since(row.last_success_at, options.nowMicros) : null
+      return {
+        tenant_id,
+        resource,
+        state: revoked_at === null ? stateOf(row, age, options.staleAfterMs) : 'revoked',
+        completeness: row?.completeness ?? null,
+        watermark: row?.watermark ?? null,
+        last_success_at: row?.last_success_at ?? null,
+        age_seconds: age === null ? null : Math.round(age / 1000),
+        rows: counts.get(resource)?.get(tenant_id) ?? 0,
+        walk_under_way: row !== undefined && row.walk !== null,
+        last_error: row?.last_error ?? null,
+      }
+    }),
+  )
+}
+
+interface CursorRow {
+  readonly status: string | null
+  readonly completeness: string | null
+}
+
+function stateOf(
+  row: CursorRow | undefined,
+  age: number | null,
+  staleAfterMs: number,
+): CursorStatus['state'] {
+  if (row === undefined) return 'never'
+  if (row.status === 'unavailable') return 'unavailable'
+  if (row.status === 'failed') return 'failed'
+  if (age === null) return row.completeness === 'unproven' ? 'unproven' : 'never'
+  if (age > staleAfterMs) return 'stale'
+  return row.completeness === 'unproven' ? 'unproven' : 'ok'
+}
+
+/** Live rows a tenant. One statement a table: a count for every cursor would be one for each pair. */
+async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
+  const rows = await db
+    .selectFrom(rootTable({ name: resource }))
+    .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
+    .where('_deleted_at', 'is', null)
+    .groupBy('tenant_id')
+    .execute()
+  return new Map(rows.map((row) => [row.tenant_id, Number(row.n)]))
+}
+
+async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
+  const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
+  if (!row?.owner || (row.expires_at !== null && row.expires_at < fromMicros(nowMicros))) return null
+  const { owner, command, host, pid, claimed_at, expires_at } = row
+  return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
+}
+
+async function readLastRun(db: Db): Promise<StatusReport['last_run']> {
+  const row = await db
+    .selectFrom('sync_runs')
+    .select(['run_id', 'job', 'mode', 'status', 'started_at', 'finished_at', 'error'])
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}

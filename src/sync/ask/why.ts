@@ -1,0 +1,169 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { Skip, Stop } from '../../errors.js'
+import type { Model, ResourceModel } from '../../model/registry.js'
+import type { Table } from '../../model/tables.js'
+import type { Warehouse } from '../../warehouse/warehouse.js'
+import { type ContentDifference, compareContent } from '../reconcile/content.js'
+import type { Dependencies } from '../run/context.js'
+import { CursorList } from '../walks/list.js'
+import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
+import type { Quarantined } from './quarantine.js'
+
+/** A row and how it came. */
+export interface Told {
+  readonly table: string
+  readonly tenant_id: Int64
+  /** The row as it is stored. */
+  readonly row: Readonly<Record<string, unknown>>
+  readonly state: 'live' | 'deleted'
+  readonly brought: Provenance
+  /** Runs of its cursor that wrote rows before that. */
+  readonly earlier: readonly Earlier[]
+  readonly quarantine: readonly Quarantined[]
+  /** The record that it is part of, as the source has it now. */
+  readonly source: SourceNow
+}
+
+export type SourceNow =
+  | {
+      readonly answer: 'exists'
+      readonly updated_at: string | null
+      readonly differences: readonly ContentDifference[]
+    }
+  | { readonly answer: 'gone' | 'not asked' | 'failed'; readonly reason: string }
+
+/** The document of `why`. */
+export interface Why {
+  readonly table: string
+  readonly id: string
+  readonly rows: readonly Told[]
+}
+
+type Row = Record<string, unknown>
+const mostRows = 100
+
+export interface Question {
+  readonly table: string
+  /** The first part of the key after the tenant: an id, or a name. */
+  readonly id: string
+  /** null: all. */
+  readonly tenants: readonly Int64[] | null
+}
+
+function tableOf(model: Model, name: string): { table: Table; resource: ResourceModel } {
+  const table = model.tableByName.get(name)
+  const resource = table && model.byName.get(table.resource)
+  if (table && resource) return { table, resource }
+  throw new Stop(`There is no table ${name}`, {
+    exitCode: 2,
+    hint: `Expected one of ${[...model.tableByName.keys()].join(', ')}`,
+  })
+}
+
+function keyValue(table: Table, text: string): Int64 | string {
+  const column = table.columns.find(({ name }) => name === table.key[1])
+  if (column?.kind === 'text') return text
+  if (/^-?\d{1,19}$/.test(text)) {
+    const id = BigInt(text)
+    return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
+  }
+  throw new Stop(
+    `Found the id "${text}", expected a whole number: ${column?.name ?? 'id'} of ${table.name}`,
+    {
+      exitCode: 2,
+      hint: `Type for example shopsync why ${table.name} 17`,
+    },
+  )
+}
+
+async function readRows(warehouse: Warehouse, table: Table, question: Question): Promise<Row[]> {
+  const value = keyValue(table, question.id)
+  return warehouse.read(async (db) => {
+    let query = db
+      .selectFrom(table.name as 'tenants')
+      .selectAll()
+      .where((table.key[1] ?? 'id') as 'tenant_id', '=', value as Int64)
+      .orderBy('tenant_id')
+      .limit(mostRows)
+    if (question.tenants) query = query.where('tenant_id', 'in', [...question.tenants])
+    return (await query.execute()) as unknown as Row[]
+  })
+}
+
+/** What the source says now of the record that a row belongs to. */
+async function askSource(
+  deps: Pick<Dependencies, 'warehouse' | 'source' | 'signal'>,
+  resource: ResourceModel,
+  tenantId: Int64,
+  id: Int64 | null,
+): Promise<SourceNow> {
+  if (id === null || resource.resource.list === 'strings')
+    return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the list whole' }
+  const cursor = { tenantId, resource }
+  const list = new CursorList(deps.source, cursor, { priority: 'lookup', signal: deps.signal })
+  try {
+    const item = await list.item(id)
+    if (!item)
+      return {
+        answer: 'gone',
+        reason: 'it answers 404 for this id: the record is gone, or the tenant is not granted',
+      }
+    const differences = await compareContent(deps.warehouse, cursor, id, item.flattened)
+    return { answer: 'exists', updated_at: item.flattened.records[0]?.updatedAt ?? null, differences }
+  } catch (error) {
+    if (error instanceof Skip) return { answer: 'failed', reason: error.message }
+    throw error
+  }
+}
+
+const quarantineOf = (
+  warehouse: Warehouse,
+  resource: string,
+  tenantId: Int64,
+  id: Int64 | null,
+): Promise<Quarantined[]> =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_quarantine')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .where('record_id', '=', String(id))
+      .orderBy('path')
+      .execute(),
+  )
+
+async function tell(
+  deps: Pick<Dependencies, 'warehouse' | 'source' | 'signal'>,
+  { table, resource }: { table: Table; resource: ResourceModel },
+  row: Row,
+): Promise<Told> {
+  const tenantId = row.tenant_id as Int64
+  const owner = (row[table.owner ?? 'id'] ?? null) as Int64 | null
+  const syncedAt = String(row._synced_at)
+  const cursor = { tenantId, resource: resource.name }
+  const deleted = typeof row._deleted_at === 'string'
+  const version = typeof row.updated_at === 'string' && table.role === 'root' ? row.updated_at : null
+  return {
+    table: table.name,
+    tenant_id: tenantId,
+    row,
+    state: deleted ? 'deleted' : 'live',
+    brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted }),
+    earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
+    quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, owner),
+    source: await askSource(deps, resource, tenantId, owner),
+  }
+}
+
+/** The history of a row, or of the rows of an owner, of every tenant that has one of this id. Writes nothing. */
+export async function tellWhy(
+  deps: Pick<Dependencies, 'model' | 'warehouse' | 'source' | 'signal'>,
+  question: Question,
+): Promise<Why> {
+  const known = tableOf(deps.model, question.table)
+  const rows = await readRows(deps.warehouse, known.table, question)
+  const told: Told[] = []
+  for (const row of rows) told.push(await tell(deps, known, row))
+  return { table: question.table, id: question.id, rows: told }
+}

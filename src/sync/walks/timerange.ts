@@ -1,0 +1,58 @@
+import { Stop } from '../../errors.js'
+import { canonical } from '../../timestamp.js'
+import type { TimeRange } from '../run/report.js'
+
+const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
+
+function instant(flag: string, text: string): string {
+  const time = canonical(text.trim())
+  if (time !== null) return time
+  const date = /^\d{4}-\d{2}-\d{2}$/.exec(text.trim())?.[0]
+  const local = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$/.exec(text.trim())?.[0]
+  const meant = date ? `${date}T00:00:00Z` : local ? `${local.replace(' ', 'T')}Z` : '2026-01-31T00:00:00Z'
+  throw usage(
+    `Found ${flag} "${text}", expected an ISO 8601 date and time with a time zone`,
+    date || local
+      ? `Type ${flag} ${meant} if you mean UTC, or give the offset, such as +02:00`
+      : `Such as ${flag} ${meant}`,
+  )
+}
+
+/** How the two ends are called where they were written. */
+interface Names {
+  readonly from: string
+  readonly to: string
+}
+
+const flags: Names = { from: '--from', to: '--to' }
+
+/** The half-open range [from, to) that two words name, of the command line or of a job. `now`: canonical. */
+export function parseRange(fromText: string, toText: string, now: string, names = flags): TimeRange {
+  const [from, to] = [instant(names.from, fromText), instant(names.to, toText)]
+  for (const [flag, time] of [
+    [names.from, from],
+    [names.to, to],
+  ] as const)
+    if (time > now)
+      throw usage(
+        `Found ${flag} ${time}, which lies in the future; it is ${now} now`,
+        'Expected a time that has been',
+      )
+  if (from < to) return { from, to }
+  throw usage(
+    from === to
+      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} does not belong to it`
+      : `Found ${names.from} ${from} after ${names.to} ${to}`,
+    from === to ? `Give ${names.to} a later time` : 'Exchange the two',
+  )
+}
+
+/** Several ranges: as many --from as --to, in pairs. */
+export function parseRanges(froms: readonly string[], tos: readonly string[], now: string): TimeRange[] {
+  if (froms.length === 0 || froms.length !== tos.length)
+    throw usage(
+      `Found ${froms.length} times --from and ${tos.length} times --to, expected one of each, or as many of both`,
+      'Such as --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
+    )
+  return froms.map((from, i) => parseRange(from, tos[i] ?? '', now))
+}

@@ -1,0 +1,161 @@
+import { type CompiledQuery, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { StateRows } from '../../model/state.js'
+import type { Table } from '../../model/tables.js'
+import type { CursorKey } from '../cursors.js'
+import { type Dialect, rootTable, type Session } from '../dialect.js'
+import { digest, type SetDifference, Sketch } from './sketch.js'
+
+type Db = Dialect['db']
+type Row = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
+
+/** Which live rows a cursor should have, going by everything that was written; null where that is not known. */
+export interface Register {
+  readonly live: number
+  readonly sketch: Sketch
+}
+
+const idsAtOnce = 5000
+
+/**
+ * Rows that have an id and a version, and that no other resource brings too: of those it can be known which there
+ * should be.
+ */
+export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
+  root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
+
+/** Compiled once a table: every page needs it. */
+const opening = new WeakMap<Db, Map<string, CompiledQuery<Row>>>()
+/** Stands for the tenant in what is compiled once. */
+const someTenant = -1
+
+/**
+ * The statement that reads a cursor's register, and keeps everybody else from its rows until the transaction ends. It
+ * makes one where there is none; where there are rows already, nobody knows whether these are all.
+ */
+export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<Row> {
+  const known = opening.get(db) ?? new Map<string, CompiledQuery<Row>>()
+  opening.set(db, known)
+  const compiled = known.get(root.name) ?? compileOpening(db, root)
+  known.set(root.name, compiled)
+  const parameters = compiled.parameters.map((value) => (value === someTenant ? tenantId : value))
+  return { ...compiled, parameters }
+}
+
+function compileOpening(db: Db, root: Table): CompiledQuery<Row> {
+  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', someTenant)
+  return db
+    .insertInto('sync_registers')
+    .values((eb) => ({
+      tenant_id: someTenant,
+      resource: root.resource,
+      live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
+    }))
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'resource']).doUpdateSet((eb) => ({
+        live_rows: eb.fn.coalesce('sync_registers.live_rows', 'excluded.live_rows'),
+      })),
+    )
+    .returning(['live_rows', 'sketch'])
+    .compile()
+}
+
+/** As `openRegister`, where it is not for us to make one: no row, if there is none. */
+export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
+  db
+    .updateTable('sync_registers')
+    .set((eb) => ({ live_rows: eb.ref('live_rows') }))
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .returning(['live_rows', 'sketch'])
+    .compile()
+
+export const registerOf = (row: Row | undefined): Register | null =>
+  row === undefined || row.live_rows === null
+    ? null
+    : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
+
+function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch }: Register): CompiledQuery {
+  return db
+    .updateTable('sync_registers')
+    .set({ live_rows: live, sketch: sketch.encode() })
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+}
+
+/** A live row that came or went: its id, and the version that it has, or had. */
+export interface LiveRow {
+  readonly id: Int64
+  readonly updatedAt: string
+}
+
+/** The statement that enters live rows which came and went; undefined where there is nothing to enter. */
+export function enterRows(
+  db: Db,
+  key: CursorKey,
+  row: Row | undefined,
+  { came = [], went = [] }: { readonly came?: readonly LiveRow[]; readonly went?: readonly LiveRow[] },
+): CompiledQuery | undefined {
+  const register = came.length + went.length === 0 ? null : registerOf(row)
+  if (!register) return undefined
+  const { live, sketch } = register
+  for (const { id, updatedAt } of came) sketch.add({ id, version: digest(updatedAt) })
+  for (const { id, updatedAt } of went) sketch.add({ id, version: digest(updatedAt) }, -1)
+  return writeRegister(db, key, { live: live + came.length - went.length, sketch })
+}
+
+/** A register as it is; undefined rows: there is none. Who has not opened it may see it change. */
+export const readRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
+  db
+    .selectFrom('sync_registers')
+    .select(['live_rows', 'sketch'])
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+
+/** Runs statements, in a transaction or not. */
+type Run = <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>
+
+/** Which live rows there are, counted one by one. */
+export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64): Promise<Register> {
+  const sketch = new Sketch()
+  let live = 0
+  for (let last: Int64 | undefined; ; ) {
+    let query = db
+      .selectFrom(rootTable(root))
+      .select(['id', 'updated_at'])
+      .where('tenant_id', '=', tenantId)
+      .where('_deleted_at', 'is', null)
+      .orderBy('id')
+      .limit(idsAtOnce)
+    if (last !== undefined) query = query.where('id', '>', last)
+    const { rows } = await run(query.compile())
+    for (const { id, updated_at } of rows) sketch.add({ id, version: digest(updated_at) })
+    live += rows.length
+    last = rows.at(-1)?.id
+    if (rows.length < idsAtOnce) return { live, sketch }
+  }
+}
+
+/** What the register has more, and less, than there are rows; undefined where that is too much to be read from it. */
+export function vanished(register: Register, found: Register): SetDifference | undefined {
+  const difference = register.sketch.against(found.sketch)
+  if (!difference) return undefined
+  return register.live - found.live === difference.more.length - difference.less.length
+    ? difference
+    : undefined
+}
+
+/** Opens a register, and writes in the same transaction what becomes of it; nothing where the work returns undefined. */
+export async function changeRegister(
+  db: Db,
+  session: Session,
+  key: CursorKey,
+  root: Table,
+  work: (register: Register | null) => Promise<Register | undefined>,
+): Promise<void> {
+  const opened = await session.run(openRegister(db, key, root))
+  const changed = await work(registerOf(opened.rows[0]))
+  if (changed) await session.run(writeRegister(db, key, changed))
+}
