@@ -47,7 +47,10 @@ export class Bisection<P> {
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     const rows = this.#rows.after(epoch)
     if (rows > pageRecords && fullCost(rows) <= 1 + gridSize(rows)) return this.#ended('listing')
-    if (!(await this.#recall())) return this.#ended('listing')
+    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost come first.
+    const found = await this.port.recall()
+    if (!found) return this.#ended('listing')
+    this.#moved(found)
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
@@ -83,19 +86,9 @@ export class Bisection<P> {
     const rows = await this.port.rows(epoch, forever)
     const shown = new Set(page.sightings.map(({ id }) => id))
     this.#differences.explain(oddOf(shown), epoch)
-    await this.#settle([...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }])))
+    await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
-  }
-
-  /**
-   * A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost are
-   * brought back first. false: a list of everything is the better way.
-   */
-  async #recall(): Promise<boolean> {
-    const moves = await this.port.recall()
-    if (moves) this.#moved(moves)
-    return moves !== undefined
   }
 
   /** Prepares another comparison: the warehouse and the source may both have moved. */
@@ -221,7 +214,7 @@ export class Bisection<P> {
   }
 
   /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list does not show. */
-  async #list(lo: string, hi: string): Promise<Candidate[]> {
+  async #list(lo: string, hi: string): Promise<readonly Candidate[]> {
     const rows = await this.port.rows(lo, hi)
     const shown = new Set<Int64 | string>()
     const take = async (page: WalkPage<P>): Promise<void> => {
@@ -241,6 +234,11 @@ export class Bisection<P> {
     await new RangeWalk<P>(port, { after: lo, until: hi, newer, total }).run()
     this.#listed++
     this.#differences.explain(oddOf(shown), lo)
-    return [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))
+    return notShown(rows, shown)
   }
 }
+
+const notShown = (
+  rows: ReadonlyMap<Int64, string>,
+  shown: ReadonlySet<Int64 | string>,
+): readonly Candidate[] => [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))

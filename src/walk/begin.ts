@@ -1,5 +1,4 @@
 import { Book } from './books.js'
-import { Progress } from './progress.js'
 import { Reading, refuseLoss, type WalkState } from './reading.js'
 import { newest } from './sightings.js'
 import type { WalkOutcome, WalkPage } from './types.js'
@@ -8,9 +7,11 @@ import type { WalkOutcome, WalkPage } from './types.js'
  * Begins a reading with the first page of the list, and reads the list to its end. A list of one page needs no reading:
  * the page proves itself, and the outcome is the answer.
  */
-export async function begin<P>(
+export async function beginReading<P>(
   walk: WalkState<P>,
-  { number, perPage, joint }: { number: number; perPage: number; joint: Book | undefined },
+  number: number,
+  perPage: number,
+  joint: Book | undefined,
 ): Promise<Reading<P> | WalkOutcome> {
   const { floor, expected = 0, nextFloor } = walk.plan
   const first = await walk.port.fetch(1, perPage)
@@ -22,8 +23,7 @@ export async function begin<P>(
   const isZoneSeen =
     lateFrom >= ceiling || sightings.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= lateFrom)
   const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen })
-  const parts = { number, perPage, own, joint: joint ?? own }
-  const reading = new Reading(walk, number === 1 ? { ...parts, progress: new Progress(own, perPage) } : parts)
+  const reading = new Reading(walk, number, perPage, own, joint ?? own)
   reading.pager.showed(first)
   await reading.next(first)
   await reading.pager.run(2, first.totalPages)

@@ -10,7 +10,7 @@ const closingRounds = 12
  * records down to the newest seen before. That is one request when nothing moved, two when something did. Returns the
  * last page; undefined where the list never stood still.
  */
-export async function close<P>(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
+export async function closeReading<P>(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
   const { walk, books, perPage } = reading
   for (let round = 0; round < closingRounds; round++) {
     const page = await reading.fetch(1, perPage)

@@ -2,18 +2,21 @@ import type { Book } from './books.js'
 import type { Reading } from './reading.js'
 import type { WalkOutcome } from './types.js'
 
+export const outcomeOf = (
+  book: Book,
+  verdict: WalkOutcome['verdict'],
+  reason: string | null,
+): WalkOutcome => ({ verdict, ceiling: book.ceiling, books: book.balance(), reason })
+
 /** The verdict on a reading whose last page showed nothing new (docs/architecture.md, What proven claims). */
-export function judge<P>(reading: Reading<P>): WalkOutcome {
-  const { own, joint, number, walk } = reading
+export function judgeReading<P>({ own, joint, number, walk, hasSteppedBack }: Reading<P>): WalkOutcome {
   const standing = own.standing()
-  if (standing === 'closed') {
-    if (number > 1) return outcomeOf(own, 'repaired', 'read again')
-    if (reading.hasSteppedBack) return outcomeOf(own, 'repaired', 'resumed or stepped back')
-    return outcomeOf(own, 'proven', null)
-  }
+  const joined = joint === own ? standing : joint.standing()
+  if (standing === 'closed' && number === 1 && !hasSteppedBack) return outcomeOf(own, 'proven', null)
+  if (standing === 'closed')
+    return outcomeOf(own, 'repaired', number > 1 ? 'read again' : 'resumed or stepped back')
   if (standing === 'complete')
     return outcomeOf(own, 'repaired', 'records were deleted meanwhile; stepped back')
-  const joined = joint === own ? standing : joint.standing()
   if (joined === 'closed')
     return outcomeOf(
       joint,
@@ -31,20 +34,10 @@ export function judge<P>(reading: Reading<P>): WalkOutcome {
       'the list moved among records of one updated_at, and was read but once',
     )
   }
+  const mayHide = own.ties.found
   return outcomeOf(
     own,
     'unproven',
-    own.ties.found ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
+    mayHide ? 'records of one updated_at may hide behind each other' : 'the totals do not agree',
   )
 }
-
-export const outcomeOf = (
-  book: Book,
-  verdict: WalkOutcome['verdict'],
-  reason: string | null,
-): WalkOutcome => ({
-  verdict,
-  ceiling: book.ceiling,
-  books: book.balance(),
-  reason,
-})

@@ -6,10 +6,10 @@ import type { Int64 } from '../../schema/resource.js'
 import { Skip } from '../errors.js'
 import type { Book } from './books.js'
 import { Pager, type PagerPort } from './pager.js'
-import type { Progress } from './progress.js'
+import { Progress } from './progress.js'
 import { newest } from './sightings.js'
 import { edgesOf } from './ties.js'
-import type { ListHead, WalkPage, WalkPlan, WalkPort } from './types.js'
+import type { ListHead, WalkPage, WalkPlan, WalkPort, WalkProgress } from './types.js'
 
 /** What all readings of one walk share. */
 export interface WalkState<P> {
@@ -19,17 +19,6 @@ export interface WalkState<P> {
   newest: string
   /** The books of an earlier reading were `even`: see Book. */
   wasEven: boolean
-}
-
-interface ReadingParts {
-  /** 1 for the first reading of the walk. */
-  readonly number: number
-  readonly perPage: number
-  readonly own: Book
-  /** The book that several readings share; in the first reading the reading's own. */
-  readonly joint: Book
-  /** Kept by the first reading: a walk that reads again and is killed begins anew. */
-  readonly progress?: Progress
 }
 
 /** A list that loses more than this share of its records at once is not believed. */
@@ -49,24 +38,22 @@ export function refuseLoss(total: number, before: number): void {
 }
 
 export class Reading<P> implements PagerPort<P> {
-  readonly number: number
-  readonly perPage: number
-  readonly own: Book
-  readonly joint: Book
   readonly pager: Pager<P> = new Pager<P>(this)
   /** Records were deleted during the reading, and the reading has stepped back. */
   hasSteppedBack = false
+  /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
   readonly #progress: Progress | undefined
 
+  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading `own`. */
   constructor(
     readonly walk: WalkState<P>,
-    parts: ReadingParts,
+    readonly number: number,
+    readonly perPage: number,
+    readonly own: Book,
+    readonly joint: Book,
+    resumed?: WalkProgress,
   ) {
-    this.number = parts.number
-    this.perPage = parts.perPage
-    this.own = parts.own
-    this.joint = parts.joint
-    this.#progress = parts.progress
+    if (number === 1) this.#progress = new Progress(own, perPage, resumed)
   }
 
   /** The book of the reading, and the joint book where that is another. */

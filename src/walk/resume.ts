@@ -1,6 +1,6 @@
 import { Book } from './books.js'
 import { listHeadOf } from './pager.js'
-import { Progress, reached } from './progress.js'
+import { reached } from './progress.js'
 import { isLoss, Reading, type WalkState } from './reading.js'
 import { newest } from './sightings.js'
 
@@ -8,7 +8,7 @@ import { newest } from './sightings.js'
  * Resumes the reading of an earlier process, and reads the list to its end. undefined: there is none to resume, or so
  * many records are gone that a new walk is safer.
  */
-export async function resume<P>(walk: WalkState<P>, perPage: number): Promise<Reading<P> | undefined> {
+export async function resumeReading<P>(walk: WalkState<P>, perPage: number): Promise<Reading<P> | undefined> {
   const { port, plan } = walk
   const { floor, nextFloor } = plan
   if (plan.resume?.progress.floor !== floor) return undefined
@@ -25,8 +25,7 @@ export async function resume<P>(walk: WalkState<P>, perPage: number): Promise<Re
     lateFrom: nextFloor?.(ceiling) ?? ceiling,
   })
   walk.newest = ceiling
-  const parts = { number: 1, perPage, own: book, joint: book }
-  const reading = new Reading(walk, { ...parts, progress: new Progress(book, perPage, progress) })
+  const reading = new Reading(walk, 1, perPage, book, book, progress)
   if (book.response(total, []).fell > 0) reading.hasSteppedBack = true
   // The records behind the last page read are behind it still, unless they were deleted or moved to the front. So the
   // place counted from the end of the list is at worst too early. Records newer than the boundary were read in any case.

@@ -3,12 +3,12 @@
  * sync/walks/incremental.ts walks a cursor with it, sync/reconcile a whole list.
  */
 import { Bug } from '../errors.js'
-import { begin } from './begin.js'
+import { beginReading } from './begin.js'
 import type { Book } from './books.js'
-import { close } from './close.js'
-import { judge, outcomeOf } from './judge.js'
+import { closeReading } from './close.js'
+import { judgeReading, outcomeOf } from './judge.js'
 import { Reading, type WalkState } from './reading.js'
-import { resume } from './resume.js'
+import { resumeReading } from './resume.js'
 import type { WalkOutcome, WalkPlan, WalkPort } from './types.js'
 
 /** Page sizes of the readings: coprime, so that each reading cuts the records of one `updated_at` at other places. */
@@ -52,8 +52,8 @@ export class Walk<P> {
     let outcome: WalkOutcome | undefined
     for (let number = 1; mayRead(number, joint); number++) {
       const perPage = sizes[(number - 1) % sizes.length] ?? 100
-      const resumed = number === 1 ? await resume(this.#state, perPage) : undefined
-      const reading = resumed ?? (await begin(this.#state, { number, perPage, joint }))
+      const resumed = number === 1 ? await resumeReading(this.#state, perPage) : undefined
+      const reading = resumed ?? (await beginReading(this.#state, number, perPage, joint))
       if (!(reading instanceof Reading)) return reading
       outcome = await this.#end(reading)
       if (outcome.verdict !== 'unproven') return outcome
@@ -65,9 +65,9 @@ export class Walk<P> {
   }
 
   async #end(reading: Reading<P>): Promise<WalkOutcome> {
-    const last = await close(reading)
+    const last = await closeReading(reading)
     if (!last) return outcomeOf(reading.own, 'unproven', 'the list never held still')
-    const outcome = judge(reading)
+    const outcome = judgeReading(reading)
     await this.#state.port.store(last, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
     return outcome
   }
