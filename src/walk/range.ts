@@ -76,7 +76,7 @@ export class RangeWalk<P> {
       reading = await this.#read(perPage)
       const isEven = !reading.fell && this.#seen.size >= reading.expected
       if (isEven) return this.#outcome(i === 0 ? 'proven' : 'repaired', reading.expected)
-      // The reading has stepped back for each fall; a record that moved to the front has left the range.
+      // The reading has stepped back for each fall; a record that moved to the top has left the range.
       if (!reading.tied) return this.#outcome('repaired', reading.expected)
       if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
     }

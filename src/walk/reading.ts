@@ -70,7 +70,7 @@ export class Reading<P> implements PagerPort<P> {
     return this.number === 1 ? this.walk.port.readAhead() : 0
   }
 
-  /** The next page in order. After a fall, records may have slipped past in front of the page: progress stays. */
+  /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
   async next(page: WalkPage<P>): Promise<number> {
     const { fresh, fell } = this.#response(page, true)
     const edges = edgesOf(page)

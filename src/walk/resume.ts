@@ -27,7 +27,7 @@ export async function resumeReading<P>(walk: WalkState<P>, perPage: number): Pro
   walk.newest = ceiling
   const reading = new Reading(walk, 1, perPage, book, book, progress)
   if (book.response(total, []).fell > 0) reading.hasSteppedBack = true
-  // The records behind the last page read are behind it still, unless they were deleted or moved to the front. So the
+  // The records behind the last page read are behind it still, unless they were deleted or moved to the top. So the
   // place counted from the end of the list is at worst too early. Records newer than the boundary were read in any case.
   const read = Math.max(newer, total - progress.below)
   const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))

@@ -176,7 +176,7 @@ class World {
   missing(watermark: string | null, floor: string): number {
     return [...this.live.values()].filter(({ id, updated }) => {
       const version = text(updated)
-      // What came late lies in front of where the next walk begins.
+      // The next walk reads again what came late: its floor is older.
       if (this.late.has(id) && watermark !== null && version > this.nextFloor(watermark)) return false
       return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
     }).length
