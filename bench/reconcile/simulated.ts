@@ -6,10 +6,11 @@
 import { Bisection } from '../../src/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../src/compare/comparison.js'
 import { fullCost } from '../../src/compare/cost.js'
-import { type Cell, cellsOf, forever, type Move } from '../../src/compare/histogram.js'
+import { type Cell, cellsOf, type Move } from '../../src/compare/histogram.js'
 import { fromMicros, toMicros } from '../../src/timestamp.js'
-import type { Sighting } from '../../src/walk/books.js'
-import type { WalkPage } from '../../src/walk/walk.js'
+import { forever } from '../../src/walk/cutpoint.js'
+import type { Sighting } from '../../src/walk/sightings.js'
+import type { WalkPage } from '../../src/walk/types.js'
 
 const base = 1_600_000_000_000_000n
 const step = 3_141_593n

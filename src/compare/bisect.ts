@@ -1,37 +1,42 @@
+/**
+ * Finds where the warehouse and the source differ, by counting.
+ * sync/reconcile/comparing.ts runs one for each cursor.
+ */
 import type { Int64 } from '../../schema/resource.js'
-import { epoch } from '../walk/books.js'
+import { epoch, forever } from '../walk/cutpoint.js'
 import { RangeWalk } from '../walk/range.js'
-import type { WalkPage } from '../walk/walk.js'
+import type { WalkPage } from '../walk/types.js'
 import type { Candidate, ComparePort, Comparison } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './cost.js'
 import { Differences, oddOf } from './differences.js'
-import { forever, type Move, RowHistogram } from './histogram.js'
+import { type Move, RowHistogram } from './histogram.js'
 
-/** A range whose ends were counted, and what it will cost to look into it. */
+/** A range whose ends were counted, and the requests that looking into it will cost. */
 interface CountedSpan {
   readonly lo: string
   readonly hi: string
   readonly cost: number
 }
 
-/** How often a comparison is made where the source moves meanwhile. */
+/** How often a comparison is made while the source moves. */
 const rounds = 4
 
 /**
- * Finds where warehouse and source differ by asking how many records are newer than t, at cut points that part the
- * warehouse's rows evenly. Where the difference of the counts is the same at both ends of a range, the range holds as
- * many records on both sides; where not, the range is parted, until listing what is left costs less.
+ * Asks the source how many records are newer than t, at cut points that part the warehouse's rows evenly. Where the
+ * difference of the counts is the same at both ends of a range, both sides hold as many records in the range. Where the
+ * difference is not the same, the bisection parts the range, until a list of the range costs less
+ * (docs/architecture.md, Counting as an oracle).
  *
- * The source may move meanwhile. What is created or updated goes to the front of the list, and every answer shows the
- * newest record of all: if that one is not known, the answer is asked for again as a whole page, which goes into the
- * warehouse before it is compared with it, so that both speak of one moment. What is deleted meanwhile, or what comes
- * late, shows as a difference somewhere: then it is looked at again. Nothing is concluded from a count alone.
+ * The source may move meanwhile. A created or updated record goes to the top of the list, and every response shows the
+ * newest record. If the newest record is not known, the bisection asks for a whole page and stores it before it
+ * compares, so that both counts are of one moment. A record that was deleted meanwhile or came late shows as a
+ * difference, and the comparison is made again. A count alone never marks a row as deleted.
  */
 export class Bisection<P> {
   #differences = new Differences()
-  #ledger = new RowHistogram([])
-  /** The newest records that are known to stand at the front, as the source printed them. */
-  #front = new Map<Int64 | string, string>()
+  #rows = new RowHistogram([])
+  /** The newest records known, with the `updated_at` that the source showed. */
+  #top = new Map<Int64 | string, string>()
   #newest = ''
   #listed = 0
   #requests = 0
@@ -39,10 +44,13 @@ export class Bisection<P> {
   constructor(private readonly port: ComparePort<P>) {}
 
   async run(): Promise<Comparison> {
-    this.#ledger = new RowHistogram(await this.port.cells(epoch, forever))
-    const rows = this.#ledger.after(epoch)
+    this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
+    const rows = this.#rows.after(epoch)
     if (rows > pageRecords && fullCost(rows) <= 1 + gridSize(rows)) return this.#ended('listing')
-    if (!(await this.#recall())) return this.#ended('listing')
+    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost come first.
+    const found = await this.port.recall()
+    if (!found) return this.#ended('listing')
+    this.#moved(found)
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
@@ -58,58 +66,47 @@ export class Bisection<P> {
       isEven: this.#differences.isEven,
       odd: this.#differences.oddAfter(epoch),
       source: this.#sourceAfter(epoch),
-      warehouse: this.#ledger.after(epoch),
+      warehouse: this.#rows.after(epoch),
       counted: this.#differences.counted,
       listed: this.#listed,
     }
   }
 
-  /** What the source counts, going by the last comparison there. */
+  /** The source's count at a cut point, by the last comparison there. */
   #sourceAfter(cut: string): number {
-    if (cut === forever) return 0
-    return this.#ledger.after(cut) + this.#differences.oddAfter(cut) + this.#differences.at(cut)
+    return this.#rows.after(cut) + this.#differences.oddAfter(cut) + this.#differences.at(cut)
   }
 
-  /** The newest page of all: it brings what has come since, and may be the whole list. Says whether all is done. */
+  /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
   async #open(): Promise<boolean> {
     const page = await this.#fetch(epoch, 1, pageRecords)
     await this.#absorb(page)
-    this.#differences.enter(epoch, page.total, this.#ledger.after(epoch))
+    this.#differences.enter(epoch, page.total, this.#rows.after(epoch))
     if (page.total > page.records) return false
     const rows = await this.port.rows(epoch, forever)
     const shown = new Set(page.sightings.map(({ id }) => id))
     this.#differences.explain(oddOf(shown), epoch)
-    await this.#settle([...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }])))
+    await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
   }
 
-  /**
-   * A row that was lost and a record that was deleted cancel out in the counts. So what the warehouse knows to have
-   * lost is brought back first, wherever it was.
-   */
-  async #recall(): Promise<boolean> {
-    const moves = await this.port.recall()
-    if (moves) this.#moved(moves)
-    return moves !== undefined
-  }
-
-  /** Another look at what did not come out even: the warehouse and the source may both have moved. */
+  /** Prepares another comparison: the warehouse and the source may both have moved. */
   async #again(): Promise<void> {
     this.port.note('Counts do not agree: records moved meanwhile; comparing again', {
       cut_points: this.#differences.uneven,
     })
     await this.port.refresh()
-    this.#ledger = new RowHistogram(await this.port.cells(epoch, forever))
+    this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     this.#differences = new Differences()
     await this.#absorb(await this.#fetch(epoch, 1, pageRecords))
   }
 
   async #compare(mayList: boolean): Promise<'listing' | 'done'> {
     const grid = [epoch, forever]
-    const rows = this.#ledger.after(epoch)
+    const rows = this.#rows.after(epoch)
     let open = await this.#part(grid, gridSize(rows))
-    // Where there is a difference there may be others, and of different signs: they are looked for more closely.
+    // Near one difference there may be others of the opposite sign, which a closer grid shows.
     if (open.length > 0) {
       if (mayList && this.#isDearerThanAll(open, closerGrid(rows))) return 'listing'
       open = await this.#part(grid, closerGrid(rows))
@@ -132,52 +129,52 @@ export class Bisection<P> {
     return 'done'
   }
 
-  /** Counts at the places of another grid; returns the ranges in which there is a difference. */
+  /** Counts at further cut points, about so many; returns the ranges that differ. */
   async #part(cuts: string[], size: number): Promise<CountedSpan[]> {
     cuts.splice(0, cuts.length, ...new Set([...cuts, ...this.#grid(size)].sort()))
     for (const cut of cuts) if (!this.#differences.has(cut)) await this.#probe(cut)
     return cuts.slice(1).flatMap((hi, i) => this.#span(cuts[i] ?? epoch, hi))
   }
 
-  /** Places at random, one in each of so many equal parts: what one run cannot see, another does. */
+  /** One random cut point in each of so many equal parts: another run finds the differences that cancel out in this one. */
   #grid(size: number): string[] {
-    const rows = this.#ledger.after(epoch)
+    const rows = this.#rows.after(epoch)
     const places = Array.from({ length: size }, (_, i) => ((i + this.port.random()) * rows) / size)
-    return places.flatMap((place) => this.#ledger.cutAt(Math.max(1, place)) ?? [])
+    return places.flatMap((place) => this.#rows.cutAt(Math.max(1, place)) ?? [])
   }
 
-  /** How many more records than rows a range holds. */
+  /** How many more records of a range the source holds than the warehouse. */
   #off(lo: string, hi: string): number {
     return this.#differences.at(lo) - this.#differences.at(hi)
   }
 
   #records(lo: string, hi: string): number {
-    const rows = this.#ledger.between(lo, hi)
+    const rows = this.#rows.between(lo, hi)
     return Math.max(rows, rows + this.#off(lo, hi))
   }
 
-  /** The range, if it is to be looked into. */
+  /** The range if its ends differ, else nothing. */
   #span(lo: string, hi: string): CountedSpan[] {
     const off = Math.abs(this.#off(lo, hi))
     const records = this.#records(lo, hi)
     return off === 0 ? [] : [{ lo, hi, cost: Math.min(listCost(records), bisectCost(records, off)) }]
   }
 
-  /** Whether listing everything costs less than is left to do, or than has been spent already. */
+  /** Whether a list of everything costs less than the open ranges will cost, or than the comparison has cost so far. */
   #isDearerThanAll(open: readonly CountedSpan[], more = 0): boolean {
     const rest = open.reduce((sum, { cost }) => sum + cost, more)
     const all = fullCost(this.#sourceAfter(epoch))
     return rest > all || (rest > 0 && this.#requests > all)
   }
 
-  /** Where to part a range; undefined where listing it costs no more. */
+  /** The cut point at which to part a range; undefined where a list of the range costs no more. */
   async #middle(lo: string, hi: string): Promise<string | undefined> {
     const records = this.#records(lo, hi)
     if (listCost(records) <= bisectCost(records, Math.abs(this.#off(lo, hi)))) return undefined
-    const middle = this.#ledger.middle(lo, hi)
+    const middle = this.#rows.middle(lo, hi)
     if (middle !== undefined) return middle
-    this.#ledger.refine(lo, hi, await this.port.cells(lo, hi))
-    return this.#ledger.middle(lo, hi)
+    this.#rows.refine(lo, hi, await this.port.cells(lo, hi))
+    return this.#rows.middle(lo, hi)
   }
 
   async #fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>> {
@@ -185,28 +182,28 @@ export class Bisection<P> {
     return this.port.fetch(after, page, perPage)
   }
 
-  /** Counts what is newer than the cut point on both sides, at one moment. */
+  /** Counts the records newer than the cut point on both sides, at one moment. */
   async #probe(cut: string): Promise<void> {
     let page = await this.#fetch(cut, 1, 1)
     const [newest] = page.sightings
-    if (newest && this.#front.get(newest.id) !== newest.updatedAt) {
+    if (newest && this.#top.get(newest.id) !== newest.updatedAt) {
       page = await this.#fetch(cut, 1, pageRecords)
       await this.#absorb(page)
     }
-    this.#differences.enter(cut, page.total, this.#ledger.after(cut))
+    this.#differences.enter(cut, page.total, this.#rows.after(cut))
   }
 
-  /** Takes a first page into the warehouse. */
+  /** Stores a first page in the warehouse. */
   async #absorb(page: WalkPage<P>): Promise<void> {
     this.#moved(await this.port.store(page))
-    this.#front = new Map(page.sightings.map(({ id, updatedAt }) => [id, updatedAt]))
+    this.#top = new Map(page.sightings.map(({ id, updatedAt }) => [id, updatedAt]))
     for (const { updatedAt } of page.sightings) if (updatedAt > this.#newest) this.#newest = updatedAt
   }
 
-  /** What moved to the front just now has moved on both sides; everything else was different, and is mended. */
+  /** A row that moved to the top just now has moved on both sides. Every other move has mended a difference. */
   #moved(moves: readonly Move[]): void {
     for (const move of moves) {
-      this.#ledger.move(move)
+      this.#rows.move(move)
       const isNews = move.after !== null && this.#newest !== '' && move.after >= this.#newest
       if (!isNews) this.#differences.mended(move)
     }
@@ -216,14 +213,12 @@ export class Bisection<P> {
     if (missing.length > 0) this.#moved(await this.port.settle(missing))
   }
 
-  /** Lists a range, stores what the warehouse lacks of it, and returns the rows that it does not show. */
-  async #list(lo: string, hi: string): Promise<Candidate[]> {
+  /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list does not show. */
+  async #list(lo: string, hi: string): Promise<readonly Candidate[]> {
     const rows = await this.port.rows(lo, hi)
     const shown = new Set<Int64 | string>()
     const take = async (page: WalkPage<P>): Promise<void> => {
-      const own = page.sightings.filter(
-        ({ updatedAt }) => updatedAt > lo && (hi === forever || updatedAt <= hi),
-      )
+      const own = page.sightings.filter(({ updatedAt }) => updatedAt > lo && updatedAt <= hi)
       for (const { id } of own) shown.add(id)
       if (own.some(({ id, updatedAt }) => typeof id !== 'string' && rows.get(id) !== updatedAt))
         this.#moved(await this.port.store(page))
@@ -239,6 +234,11 @@ export class Bisection<P> {
     await new RangeWalk<P>(port, { after: lo, until: hi, newer, total }).run()
     this.#listed++
     this.#differences.explain(oddOf(shown), lo)
-    return [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))
+    return notShown(rows, shown)
   }
 }
+
+const notShown = (
+  rows: ReadonlyMap<Int64, string>,
+  shown: ReadonlySet<Int64 | string>,
+): readonly Candidate[] => [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))

@@ -1,25 +1,26 @@
 import type { Int64 } from '../../schema/resource.js'
-import { forever, gain, type Move } from './histogram.js'
+import { forever } from '../walk/cutpoint.js'
+import { gain, type Move } from './histogram.js'
 
 /**
- * What has been counted: at each cut point, how many more records the source has that are newer than it than the
- * warehouse has rows. Where it is the same at both ends of a range, the range holds as many on both sides.
+ * Counts at cut points: how many more records newer than a cut point the source has than the warehouse has rows. Where
+ * the difference is the same at both ends of a range, both sides hold as many in the range.
  */
 export class Differences {
   readonly #at = new Map<string, number>([[forever, 0]])
-  /** Records that the source counts and that can never be rows, by the cut point behind them. */
+  /** Unstorable records that the source counts, by the cut point before them. */
   readonly #odd = new Map<string, number>()
 
   get isEven(): boolean {
     return this.uneven === 0
   }
 
-  /** At how many cut points the counts do not agree. */
+  /** The number of cut points at which the counts do not agree. */
   get uneven(): number {
     return [...this.#at.values()].filter((difference) => difference !== 0).length
   }
 
-  /** Cut points that were counted. */
+  /** The number of cut points that were counted. */
   get counted(): number {
     return this.#at.size - 1
   }
@@ -40,13 +41,12 @@ export class Differences {
     this.#at.set(cut, records - rows - this.oddAfter(cut))
   }
 
-  /** The warehouse was mended: what was different before is not any more. */
+  /** A change that brought the warehouse nearer to the source: the row no longer counts as a difference. */
   mended(move: Move): void {
-    for (const [cut, difference] of this.#at)
-      if (cut !== forever) this.#at.set(cut, difference - gain(move, cut))
+    for (const [cut, difference] of this.#at) this.#at.set(cut, difference - gain(move, cut))
   }
 
-  /** So many records in front of the cut point can never be rows: they explain as much of the difference. */
+  /** So many unstorable records newer than the cut point explain as much of the difference. */
   explain(records: number, at: string): void {
     if (records === 0) return
     this.#odd.set(at, (this.#odd.get(at) ?? 0) + records)
@@ -54,6 +54,6 @@ export class Differences {
   }
 }
 
-/** Of what a list shows, what cannot be a row: see Sighting. */
+/** How many of the ids that a list shows can never be rows: see Sighting. */
 export const oddOf = (shown: Iterable<Int64 | string>): number =>
   [...shown].filter((id) => typeof id === 'string').length

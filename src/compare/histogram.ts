@@ -1,8 +1,9 @@
+/**
+ * How the live rows of a cursor lie in time, cell by cell.
+ * Bisection (bisect.ts) asks it for the warehouse's counts; sync/reconcile makes the cells.
+ */
 import { endOfSecond } from '../timestamp.js'
-import { epoch } from '../walk/books.js'
-
-/** Behind every record: the open end of a range. */
-export const forever = '~'
+import { epoch, forever } from '../walk/cutpoint.js'
 
 /** Rows of the warehouse between two cut points; `end` is the last microsecond of a second, or `forever`. */
 export interface Cell {
@@ -10,42 +11,47 @@ export interface Cell {
   readonly count: number
 }
 
-/** One record's row as it was and as it is: `updated_at` of the live row, null where there is none. */
+/** One record's row before and after a change: `updated_at` of the live row, null where there is no live row. */
 export interface Move {
   readonly before: string | null
   readonly after: string | null
 }
 
-/** How many newer rows than t a move adds. */
+/** By how much a move changes the number of rows newer than t. */
 export const gain = ({ before, after }: Move, t: string): number =>
   (after !== null && after > t ? 1 : 0) - (before !== null && before > t ? 1 : 0)
 
+/** The first of the places `from` to `to` for which the test holds, if it holds for every later place; else `to`. */
+function firstPlace(from: number, to: number, holds: (i: number) => boolean): number {
+  let [low, high] = [from, to]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
 /**
- * How the live rows of a cursor lie in time: counted once, cell by cell, and kept up to date from then on, so that
- * a comparison with the source asks the warehouse for counts no more.
+ * The warehouse counts its rows once; from then on the histogram is kept up to date move by move, so that a comparison
+ * with the source asks the warehouse for no more counts.
  */
 export class RowHistogram {
-  readonly #ends: string[] = []
-  readonly #counts: number[] = []
-  /** Rows behind each cell; undefined while they have to be added up again. */
+  readonly #ends: string[]
+  readonly #counts: number[]
+  /** Rows behind each cell; undefined after a change, until a count is asked for. */
   #behind: number[] | undefined
 
-  /** Cells in order, oldest first; the last ends at `forever`. */
+  /** Takes cells in order, oldest first. The cells made of them begin with `epoch` and end with `forever`. */
   constructor(cells: readonly Cell[]) {
-    for (const { end, count } of cells) {
-      this.#ends.push(end)
-      this.#counts.push(count)
-    }
-    if (this.#ends.at(-1) !== forever) {
-      this.#ends.push(forever)
-      this.#counts.push(0)
-    }
+    const whole = [{ end: epoch, count: 0 }, ...endingAt(forever, cells)]
+    this.#ends = whole.map(({ end }) => end)
+    this.#counts = whole.map(({ count }) => count)
   }
 
   /** Rows newer than a cut point. */
   after(t: string): number {
-    const behind = this.#sums()
-    return t === epoch ? (behind[0] ?? 0) + (this.#counts[0] ?? 0) : (behind[this.#find(t)] ?? 0)
+    return this.#sums()[this.#find(t)] ?? 0
   }
 
   #sums(): number[] {
@@ -57,7 +63,7 @@ export class RowHistogram {
   }
 
   between(lo: string, hi: string): number {
-    return this.after(lo) - (hi === forever ? 0 : this.after(hi))
+    return this.after(lo) - this.after(hi)
   }
 
   /** Enters a change of the warehouse. */
@@ -66,42 +72,31 @@ export class RowHistogram {
     if (after !== null) this.#add(after, 1)
   }
 
-  /** A cut point inside the range that parts its rows best; undefined when it is one cell. */
+  /** The cut point inside the range that parts its rows most evenly; undefined where the range is one cell. */
   middle(lo: string, hi: string): string | undefined {
-    const [first, last] = [this.#cell(lo) + 1, hi === forever ? this.#ends.length - 1 : this.#cell(hi)]
+    const [first, last] = [this.#find(lo) + 1, this.#find(hi)]
     if (first >= last) return undefined
     const half = this.after(lo) - this.between(lo, hi) / 2
     const behind = this.#sums()
-    let [from, to] = [first, last - 1]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if ((behind[middle] ?? 0) > half) from = middle + 1
-      else to = middle
-    }
-    const isNearer = from > first && (behind[from - 1] ?? 0) - half < half - (behind[from] ?? 0)
-    return this.#ends[isNearer ? from - 1 : from]
+    const i = firstPlace(first, last - 1, (cell) => (behind[cell] ?? 0) <= half)
+    const isNearer = i > first && (behind[i - 1] ?? 0) - half < half - (behind[i] ?? 0)
+    return this.#ends[isNearer ? i - 1 : i]
   }
 
-  /** The cut point at or behind the n-th row from the oldest; undefined behind the last one. */
+  /** The cut point at or behind the n-th row from the oldest; undefined where that is the end. */
   cutAt(n: number): string | undefined {
     const rows = this.after(epoch)
     const i = this.#sums().findIndex((behind) => rows - behind >= n)
     return i < 0 || i === this.#ends.length - 1 ? undefined : this.#ends[i]
   }
 
-  /** Puts finer cells in the place of those between two cut points. */
+  /** Replaces the cells between two cut points by finer ones. */
   refine(lo: string, hi: string, cells: readonly Cell[]): void {
-    const from = this.#cell(lo) + 1
-    const until = hi === forever ? this.#ends.length - 1 : this.#cell(hi)
-    const whole = cells.at(-1)?.end === hi ? cells : [...cells, { end: hi, count: 0 }]
+    const [from, until] = [this.#find(lo) + 1, this.#find(hi)]
+    const whole = endingAt(hi, cells)
     this.#ends.splice(from, until - from + 1, ...whole.map(({ end }) => end))
-    this.#behind = undefined
     this.#counts.splice(from, until - from + 1, ...whole.map(({ count }) => count))
-  }
-
-  /** The cell that ends at the cut point, or -1 in front of all. */
-  #cell(cut: string): number {
-    return cut === epoch ? -1 : this.#find(cut)
+    this.#behind = undefined
   }
 
   #add(time: string, n: number): void {
@@ -110,19 +105,16 @@ export class RowHistogram {
     this.#counts[i] = (this.#counts[i] ?? 0) + n
   }
 
-  /** The first cell that does not end before the instant. */
+  /** The first cell that ends at the instant or later. */
   #find(time: string): number {
-    let [from, to] = [0, this.#ends.length - 1]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if ((this.#ends[middle] ?? '') < time) from = middle + 1
-      else to = middle
-    }
-    return from
+    return firstPlace(0, this.#ends.length - 1, (i) => (this.#ends[i] ?? '') >= time)
   }
 }
 
-/** Cells of about so many rows each, of times in order: a second is never parted. */
+const endingAt = (end: string, cells: readonly Cell[]): readonly Cell[] =>
+  cells.at(-1)?.end === end ? cells : [...cells, { end, count: 0 }]
+
+/** Cells of about so many rows each, from times in order. A cell never parts a second. */
 export function cellsOf(times: readonly string[], rowsEach: number): Cell[] {
   const cells: Cell[] = []
   let count = 0

@@ -1,37 +1,19 @@
+/**
+ * The books of a walk: they count what the responses showed, and decide whether the walk may be called complete.
+ * Reading (reading.ts) enters every response; judge.ts asks how the books stand.
+ */
 import type { Int64 } from '../../schema/resource.js'
+import { epoch } from './cutpoint.js'
 import { IdSet } from './idset.js'
+import type { Sighting } from './sightings.js'
 import { type Edges, TieWatch } from './ties.js'
-
-/** Before every record: the floor of a first load. */
-export const epoch = '1970-01-01T00:00:00.000000Z'
-
-/** One record as a response showed it. Timestamps are canonical, so that text order is time order. */
-export interface Sighting {
-  /** Text for what has no id of its own: an unusable record, or the second occurrence of an id in one response. */
-  readonly id: Int64 | string
-  readonly updatedAt: string
-  readonly createdAt: string | null
-}
-
-/** What the books know, for the report and for the row in `sync_run_cursors` that a verdict rests on. */
-export interface Balance {
-  /** `total_count` of the first response (T0). */
-  readonly first: number
-  /** `total_count` of the last response (T1). */
-  readonly last: number
-  /** Distinct records seen (|S|). */
-  readonly distinct: number
-  /** Records that came into the list while it was read. */
-  readonly entered: number
-  /** By how much `total_count` fell, all intervals together. */
-  readonly fallen: number
-}
+import type { Balance, Doubts, WalkProgress } from './types.js'
 
 /**
- * How the books stand. `closed`: nothing was deleted meanwhile, and what was seen is exactly what there is.
- * `even`: the same, but things moved where the numbers alone cannot tell it from a record that came late and hid that
- * another was deleted and a third not seen; one reading more has to agree. `complete`: records were deleted, but
- * stepping back has lost none. `open`: something may be missing.
+ * How the books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
+ * exist. `even`: the numbers agree as in `closed`; but records moved, and the numbers cannot exclude that a late record
+ * made up for a deleted one while a third was not seen. One more reading has to agree. `complete`: records were
+ * deleted, and by stepping back the walk lost none. `open`: a record may be missing.
  */
 export type Standing = 'closed' | 'even' | 'complete' | 'open'
 
@@ -41,75 +23,62 @@ export interface OpenBook {
   readonly total: number
   /** Newest `updated_at` of the first response. */
   readonly ceiling: string
-  /** What is newer than this may have become visible after the first response, though it is no newer than the ceiling. */
+  /** A record newer than this may become visible after the first response, though it is no newer than the ceiling. */
   readonly lateFrom?: string
-  /** Whether the first response showed all that was newer than `lateFrom`. */
+  /** Whether the first response showed every record newer than `lateFrom`. */
   readonly isZoneSeen?: boolean
 }
 
-/** What else a book has to remember when its walk is cut short. */
-export interface Doubts {
-  readonly isZoneSeen: boolean
-  /** Something was seen of which it is not known whether it entered. */
-  readonly isOpen: boolean
-  readonly isLate: boolean
-  readonly hasMoved: boolean
-}
-
 interface Restored {
-  readonly progress: {
-    readonly first: number
-    readonly last: number
-    readonly fallen: number
-    readonly tied: boolean
-    readonly ceiling: string
-    readonly boundary: string
-    readonly doubts?: Doubts
-  }
+  readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & { readonly doubts?: Doubts }
   readonly lateFrom: string
   readonly ids: readonly Int64[]
   readonly entered: readonly Int64[]
 }
 
 /**
- * The books of a walk (design: the walk). They decide whether it may be called complete: T0 is `total_count` of the
- * first response and c its newest `updated_at`; S is every id seen; `entered` are those of S that came into the list
- * after the first response; T1 is the total of one more first page that shows nothing newer than what was seen. They
- * close if T0 + entered = T1 = |S| and no total ever fell in between.
+ * T0 is `total_count` of the first response, c the newest `updated_at` of that response, S the set of all ids seen.
+ * `entered` are the ids of S that came into the list after the first response. T1 is the total of one more first page
+ * that shows nothing newer than the pages before. The books close if T0 + entered = T1 = |S| and no total ever fell in
+ * between (docs/architecture.md, What the books count).
  *
- * All rests on `entered` leaving nobody out: then |S| = T0 + entered says that everything was seen which the first
- * response counted. Newer than c is easy. The others may only be as old as records can be that become visible late, as
- * old as the floor of the next walk: that is the late zone. Where the first response showed the whole zone, whatever
- * else turns up in it has entered, and the count is exact. A zone of more than a page (a bulk change within the last
- * minutes) leaves room for doubt: see `surprise`, `vanished` and `even`.
+ * The equation holds only if `entered` leaves out no record: then |S| = T0 + entered says that the walk saw every record
+ * that the first response counted. A record newer than c has plainly entered. A late record is no newer than c and
+ * becomes visible after the first response. Late records lie in the late zone, which is the part of the list above
+ * the floor of the next walk. If the first response showed the whole zone, every other record that turns up in the zone
+ * has entered, and the count is exact. A zone of more than a page (a bulk change within the last minutes) leaves
+ * doubts: see `surprise`, `vanished` and `even`.
  */
 export class Book {
   readonly floor: string
   readonly ceiling: string
   readonly #first: number
   readonly #seen = new IdSet()
-  readonly #odd = new Set<string>()
+  readonly #unstorable = new Set<string>()
   readonly #entered = new IdSet()
-  readonly ties: TieWatch
   #last: number
   #fallen = 0
+  /** Nothing tells of some record whether it entered. */
   #doubtful = false
-  /** The latest response is not judged yet. */
+  /** `judge` has not yet decided on the latest response. */
   #pending = false
   #surprised = false
   #vanished = false
-  /** Something came late, and is counted. */
+  /** A record came late, and counts as entered. */
   #late = false
-  /** Something newer than the ceiling was seen. */
+  /** A record newer than the ceiling was seen. */
   #moved = false
   readonly #lateFrom: string
   readonly #isZoneSeen: boolean
-  /** The first response, and which ids the latest one showed for the first time. */
+  /** The first response. */
   #opening: readonly Sighting[] | undefined
+  /** Ids that the latest response showed for the first time; after the first response only. */
   #fresh = new Set<Int64 | string>()
 
-  constructor(open: OpenBook, ties = new TieWatch('', false)) {
-    this.ties = ties
+  constructor(
+    open: OpenBook,
+    readonly ties = new TieWatch('', false),
+  ) {
     this.floor = open.floor
     this.ceiling = open.ceiling
     this.#lateFrom = open.lateFrom ?? open.ceiling
@@ -135,7 +104,12 @@ export class Book {
   }
 
   has(id: Int64 | string): boolean {
-    return typeof id === 'string' ? this.#odd.has(id) : this.#seen.has(id)
+    return typeof id === 'string' ? this.#unstorable.has(id) : this.#seen.has(id)
+  }
+
+  /** `total_count` of the latest response. */
+  get last(): number {
+    return this.#last
   }
 
   get doubts(): Doubts {
@@ -148,8 +122,8 @@ export class Book {
   }
 
   /**
-   * Enters one response. Returns the ids that were new, those of them that were created since the walk began, and by
-   * how much the total fell since the response before.
+   * Enters one response. Returns the ids that were new, the new ids that were created since the walk began, and by how
+   * much the total fell since the response before.
    */
   response(
     total: number,
@@ -159,17 +133,16 @@ export class Book {
     this.#fallen += fell
     this.#last = total
     const fresh: Int64[] = []
-    this.#fresh.clear()
     for (const { id } of sightings) {
-      if (typeof id === 'string') this.#odd.add(id)
+      if (typeof id === 'string') this.#unstorable.add(id)
       else if (this.#seen.add(id)) fresh.push(id)
     }
-    if (this.#opening) for (const id of fresh) this.#fresh.add(id)
-    else this.#opening = sightings
+    this.#fresh = new Set(this.#opening ? fresh : [])
+    this.#opening ??= sightings
     return { fresh, created: this.#enter(sightings), fell }
   }
 
-  /** The records of the latest response that were created since the walk began: no other knowledge is needed. */
+  /** Returns the new records of the latest response whose `created_at` alone shows that they entered. */
   #enter(sightings: readonly Sighting[]): Int64[] {
     const created: Int64[] = []
     for (const { id, updatedAt, createdAt } of sightings) {
@@ -185,15 +158,15 @@ export class Book {
     return created
   }
 
-  /** What is newer than this, and was not in the first response, came to its place after it. */
+  /** A record that is newer than the bar, and that the first response did not show, came to its place later. */
   get #bar(): string {
     return this.#isZoneSeen && this.#lateFrom < this.ceiling ? this.#lateFrom : this.ceiling
   }
 
   /**
-   * Decides for the records of the latest response that are newer than the bar, and were created before, whether they
-   * entered the list while it was read. `before` is the version that the warehouse had. Where neither tells, the books
-   * stay open: judging by hope was found worse.
+   * Decides for each older record of the latest response that is newer than the bar whether it entered the list
+   * during the walk, and returns the ids that did. `before` gives the version that the warehouse had. Where neither the
+   * version nor `created_at` tells, the books stay open: a wrong `proven` was judged worse than another reading.
    */
   judge(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
@@ -210,16 +183,26 @@ export class Book {
     return entered
   }
 
-  /** Whether the first response would have shown a record that was there with this version or a newer one. */
+  /** Whether the first response would have shown a record that stood in the list with this version or a newer one. */
   #wasShown(version: string): boolean {
     return this.#isZoneSeen && version > this.#bar
   }
 
   /**
-   * The last page of all, or one that is read again from the top: what it shows for the first time, though it is as old
-   * as what was read before, and no tie could have hidden it, came late or came back. Such a record makes up in the
-   * totals for one that was deleted; then one that hides behind others of its `updated_at`, or slipped, would not be
-   * missed.
+   * Whether a record that the warehouse does not know was in the list when the walk began. Creation in the very second
+   * of the ceiling says nothing, because the source may print whole seconds. Creation in the late zone says nothing
+   * either, because the record may have become visible later.
+   */
+  #wasThere(createdAt: string | null): boolean {
+    return (
+      this.floor === epoch && createdAt !== null && createdAt < this.ceiling && createdAt <= this.#lateFrom
+    )
+  }
+
+  /**
+   * Takes a first page after the first response. A record surprises if the page shows it for the first time, although
+   * the record is as old as the pages read before and no tie could have hidden it. Such a record came late or came
+   * back. In the totals it makes up for a deleted record, so that a hidden or slipped record would not be missed.
    */
   surprise(sightings: readonly Sighting[]): void {
     this.#surprised ||= sightings.some(
@@ -228,8 +211,8 @@ export class Book {
   }
 
   /**
-   * The last page of all: what the first response showed, and it does not, though it shows older ones, was deleted. If
-   * the totals do not tell so, something else has made up for it.
+   * Takes the last page of all. A record of the first response has vanished if the page does not show it, although the
+   * page shows older ones: the record was deleted. If the totals do not fall, another record has made up for it.
    */
   vanished(sightings: readonly Sighting[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
     const shown = new Set(sightings.map(({ id }) => id))
@@ -238,27 +221,16 @@ export class Book {
     )
   }
 
-  /** What a first page, asked for again, shows and nobody has entered yet: it came after the first response. */
+  /** Whether a record of the closing page came after the first response and is not in the book yet. */
   isNews({ id, updatedAt }: Sighting): boolean {
     return updatedAt > this.#bar && !this.has(id)
   }
 
-  /** All that is wrong is that records are missing which ties may hide: reading again and joining can close these. */
+  /** Whether the only fault is that ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
     const { first, last, distinct, entered, fallen } = this.balance()
     const isShort = fallen === 0 && first + entered === last && distinct < last
     return isShort && !this.#doubtful && !this.#surprised && !this.#vanished
-  }
-
-  /**
-   * Whether a record that the warehouse does not know was in the list when the walk began. A creation in the very
-   * second of the ceiling cannot be told from one after it: the source may print whole seconds. Nor can one in the late
-   * zone from one that had not yet become visible.
-   */
-  #wasThere(createdAt: string | null): boolean {
-    return (
-      this.floor === epoch && createdAt !== null && createdAt < this.ceiling && createdAt <= this.#lateFrom
-    )
   }
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
@@ -276,7 +248,7 @@ export class Book {
     return {
       first: this.#first,
       last: this.#last,
-      distinct: this.#seen.size + this.#odd.size,
+      distinct: this.#seen.size + this.#unstorable.size,
       entered: this.#entered.size,
       fallen: this.#fallen,
     }

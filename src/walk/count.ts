@@ -1,20 +1,11 @@
-import { addMicros, endOfSecond } from '../timestamp.js'
-import { epoch } from './books.js'
-import type { WalkPage } from './walk.js'
+import type { WalkPage } from './types.js'
 
-/** How a cursor's list is reached: one page of what is newer than t. */
+/** How a caller reaches a cursor's list: one page of the records newer than t. */
 export interface ListPort<P> {
   fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
 }
 
-/** Where counting means the same on both sides, whatever precision the source prints (design.md §2). */
-export const cutPoint = (t: string): string => (t <= epoch ? epoch : endOfSecond(t))
-
-/** The cut point in front of an instant's second. */
-export const cutBefore = (t: string): string =>
-  t <= epoch ? epoch : cutPoint(addMicros(`${t.slice(0, 19)}.000000Z`, -1n))
-
-/** How many records are newer than t: the question that the API can answer, for one request. */
+/** How many records are newer than t, for one request (docs/architecture.md, Counting as an oracle). */
 export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<number> =>
   (await port.fetch(t, 1, 1)).total
 
@@ -23,11 +14,11 @@ export const pageOf = (n: number, perPage: number): number => Math.max(1, Math.c
 
 /**
  * A page size by which the last page of a list holds at least so many records, and the number of that page: one
- * answer that shows the end of the list whole. undefined where there is none.
+ * response then shows the whole end of the list. undefined where no page size does.
  */
 export function lastPage(total: number, records: number): { page: number; perPage: number } | undefined {
   for (let perPage = 100; perPage >= Math.max(1, records); perPage--) {
-    const page = Math.max(1, Math.ceil(total / perPage))
+    const page = pageOf(total, perPage)
     if (page === 1 || total - (page - 1) * perPage >= records) return { page, perPage }
   }
   return undefined

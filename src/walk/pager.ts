@@ -1,28 +1,25 @@
-import { firstBurst, type ListHead, largestBurst, Prefetch, smallestBurst } from './prefetch.js'
-import type { WalkPage } from './walk.js'
-
 /**
- * Where a page stands. `next`: everything in front of it has been read, so a resumed walk may go on behind it.
- * `window`: read together with others, and not yet known to be in order. `top`: read again for what is newer.
+ * Reads a list downwards, page after page or in bursts, and steps back when the total falls.
+ * Reading (reading.ts) walks a whole list with it, RangeWalk (range.ts) a part of one.
  */
-export type PagePlace = 'next' | 'window' | 'top'
+import { firstBurst, largestBurst, Prefetch, smallestBurst } from './prefetch.js'
+import type { ListHead, WalkPage } from './types.js'
 
-/** How a descent reaches the list and the walk. */
+/** How a pager reaches the list, and where its pages go. */
 export interface PagerPort<P> {
   readonly perPage: number
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
-  /** How many pages may be under way at once (see WalkPort.readAhead). */
+  /** How many pages may be under way at once: see WalkPort.readAhead. */
   readAhead(): number
-  /**
-   * Enters a page into the books and stores it; returns by how much the total fell since the response before. `front`:
-   * what the list showed before the page's window.
-   */
-  enter(page: WalkPage<P>, place: PagePlace, front?: ListHead): Promise<number>
-  /** Enters a total that came without a page. */
-  observe(total: number): number
-  /** All up to this page has turned out to be read as if in order. */
+  /** Takes the next page in order; returns by how much the total fell since the response before. */
+  next(page: WalkPage<P>): Promise<number>
+  /** Takes a page of a burst, not yet known to be in order. `before`: the head of the list before the burst. */
+  burst(page: WalkPage<P>, before: ListHead): Promise<void>
+  /** Takes a total that came without a page. */
+  observe(total: number): void
+  /** The burst up to this page was read while the list stood still: its pages count as read in order. */
   vouch(page: WalkPage<P>): void
-  /** What was read in the window has not. */
+  /** The list moved during the burst: its pages do not count as read in order. */
   disown(): void
   steppedBack(details: Record<string, unknown>): void
 }
@@ -32,112 +29,154 @@ export const listHeadOf = <P>(page: WalkPage<P>): ListHead => {
   return { newest: first ? `${first.id} ${first.updatedAt}` : '', total: page.total }
 }
 
+interface PagerStep {
+  /** The page to read next, and the last page as far as is known. */
+  readonly next: number
+  readonly pages: number
+  /** Pages that the step has read. */
+  readonly read: number
+}
+
 /**
- * Reads a list downwards from a page. One page after the other, stepping back when the total falls; or, when many
- * pages may be under way at once, window by window. Responses that overlap in time show the list at different moments,
- * and an update between them can push a record from a page not yet read to one already read. So a window counts only
- * if the list stood still while it was read: same newest record, same total, before the first window and after this
- * one. Otherwise it is read again, smaller, and in the end one page after the other. Nothing is claimed that a sequential walk could not.
+ * After each step the pager is at one page of the list, in one of two states.
+ *
+ * - One by one: takes the next page. If the total fell, records moved forward across the end of a page, so the pager
+ *   goes back by as many pages as the fall covers (docs/architecture.md, Why a list can only slip where its total falls).
+ * - In bursts, where `readAhead` allows several pages at once: responses that overlap in time show the list at different
+ *   moments, and an update between two responses can push a record from an unread page to a read one. A burst counts only
+ *   if the head of the list was the same before the first burst and after this one. Otherwise the pager reads the
+ *   burst again in smaller bursts, and in the end one by one (docs/architecture.md, Pages read together).
  */
 export class Pager<P> {
-  #front: ListHead | undefined
-  #window = firstBurst
-  #next: { number: number; page: Promise<WalkPage<P>> } | undefined
+  #head: ListHead | undefined
+  #width = firstBurst
+  #ready: { number: number; page: Promise<WalkPage<P>> } | undefined
 
   constructor(private readonly port: PagerPort<P>) {}
 
-  /** Tells what the list showed of itself last; without it the first window has to ask. */
+  /** Tells the present head of the list; without it the first burst has to ask. */
   showed(firstPage: WalkPage<P>): void {
-    this.#front = listHeadOf(firstPage)
+    this.#head = listHeadOf(firstPage)
   }
 
-  /** A page that has come already. */
+  /** Hands over a page that has come already. */
   has(number: number, page: WalkPage<P>): void {
-    this.#next = { number, page: Promise.resolve(page) }
+    this.#ready = { number, page: Promise.resolve(page) }
   }
 
-  /** Reads on from a page to the end of the list, or to the first record older than `until`. */
-  async run(from: number, known: number, until = ''): Promise<void> {
-    let pages = known
-    // A list that never holds still would be read for ever; the books then stay open.
+  /** Reads from a page to the end of the list; `known`: the number of pages as far as is known. */
+  async run(from: number, known: number): Promise<void> {
+    await this.#steps(from, known, (k, pages) =>
+      this.#isWide(pages - k + 1) ? this.#burst(k, pages) : this.#single(k),
+    )
+  }
+
+  /** Reads from the second page to the first record older than `time`, one by one; `take` stores as `next` does. */
+  async runUntil(time: string, known: number, take: (page: WalkPage<P>) => Promise<number>): Promise<void> {
+    await this.#steps(2, known, async (k) => {
+      const page = await this.port.fetch(k, this.port.perPage)
+      const step = this.#after(k, page, await take(page))
+      const isDone = step.next > k && page.sightings.some(({ updatedAt }) => updatedAt < time)
+      return isDone ? { ...step, pages: k } : step
+    })
+  }
+
+  async #steps(
+    from: number,
+    known: number,
+    step: (k: number, pages: number) => Promise<PagerStep>,
+  ): Promise<void> {
+    // Without a limit the pager would read a list that never stands still for ever. At the limit the books stay open.
     let budget = 3 * known + 100
-    for (let k = from; k <= pages && budget > 0; ) {
-      const isWide = until === '' && this.#isWide(pages - k + 1)
-      const step = isWide ? await this.#together(k, pages) : await this.#single(k, until)
-      budget -= Math.max(1, step.read)
-      pages = step.pages
-      k = step.next
-      if (step.done) return
+    for (let [k, pages] = [from, known]; k <= pages && budget > 0; ) {
+      const { next, pages: last, read } = await step(k, pages)
+      budget -= Math.max(1, read)
+      k = next
+      pages = last
     }
   }
 
   #isWide(left: number): boolean {
-    return this.#window > 1 && left >= smallestBurst && this.port.readAhead() > 1
+    return this.#width > 1 && left >= smallestBurst && this.port.readAhead() > 1
   }
 
-  async #single(k: number, until: string): Promise<PagerStep> {
-    const page = await this.#get(k)
-    const ahead =
-      this.port.readAhead() > 0 && until === '' && k < page.totalPages && !this.#isWide(page.totalPages - k)
-    // Asked for when this one has come: still one after the other, but not waiting for the warehouse.
-    if (ahead) this.#prefetch(k + 1)
-    const fell = await this.port.enter(page, until === '' ? 'next' : 'top')
+  async #single(k: number): Promise<PagerStep> {
+    const page = await this.#fetch(k)
+    const left = page.totalPages - k
+    // The next request starts when this page has come: still one after the other, but without waiting for the store.
+    if (this.port.readAhead() > 0 && left > 0 && !this.#isWide(left)) this.#prefetch(k + 1)
+    return this.#after(k, page, await this.port.next(page))
+  }
+
+  #after(k: number, page: WalkPage<P>, fell: number): PagerStep {
     const pages = page.records === 0 ? Math.min(page.totalPages, k) : page.totalPages
-    if (fell > 0) return { next: this.#stepBack(k, fell), pages, read: 1, done: false }
-    return { next: k + 1, pages, read: 1, done: page.sightings.some((s) => s.updatedAt < until) }
+    return { next: fell > 0 ? this.#stepBack(k, fell) : k + 1, pages, read: 1 }
   }
 
-  /** Window after window, as long as each turns out to be in order. */
-  async #together(from: number, last: number): Promise<PagerStep> {
-    const before = this.#front ?? (await this.#look())
-    const { readAhead, perPage, fetch } = this.port
-    const port = { readAhead, fetch: (k: number) => fetch(k, perPage), look: () => this.#look() }
-    const flight = new Prefetch<P>(port, { from, last, width: this.#window })
-    let step = { next: from, pages: last, read: 0, done: false }
+  /** Reads burst after burst, as long as each is found to be in order. */
+  async #burst(from: number, last: number): Promise<PagerStep> {
+    const { port } = this
+    const before = this.#head ?? (await this.#look())
+    const prefetch = new Prefetch<P>(
+      {
+        readAhead: () => port.readAhead(),
+        fetch: (k) => this.#fetch(k),
+        look: () => this.#look(),
+      },
+      { from, last, width: this.#width },
+    )
+    let step = { next: from, pages: last, read: 0 }
     try {
-      for (let leg = flight.next(); leg; leg = flight.next()) {
-        const page = await leg.page
+      for (let pending = prefetch.next(); pending; pending = prefetch.next()) {
+        const page = await pending.page
         const read = step.read + 1
-        await this.port.enter(page, 'window', before)
-        const isEnd = leg.check !== undefined
-        const isStill = page.total === before.total && (!isEnd || isSame(before, await leg.check))
+        await port.burst(page, before)
+        const isEnd = pending.check !== undefined
+        const isStill = page.total === before.total && (!isEnd || isSame(before, await pending.check))
         if (!isStill) {
-          // Totals of overlapping requests have no order: what is under way comes in before anything else is asked.
-          await flight.ended()
-          this.#window = Math.max(1, Math.floor(leg.width / 4))
+          // Totals of overlapping responses have no order: every page under way must come before the next request.
+          await prefetch.ended()
+          this.#width = Math.max(1, Math.floor(pending.width / 4))
           return await this.#moved(step.next, before, read)
         }
         step = { ...step, read }
         if (!isEnd) continue
-        this.port.vouch(page)
-        this.#window = Math.min(largestBurst, leg.width * 2)
-        step = { ...step, next: leg.number + 1, pages: page.totalPages }
+        port.vouch(page)
+        this.#width = Math.min(largestBurst, pending.width * 2)
+        step = { next: pending.number + 1, pages: page.totalPages, read }
       }
     } finally {
-      flight.stop()
+      prefetch.stop()
     }
     return step
   }
 
   async #moved(from: number, before: ListHead, read: number): Promise<PagerStep> {
     this.port.disown()
-    const after = await this.#look()
-    const pages = Math.max(from, Math.ceil(after.total / this.port.perPage))
-    const fell = Math.max(0, before.total - after.total)
-    return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read, done: false }
+    const { total } = await this.#look()
+    const pages = Math.max(from, Math.ceil(total / this.port.perPage))
+    const fell = Math.max(0, before.total - total)
+    return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read }
+  }
+
+  #fetch(k: number): Promise<WalkPage<P>> {
+    const ready = this.#ready
+    this.#ready = undefined
+    return ready?.number === k ? ready.page : this.port.fetch(k, this.port.perPage)
   }
 
   async #look(): Promise<ListHead> {
+    // A page that came before the head of the list does not follow it.
+    this.#ready = undefined
     const page = await this.port.fetch(1, 1)
     this.port.observe(page.total)
-    this.#front = listHeadOf(page)
-    return this.#front
+    this.#head = listHeadOf(page)
+    return this.#head
   }
 
   #stepBack(k: number, fell: number): number {
-    const pages = Math.ceil(fell / this.port.perPage)
-    const next = Math.max(1, k - pages)
-    this.#next = undefined
+    const next = Math.max(1, k - Math.ceil(fell / this.port.perPage))
+    this.#ready = undefined
     this.port.steppedBack({ fell, from: k, to: next })
     return next
   }
@@ -145,22 +184,9 @@ export class Pager<P> {
   #prefetch(number: number): void {
     const page = this.port.fetch(number, this.port.perPage)
     page.catch(() => {})
-    this.#next = { number, page }
-  }
-
-  #get(k: number): Promise<WalkPage<P>> {
-    const ready = this.#next
-    this.#next = undefined
-    return ready?.number === k ? ready.page : this.port.fetch(k, this.port.perPage)
+    this.#ready = { number, page }
   }
 }
 
 const isSame = (one: ListHead, other: ListHead | undefined): boolean =>
   one.newest === other?.newest && one.total === other.total
-
-interface PagerStep {
-  readonly next: number
-  readonly pages: number
-  readonly read: number
-  readonly done: boolean
-}

@@ -1,31 +1,29 @@
-import type { WalkPage } from './walk.js'
+/**
+ * Pages that are under way at once, handed out in the order of the list.
+ * Pager reads a burst with it; sync/ask foretells the number of bursts with the same figures.
+ */
+import type { ListHead, WalkPage } from './types.js'
 
-/** What a list shows of itself without being read: its newest record and its length. */
-export interface ListHead {
-  readonly newest: string
-  readonly total: number
-}
-
-/** Windows grow while the list stands still, and shrink when it moves; the check of one costs one small request. */
+/** Bursts grow while the list stands still and shrink when it moves; the check of a burst costs one small request. */
 export const smallestBurst = 8
 export const firstBurst = 32
-/** A walk that is cut short in a window whose list has moved since reads all of it again. */
+/** A walk that was cut short within a burst, and whose list has moved since, reads the whole burst again. */
 export const largestBurst = 256
 
-/** Pages of the next window, of so many left: what it would leave behind, and is too little for one, belongs to it. */
+/** Pages of the next burst, of so many left. A rest that is too small for a burst of its own joins this burst. */
 export const burstOf = (left: number, width: number): number => (left - width < smallestBurst ? left : width)
 
 /** A page under way. */
 export interface PendingPage<P> {
   readonly number: number
   readonly page: Promise<WalkPage<P>>
-  /** Pages of the window that it belongs to. */
+  /** Pages of the burst that the page belongs to. */
   readonly width: number
-  /** Behind the last page of a window: what the list shows when all of it has come. */
+  /** With the last page of a burst: the head of the list after all pages of the burst have come. */
   readonly check?: Promise<ListHead>
 }
 
-/** Pages that may wait behind one that is late: more would only fill the memory. */
+/** Pages that may wait behind a slow page: more would only fill the memory. */
 const slack = 4
 
 interface PrefetchPort<P> {
@@ -35,8 +33,8 @@ interface PrefetchPort<P> {
 }
 
 /**
- * Pages in order, several under way at once, in windows that follow one another without a pause: the next page is asked
- * for when one has come, not when it is stored, and the check of one window is under way together with the next.
+ * Reads bursts that follow one another without a pause: Prefetch asks for the next page when a page has come, not when
+ * that page is stored, and the check of one burst is under way together with the pages of the next.
  */
 export class Prefetch<P> {
   readonly #last: number
@@ -45,8 +43,8 @@ export class Prefetch<P> {
   #width: number
   #end: number
   #underWay = 0
-  /** All that was asked for so far has come, the checks in between in their order. */
-  #landed: Promise<unknown> = Promise.resolve()
+  /** Resolves when every page asked for so far has come, and the checks in between, one after the other. */
+  #arrived: Promise<unknown> = Promise.resolve()
   #isStopped = false
 
   constructor(
@@ -59,21 +57,21 @@ export class Prefetch<P> {
     this.#end = this.#endOf(span.from)
   }
 
-  /** undefined: there is nothing left, or reading together is not worthwhile any more. */
+  /** undefined: no page is left, or reading together is no longer worthwhile. */
   next(): PendingPage<P> | undefined {
     this.#ask()
     return this.#waiting.shift()
   }
 
-  /** Asks for nothing more. */
+  /** Asks for no more pages. */
   stop(): void {
     this.#isStopped = true
   }
 
-  /** When all that is under way has come, or failed. */
+  /** Resolves when every page under way has come or failed. */
   async ended(): Promise<void> {
     this.stop()
-    await this.#landed.catch(() => {})
+    await this.#arrived.catch(() => {})
   }
 
   #ask(): void {
@@ -98,23 +96,23 @@ export class Prefetch<P> {
   #start(number: number): void {
     const page = this.port.fetch(number)
     this.#underWay++
-    const landed = (): void => {
+    const settled = (): void => {
       this.#underWay--
       this.#ask()
     }
-    page.then(landed, landed)
-    const width = this.#width
-    this.#landed = after(this.#landed, () => page)
-    if (number !== this.#end) this.#waiting.push({ number, page, width })
+    page.then(settled, settled)
+    const pending = { number, page, width: this.#width }
+    this.#arrived = after(this.#arrived, () => page)
+    if (number !== this.#end) this.#waiting.push(pending)
     else {
-      const check = after(this.#landed, () => this.port.look())
-      this.#landed = check
-      this.#waiting.push({ number, page, width, check })
+      const check = after(this.#arrived, () => this.port.look())
+      this.#arrived = check
+      this.#waiting.push({ ...pending, check })
     }
   }
 }
 
-/** Its failure is met by whoever waits for it, if anybody does. */
+/** Runs one after the other. A rejection that nobody awaits must not end the process: the caller of `page` meets it. */
 function after<T>(first: Promise<unknown>, then: () => Promise<T>): Promise<T> {
   const both = first.then(then)
   both.catch(() => {})

@@ -1,13 +1,18 @@
+/**
+ * Lists a range of a cursor, which begins and ends inside the list, and says what the listing can claim.
+ * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
+ */
 import type { Int64 } from '../../schema/resource.js'
-import { forever } from '../compare/histogram.js'
 import { countAfter, type ListPort, lastPage, pageOf } from './count.js'
-import { type PagePlace, Pager } from './pager.js'
-import type { WalkPage } from './walk.js'
+import { forever } from './cutpoint.js'
+import { Pager } from './pager.js'
+import type { WalkOutcome, WalkPage } from './types.js'
+import { pageSizes } from './walk.js'
 
 export interface RangePort<P> extends ListPort<P> {
-  /** Takes a page that holds something of the range. With a boundary: see `reached`. */
+  /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
   take(page: WalkPage<P>, boundary: string | null): Promise<void>
-  /** Everything of the range that is newer than this has been taken: one who goes on later may begin there. */
+  /** Every record of the range newer than the boundary has been taken: a later run may begin there. */
   reached(boundary: string): Promise<void>
   readAhead(): number
   note(message: string, fields: Record<string, unknown>): void
@@ -17,39 +22,37 @@ export interface RangePort<P> extends ListPort<P> {
 export interface ListRange {
   readonly after: string
   readonly until: string
-  /** Records newer than `until`, as far as is known: where to start. */
+  /** Records newer than `until`, as far as is known: they tell the page to begin with. */
   readonly newer: number
-  /** Records newer than `after`, where that is known: a small range can then be shown by one answer. */
+  /** Records newer than `after`, where known: one response can then show a small range. */
   readonly total?: number
 }
 
 export interface RangeOutcome {
-  readonly verdict: 'proven' | 'repaired' | 'unproven'
+  readonly verdict: WalkOutcome['verdict']
   /** Distinct records of the range that were seen, unusable ones included. */
   readonly seen: number
-  /** Records of the range when its list was begun, by the source's count. */
+  /** Records of the range at the beginning of the reading, by the source's count. */
   readonly expected: number
 }
 
-/** What one reading of the range has shown. */
 interface RangeReading {
   total: number
   fell: boolean
-  /** Two pages meet in one and the same time: records of that time may hide behind each other. */
+  /** Two pages meet in the same time: the pages may hide records of that time. */
   tied: boolean
   expected: number
   oldest: string
 }
 
-/** Page sizes of the readings: each cuts ties elsewhere. */
-const sizes = [100, 97, 89, 83, 79] as const
+/** Responses that may fail to show a small range whole before the range is read page by page. */
 const attempts = 3
 
 /**
- * Lists a range of a cursor from its newest record to its oldest: starts at the page that counting has told, and ends
- * with the list, since the source is asked for nothing older. A range of few records is shown whole by one answer: the
- * last page of a list that also shows a record in front of the range. Otherwise it is read as a walk is, stepping back
- * when the total falls, and again with other page sizes while records may hide.
+ * Reads from the page that counting has told to the end of the list, since the source is asked for nothing older than
+ * the range. A small range is shown whole by one response: the last page of a list, if it also shows a record newer than
+ * the range. A larger range is read as Walk reads a list: with steps back when the total falls, and again with other page
+ * sizes while ties may hide records.
  */
 export class RangeWalk<P> {
   readonly #seen = new Set<Int64 | string>()
@@ -65,21 +68,15 @@ export class RangeWalk<P> {
     this.#total = range.total
   }
 
-  /** Whether the record with this time belongs to the range: what is older is not listed. */
-  #holds(time: string): boolean {
-    const { until } = this.range
-    return until === forever || time <= until
-  }
-
   async run(): Promise<RangeOutcome> {
     const whole = await this.#atOnce()
     if (whole) return whole
     let reading: RangeReading | undefined
-    for (const [i, perPage] of sizes.entries()) {
+    for (const [i, perPage] of pageSizes.entries()) {
       reading = await this.#read(perPage)
       const isEven = !reading.fell && this.#seen.size >= reading.expected
       if (isEven) return this.#outcome(i === 0 ? 'proven' : 'repaired', reading.expected)
-      // What fell was stepped back for; what moved to the front while it was read is no longer of the range.
+      // The reading has stepped back for each fall; a record that moved to the top has left the range.
       if (!reading.tied) return this.#outcome('repaired', reading.expected)
       if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
     }
@@ -90,13 +87,20 @@ export class RangeWalk<P> {
     return { verdict, seen: this.#seen.size, expected }
   }
 
-  #enter(page: WalkPage<P>): number {
+  /** Whether the record with this time belongs to the range: the list holds no older records. */
+  #holds(time: string): boolean {
+    return time <= this.range.until
+  }
+
+  /** Takes the page if it shows a record of the range; returns how many it shows. */
+  async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
     const own = page.sightings.filter(({ updatedAt }) => this.#holds(updatedAt))
     for (const { id } of own) this.#seen.add(id)
+    if (own.length > 0) await this.port.take(page, boundary)
     return own.length
   }
 
-  /** One answer that shows the whole range and that it is whole; undefined when the range is too large for that. */
+  /** One response that shows the whole range, and shows that it does; undefined where the range is too large. */
   async #atOnce(): Promise<RangeOutcome | undefined> {
     for (let attempt = 0; attempt < attempts && this.#total !== undefined; attempt++) {
       const isTop = this.range.until === forever
@@ -105,14 +109,11 @@ export class RangeWalk<P> {
       if (!place) return undefined
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
-      const hasFront = place.page === 1 || page.sightings.some((s) => s.updatedAt > this.range.until)
-      if (page.total === 0 || (isEnd && hasFront)) {
-        const own = this.#enter(page)
-        if (own > 0) await this.port.take(page, null)
-        return this.#outcome('proven', own)
-      }
+      const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
+      if (page.total === 0 || (isEnd && hasNewer))
+        return this.#outcome('proven', await this.#take(page, null))
       this.#newer += Math.max(0, page.total - this.#total)
-      if (!hasFront && page.total <= this.#total) this.#newer = Math.max(0, this.#newer - 1)
+      if (!hasNewer && page.total <= this.#total) this.#newer = Math.max(0, this.#newer - 1)
       this.#total = page.total
     }
     return undefined
@@ -122,27 +123,28 @@ export class RangeWalk<P> {
   async #read(perPage: number): Promise<RangeReading> {
     const first = await this.#first(perPage)
     const reading: RangeReading = { total: first.total, fell: false, tied: false, expected: 0, oldest: '' }
-    const front = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
-    reading.expected = Math.max(0, first.total - (first.page - 1) * perPage - front)
-    const descent = new Pager<P>({
+    const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
+    reading.expected = Math.max(0, first.total - (first.page - 1) * perPage - newer)
+    const pager = new Pager<P>({
       perPage,
       fetch: (page, size) => this.port.fetch(this.range.after, page, size),
       readAhead: () => this.port.readAhead(),
-      enter: (page, place) => this.#page(reading, page, place),
-      observe: (total) => this.#observe(reading, total),
+      next: (page) => this.#next(reading, page),
+      burst: async (page) => void (await this.#page(reading, page, false)),
+      observe: (total) => void this.#observe(reading, total),
       vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
       disown: () => {},
       steppedBack: (details) => this.port.note('Stepping back in a range of a list', details),
     })
-    await this.#page(reading, first, 'next')
-    await descent.run(first.page + 1, first.totalPages)
+    await this.#next(reading, first)
+    await pager.run(first.page + 1, first.totalPages)
     this.#total = reading.total
     return reading
   }
 
-  /** The page on which the range begins: it shows a record in front of the range, or is the first of all. */
+  /** The page on which the range begins: it shows a record newer than the range, or is the first page of the list. */
   async #first(perPage: number): Promise<WalkPage<P>> {
-    // The page of the last newer record: it goes in front of the range even where the next page begins with it.
+    // The page of the last newer record shows that record even where the range begins with the next page.
     let number = this.range.until === forever ? 1 : pageOf(this.#newer, perPage)
     let total = this.#total
     for (;;) {
@@ -162,21 +164,22 @@ export class RangeWalk<P> {
     return fell
   }
 
-  /** Returns by how much the total fell. */
-  async #page(reading: RangeReading, page: WalkPage<P>, place: PagePlace): Promise<number> {
-    const fell = place === 'window' ? 0 : this.#observe(reading, page.total)
-    const times = page.sightings.map(({ updatedAt }) => updatedAt)
-    if (reading.oldest !== '' && (times[0] ?? '') >= reading.oldest) reading.tied = true
-    reading.oldest = fell > 0 ? '' : (times.at(-1) ?? reading.oldest)
-    const boundary = place === 'next' && fell === 0 ? (times.at(-1) ?? null) : null
-    await this.#settleVouched()
-    if (this.#enter(page) > 0) await this.port.take(page, boundary)
+  /** Returns by how much the total fell. After a fall the next page overlaps this one, which says nothing of ties. */
+  async #next(reading: RangeReading, page: WalkPage<P>): Promise<number> {
+    const fell = this.#observe(reading, page.total)
+    await this.#page(reading, page, fell === 0)
+    if (fell > 0) reading.oldest = ''
     return fell
   }
 
-  /** Windows are vouched for when they have been read and found in order; that is committed with the next page. */
-  async #settleVouched(): Promise<void> {
-    const last = this.#vouched.splice(0).at(-1)
-    if (last !== undefined) await this.port.reached(last)
+  async #page(reading: RangeReading, page: WalkPage<P>, isInOrder: boolean): Promise<void> {
+    const newest = page.sightings[0]?.updatedAt ?? ''
+    const oldest = page.sightings.at(-1)?.updatedAt
+    if (reading.oldest !== '' && newest >= reading.oldest) reading.tied = true
+    reading.oldest = oldest ?? reading.oldest
+    // A burst is vouched for after its last page; that commits before the next page does.
+    const vouched = this.#vouched.splice(0).at(-1)
+    if (vouched !== undefined) await this.port.reached(vouched)
+    await this.#take(page, isInOrder ? (oldest ?? null) : null)
   }
 }

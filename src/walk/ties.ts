@@ -1,39 +1,37 @@
+/**
+ * Ties: records of one `updated_at`, which have no order among themselves, so that pages may hide some of them.
+ * Book (books.ts) asks which ties are in doubt before it calls a walk complete.
+ */
 import type { Int64 } from '../../schema/resource.js'
-import type { Sighting } from './books.js'
+import { newest, oldest } from './sightings.js'
+import type { WalkPage } from './types.js'
 
-/** A response, as far as its times go. */
-interface Shown {
-  readonly page: number
-  readonly totalPages: number
-  readonly sightings: readonly Sighting[]
-}
-
-/** Where the `updated_at`s of a response begin and end, and whether the list goes on beyond it. */
+/** The newest and the oldest `updated_at` of a response, and whether the list goes on beyond the response. */
 export interface Edges {
   readonly newest: string
   readonly oldest: string
-  /** Nothing of the list lies in front of it. */
+  /** The response shows the beginning of the list. */
   readonly isTop: boolean
-  /** Nothing of the list lies behind it. */
+  /** The response shows the end of the list. */
   readonly isEnd: boolean
-  /** Ids that carry the newest time and the oldest: two of each at most. */
+  /** Ids that carry the newest time and the oldest time: at most two of each. */
   readonly first: readonly (Int64 | string)[]
   readonly final: readonly (Int64 | string)[]
 }
 
 /**
- * Finds records of one `updated_at` that two responses have between them. They have no order among themselves: the
- * source may show one of them twice and another never. Responses follow one another so that each begins at or before
- * the place where the one before ended (that is what stepping back is for). Then a group of equal times is whole in
- * one response unless it is the last of one and the first of the next, or the next begins in front of it; what is
- * doubtful stays so until some response shows it with newer and older records around it.
+ * Finds ties that two responses share. The source may show one tied record twice and another never. Each response
+ * begins at or before the end of the response before, because the walk steps back when the total falls. So a tie is
+ * whole in one response, unless one response ends in the tie and the next begins in or before it. A doubtful tie stays
+ * doubtful until a response shows the tie with newer and older records around it
+ * (docs/architecture.md, Records of one updated_at).
  */
 export class TieWatch {
-  /** By time; whether two records were seen to share it, or only one that the next response showed again. */
+  /** Doubtful times. true: two records share the time. false: one record, which the next response showed again. */
   readonly #doubtful = new Map<string, boolean>()
   #end: string
   #final: Edges['final'] = []
-  /** The response before showed where the group began that it ended with: the group is whole if the next goes on behind it. */
+  /** The last response showed the beginning of its final tie: the tie is whole if the next response begins behind it. */
   #isFinalWhole = false
   #held: Edges[] = []
 
@@ -46,7 +44,7 @@ export class TieWatch {
     return this.#doubtful.size > 0
   }
 
-  /** Whether records are known to share a time, some of which may be hidden. */
+  /** Whether records are known to share a doubtful time. */
   get areKnown(): boolean {
     return [...this.#doubtful.values()].includes(true)
   }
@@ -56,7 +54,7 @@ export class TieWatch {
     return this.#doubtful.has(time)
   }
 
-  /** The next response in order. */
+  /** Takes the next response in order. */
   follow(edges: Edges): void {
     this.#held = []
     if (this.#end !== '' && edges.newest >= this.#end) this.#doubt(edges)
@@ -73,7 +71,7 @@ export class TieWatch {
     this.#doubtful.set(end, ids.size > 1 || this.#doubtful.get(end) === true)
   }
 
-  /** A response of a window, of which it is not yet known whether it is in order. */
+  /** Keeps a response of a burst until the burst is known to be in order. */
   hold(edges: Edges): void {
     this.#held.push(edges)
   }
@@ -86,32 +84,17 @@ export class TieWatch {
     for (const edges of this.#held.splice(0)) this.follow(edges)
   }
 
-  /** A response out of order: it can dispel doubts, not raise them. */
+  /** Takes a response out of order: such a response can settle doubts and cannot raise them. */
   glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
-    for (const time of this.#doubtful.keys())
-      if (
-        time !== '' &&
-        (isTop || time < newest) &&
-        (isEnd || time > oldest) &&
-        time <= newest &&
-        time >= oldest
-      )
-        this.#doubtful.delete(time)
+    for (const time of this.#doubtful.keys()) {
+      const isBehindFirst = time < newest || (isTop && time === newest)
+      const isBeforeLast = time > oldest || (isEnd && time === oldest)
+      if (time !== '' && isBehindFirst && isBeforeLast) this.#doubtful.delete(time)
+    }
   }
 }
 
-/** Newest `updated_at` of a page; empty when there is none. */
-export const newest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
-
-/** Oldest `updated_at` of a page; empty when there is none. */
-export const oldest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce(
-    (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
-    '',
-  )
-
-export function edgesOf({ sightings, page, totalPages }: Shown): Edges | undefined {
+export function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges | undefined {
   const top = newest(sightings)
   if (top === '') return undefined
   const low = oldest(sightings)

@@ -1,3 +1,4 @@
+/** The rate governor's parts, against a simulated server in virtual time (docs/architecture.md, The rate governor). */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../src/api/rate/concurrency.js'
 import { Headroom } from '../../src/api/rate/headroom.js'
@@ -72,27 +73,27 @@ describe('against a simulated server the governor', () => {
   })
 })
 
-describe('caution', () => {
+describe('headroom', () => {
   it('halves the burst that opens a window when it was refused, and lets it grow again one by one', () => {
-    const caution = new Headroom()
-    expect(caution.opening).toBe(Number.POSITIVE_INFINITY)
-    for (let index = 0; index < 16; index++) caution.refused(16)
-    caution.close()
-    expect(caution.opening).toBe(8)
-    caution.close()
-    expect(caution.opening).toBe(9)
+    const headroom = new Headroom()
+    expect(headroom.opening).toBe(Number.POSITIVE_INFINITY)
+    for (let index = 0; index < 16; index++) headroom.refused(16)
+    headroom.close()
+    expect(headroom.opening).toBe(8)
+    headroom.close()
+    expect(headroom.opening).toBe(9)
   })
 
   it('spares a tenth of the limit at most, and forgets', () => {
-    const caution = new Headroom()
+    const headroom = new Headroom()
     for (let index = 0; index < 9; index++) {
-      caution.refused(undefined)
-      caution.close()
+      headroom.refused(undefined)
+      headroom.close()
     }
-    expect(caution.spare(100)).toBe(10)
-    expect(caution.spare(10)).toBe(1)
-    for (let index = 0; index < 200; index++) caution.close()
-    expect(caution.spare(100)).toBe(0)
+    expect(headroom.spare(100)).toBe(10)
+    expect(headroom.spare(10)).toBe(1)
+    for (let index = 0; index < 200; index++) headroom.close()
+    expect(headroom.spare(100)).toBe(0)
   })
 })
 
@@ -137,7 +138,7 @@ describe('concurrency', () => {
 
   it('shrinks where more in flight only means waiting longer, but not to nothing', () => {
     const concurrency = new Concurrency(16)
-    const level = run(concurrency, 3000, (flying) => 100 * Math.max(1, flying))
+    const level = run(concurrency, 3000, (inFlight) => 100 * Math.max(1, inFlight))
     expect(level).toBeLessThan(8)
     expect(level).toBeGreaterThanOrEqual(4)
   })

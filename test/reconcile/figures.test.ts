@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedCursor } from '../../bench/reconcile/simulated.js'
 import { fullCost } from '../../src/compare/cost.js'
-import { cellsOf, forever, RowHistogram } from '../../src/compare/histogram.js'
+import { cellsOf, RowHistogram } from '../../src/compare/histogram.js'
 import { lastPage } from '../../src/walk/count.js'
+import { forever } from '../../src/walk/cutpoint.js'
 import { at, seeded } from './support.js'
 
 /** The question which tenants there are, and the walk that goes before. */

@@ -4,9 +4,10 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fromMicros, toMicros } from '../../src/timestamp.js'
-import { Book, epoch, type Sighting } from '../../src/walk/books.js'
-import type { WalkProgress } from '../../src/walk/progress.js'
-import type { PageCommit, WalkOutcome, WalkPage, WalkPort } from '../../src/walk/walk.js'
+import { Book } from '../../src/walk/books.js'
+import { epoch } from '../../src/walk/cutpoint.js'
+import type { Sighting } from '../../src/walk/sightings.js'
+import type { PageCommit, WalkOutcome, WalkPage, WalkPort, WalkProgress } from '../../src/walk/types.js'
 import { Walk } from '../../src/walk/walk.js'
 
 /** Mulberry32: small, seeded, good enough. */
@@ -175,7 +176,7 @@ class World {
   missing(watermark: string | null, floor: string): number {
     return [...this.live.values()].filter(({ id, updated }) => {
       const version = text(updated)
-      // What came late lies in front of where the next walk begins.
+      // The next walk reads again what came late: its floor is older.
       if (this.late.has(id) && watermark !== null && version > this.nextFloor(watermark)) return false
       return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
     }).length

@@ -1,18 +1,12 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../compare/comparison.js'
-import { type Cell, forever, type Move } from '../../compare/histogram.js'
+import type { Cell, Move } from '../../compare/histogram.js'
 import type { ResourceModel } from '../../model/registry.js'
-import { epoch } from '../../walk/books.js'
+import { epoch, forever } from '../../walk/cutpoint.js'
 import { IdSet } from '../../walk/idset.js'
-import {
-  pageSizes,
-  Walk,
-  type WalkOutcome,
-  type WalkPage,
-  type WalkPlan,
-  type WalkPort,
-} from '../../walk/walk.js'
+import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
+import { pageSizes, Walk } from '../../walk/walk.js'
 import type { Version } from '../../warehouse/dialect.js'
 import type { Dependencies } from '../run/context.js'
 import { floorOf } from '../walks/incremental.js'

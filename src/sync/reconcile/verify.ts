@@ -1,7 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/types.js'
-import { forever } from '../../compare/histogram.js'
-import { epoch } from '../../walk/books.js'
+import { epoch, forever } from '../../walk/cutpoint.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { rootTable } from '../../warehouse/dialect.js'
 import type { CursorContext } from '../run/context.js'

@@ -1,5 +1,5 @@
 import { Bug } from '../../errors.js'
-import type { WalkOutcome } from '../../walk/walk.js'
+import type { WalkOutcome } from '../../walk/types.js'
 import { Reconciliation } from '../reconcile/reconcile.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { trimRequests } from '../reconcile/trim.js'

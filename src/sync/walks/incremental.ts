@@ -4,21 +4,14 @@ import type { Page, Source } from '../../api/types.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
-import { epoch, type Sighting } from '../../walk/books.js'
+import { epoch } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
-import type { WalkProgress } from '../../walk/progress.js'
-import {
-  type PageCommit,
-  pageSizes,
-  Walk,
-  type WalkOutcome,
-  type WalkPage,
-  type WalkPlan,
-  type WalkPort,
-} from '../../walk/walk.js'
+import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort, WalkProgress } from '../../walk/types.js'
+import { pageSizes, Walk } from '../../walk/walk.js'
 import { type CursorState, cursorName, moveCursor } from '../../warehouse/cursors.js'
 import { now, type RunContext } from '../run/context.js'
 import type { Reconciled } from '../run/report.js'
+import { sightingsIn } from './list.js'
 import { Pace } from './pace.js'
 
 /** What came of one cursor, before the run judges it. */
@@ -59,27 +52,6 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
   const from = toMicros(watermark) - BigInt(overlapMs) * 1000n
   const second = fromMicros(from - 1_000_000n)
   return second < epoch ? epoch : endOfSecond(second)
-}
-
-/** What the books count: every record once, those too that cannot be stored, and an id that stands twice in one page. */
-export function sightingsOf(page: Pick<Page, 'records'>, flattened: Flattened): readonly Sighting[] {
-  const { records, quarantine, unstorable } = flattened
-  const surplus = page.records.length - records.length - unstorable
-  if (unstorable === 0 && surplus <= 0) return records
-  const odd: Sighting[] = quarantine
-    .filter((entry) => entry.path === '')
-    .map((entry) => ({ id: `!${entry.recordId}`, updatedAt: '', createdAt: null }))
-  return [...records, ...odd, ...(surplus > 0 ? repeated(page.records) : [])]
-}
-
-function repeated(records: readonly unknown[]): Sighting[] {
-  const counts = new Map<string, number>()
-  return records.flatMap((record) => {
-    const id = typeof record === 'object' && record !== null && 'id' in record ? String(record.id) : ''
-    const count = (counts.get(id) ?? 0) + 1
-    counts.set(id, count)
-    return id !== '' && count > 1 ? [{ id: `${id}#${count}`, updatedAt: '', createdAt: null }] : []
-  })
 }
 
 /** One cursor's walk: joins the API's list, the books and the warehouse. */
@@ -206,7 +178,7 @@ export class CursorWalk {
       page: answer.page,
       totalPages: answer.totalPages,
       records: answer.records.length,
-      sightings: sightingsOf(answer, flattened),
+      sightings: sightingsIn(answer.records, flattened),
       payload: { flattened, startedAt: answer.startedAt, requestId: answer.requestId },
     }
   }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Page, Priority, Source } from '../../api/types.js'
 import type { Flattened } from '../../model/flatten/batch.js'
+import { convert } from '../../model/flatten/convert.js'
 import { rawJson } from '../../model/flatten/jsontext.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { canonical } from '../../timestamp.js'
-import type { Sighting } from '../../walk/books.js'
-import type { WalkPage } from '../../walk/walk.js'
+import { type Sighting, sightingsOf } from '../../walk/sightings.js'
+import type { WalkPage } from '../../walk/types.js'
 
 /** What was fetched, on its way into the warehouse or a comparison with it. */
 export interface Fetched {
@@ -27,29 +28,24 @@ export function timeOf(record: unknown): string {
   return (typeof time === 'string' ? canonical(time) : null) ?? ''
 }
 
-/** Stands for what can be no row: the same text for the same record, whatever page shows it. */
-const oddName = (record: unknown, occurrence: number): string =>
-  `!${createHash('sha256').update(rawJson(record)).digest('base64url').slice(0, 16)} ${occurrence}`
+/** The record's id as flatten stores it; a digest of the content where it has none that can be used. */
+function keyOf(record: unknown): string {
+  const id = member(record, 'id') ?? null
+  const usable = id === null ? null : convert.id(id).value
+  if (usable !== null) return String(usable)
+  return `?${createHash('sha256').update(rawJson(record)).digest('base64url').slice(0, 16)}`
+}
 
-/**
- * Every record of a page in the order of the list, those included that cannot be stored or that stand in it twice. Such
- * a one has a text for an id, and where it has no time of its own, that of its neighbour: counts and ranges need it.
- */
-export function sightingsInOrder(records: readonly unknown[], flattened: Flattened): readonly Sighting[] {
+/** The sightings of a page's records. Where flatten stored every record, its records are the sightings. */
+export function sightingsIn(records: readonly unknown[], flattened: Flattened): readonly Sighting[] {
   if (flattened.records.length === records.length) return flattened.records
-  const usable = new Map(flattened.records.map((record) => [String(record.id), record]))
-  const names = new Map<string, number>()
-  let before = flattened.records[0]?.updatedAt ?? ''
-  return records.map((record) => {
-    const id = String(member(record, 'id'))
-    const flat = usable.get(id)
-    usable.delete(id)
-    before = flat?.updatedAt ?? (timeOf(record) || before)
-    if (flat) return flat
-    const occurrence = (names.get(id) ?? 0) + 1
-    names.set(id, occurrence)
-    return { id: oddName(record, occurrence), updatedAt: before, createdAt: null }
-  })
+  const stored = new Map(flattened.records.map((record) => [String(record.id), record]))
+  return sightingsOf(
+    records.map((record) => {
+      const key = keyOf(record)
+      return { stored: stored.get(key), key, updatedAt: timeOf(record) }
+    }),
+  )
 }
 
 /** One cursor's list, for those who ask for parts of it and for single records. */
@@ -92,7 +88,7 @@ export class CursorList {
 
   #pageOf(answer: Page, page: number, wanted: ((record: unknown) => boolean) | undefined): WalkPage<Fetched> {
     const flattened = this.#resource.flatten(answer.records, answer.careful)
-    const sightings = sightingsInOrder(answer.records, flattened)
+    const sightings = sightingsIn(answer.records, flattened)
     this.witness = flattened.records[0]?.id
     this.records += answer.records.length
     const isPart = wanted !== undefined && !answer.records.every(wanted)

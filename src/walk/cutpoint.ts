@@ -1,0 +1,17 @@
+import { addMicros, endOfSecond } from '../timestamp.js'
+
+/** Older than every record: the floor of a first load, and the open lower end of a range. */
+export const epoch = '1970-01-01T00:00:00.000000Z'
+
+/** Newer than every record, since `~` sorts behind every digit: the open upper end of a range. */
+export const forever = '~'
+
+/**
+ * The instant at which both sides count the same records as newer: the last microsecond of a second, because the
+ * source may print and compare whole seconds (docs/architecture.md, Counting as an oracle).
+ */
+export const cutPoint = (t: string): string => (t <= epoch ? epoch : endOfSecond(t))
+
+/** The cut point before an instant's second. */
+export const cutBefore = (t: string): string =>
+  t <= epoch ? epoch : cutPoint(addMicros(`${t.slice(0, 19)}.000000Z`, -1n))

@@ -1,0 +1,142 @@
+/**
+ * One reading of the list: it enters each page into the books and hands the page to the warehouse.
+ * begin.ts and resume.ts start a reading, close.ts ends it, judge.ts judges it.
+ */
+import type { Int64 } from '../../schema/resource.js'
+import { Skip } from '../errors.js'
+import type { Book } from './books.js'
+import { Pager, type PagerPort } from './pager.js'
+import { Progress } from './progress.js'
+import { newest } from './sightings.js'
+import { edgesOf } from './ties.js'
+import type { ListHead, WalkPage, WalkPlan, WalkPort, WalkProgress } from './types.js'
+
+/** What all readings of one walk share. */
+export interface WalkState<P> {
+  readonly port: WalkPort<P>
+  readonly plan: WalkPlan
+  /** The newest `updated_at` that any reading has stored. */
+  newest: string
+  /** The books of an earlier reading were `even`: see Book. */
+  wasEven: boolean
+}
+
+/** A list that loses more than this share of its records at once is not believed. */
+const suspiciousShare = 0.2
+/** A share of fewer records than this says nothing. */
+const suspiciousFrom = 100
+
+export const isLoss = (total: number, before: number): boolean =>
+  before >= suspiciousFrom && total < before * (1 - suspiciousShare)
+
+export function refuseLoss(total: number, before: number): void {
+  if (!isLoss(total, before)) return
+  throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
+    reason: 'suspicious',
+    hint: 'Expected no more than a fifth to vanish at once. Run the same command again; if they were really deleted, it starts from what is there then',
+  })
+}
+
+export class Reading<P> implements PagerPort<P> {
+  readonly pager: Pager<P> = new Pager<P>(this)
+  /** Records were deleted during the reading, and the reading has stepped back. */
+  hasSteppedBack = false
+  /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
+  readonly #progress: Progress | undefined
+
+  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading `own`. */
+  constructor(
+    readonly walk: WalkState<P>,
+    readonly number: number,
+    readonly perPage: number,
+    readonly own: Book,
+    readonly joint: Book,
+    resumed?: WalkProgress,
+  ) {
+    if (number === 1) this.#progress = new Progress(own, perPage, resumed)
+  }
+
+  /** The book of the reading, and the joint book where that is another. */
+  get books(): readonly Book[] {
+    return this.own === this.joint ? [this.own] : [this.own, this.joint]
+  }
+
+  fetch(page: number, perPage: number): Promise<WalkPage<P>> {
+    return this.walk.port.fetch(page, perPage)
+  }
+
+  /** Bursts are for the first reading: a list whose books did not close is read again in strict order. */
+  readAhead(): number {
+    return this.number === 1 ? this.walk.port.readAhead() : 0
+  }
+
+  /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
+  async next(page: WalkPage<P>): Promise<number> {
+    const { fresh, fell } = this.#response(page, true)
+    const edges = edgesOf(page)
+    if (edges && fell === 0) this.own.ties.follow(edges)
+    else if (edges) this.own.ties.glimpse(edges)
+    if (fell === 0) this.#progress?.vouch(page)
+    await this.#store(page, fresh)
+    return fell
+  }
+
+  /** A page of a burst, which other responses overlap in time. */
+  async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
+    const { fresh } = this.#response(page, false)
+    const edges = edgesOf(page)
+    if (edges) this.own.ties.hold(edges)
+    this.#progress?.burst(page, before)
+    await this.#store(page, fresh)
+  }
+
+  /** A page of the top of the list, read again because it shows newer records. Returns by how much the total fell. */
+  async top(page: WalkPage<P>): Promise<number> {
+    for (const book of this.books) book.surprise(page.sightings)
+    const { fresh, fell } = this.#response(page, true)
+    const edges = edgesOf(page)
+    if (edges) this.own.ties.glimpse(edges)
+    await this.#store(page, fresh)
+    return fell
+  }
+
+  observe(total: number): void {
+    for (const book of this.books) book.response(total, [])
+  }
+
+  vouch(page: WalkPage<P>): void {
+    this.own.ties.followHeld()
+    this.#progress?.vouch(page)
+  }
+
+  disown(): void {
+    this.own.ties.dropHeld()
+    this.#progress?.disown()
+  }
+
+  steppedBack(details: Record<string, unknown>): void {
+    this.hasSteppedBack = true
+    this.walk.port.note('Records were deleted while the list was read: stepping back', details)
+  }
+
+  /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
+  #response(page: WalkPage<P>, inOrder: boolean): ReturnType<Book['response']> {
+    const { own, joint } = this
+    refuseLoss(page.total, own.last)
+    const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
+    const response = own.response(totalFor(own), page.sightings)
+    this.#progress?.entered(response.created)
+    if (joint !== own) joint.response(totalFor(joint), page.sightings)
+    return response
+  }
+
+  async #store(page: WalkPage<P>, fresh: readonly Int64[]): Promise<void> {
+    const { own, joint, walk } = this
+    const before = await walk.port.store(page, this.#progress?.commit(fresh) ?? {})
+    const entered = own.judge(page.sightings, before)
+    this.#progress?.entered(entered)
+    if (joint !== own) joint.judge(page.sightings, before)
+    const top = newest(page.sightings)
+    if (top > walk.newest) walk.newest = top
+  }
+}

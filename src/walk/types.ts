@@ -1,0 +1,129 @@
+/**
+ * The types that a walk shares with its callers and that its own files share with each other.
+ * Whoever walks a list implements WalkPort; sync/walks and sync/reconcile do.
+ */
+import type { Int64 } from '../../schema/resource.js'
+import type { Sighting } from './sightings.js'
+
+/** One response of the walked list: the part that the books need, and the part that the caller will store. */
+export interface WalkPage<P> {
+  /** `total_count`. */
+  readonly total: number
+  /** The page number of the request. */
+  readonly page: number
+  /** As the server says: the server may put fewer records on a page than the request asked for. */
+  readonly totalPages: number
+  /** Number of records on the page, unusable ones included. */
+  readonly records: number
+  readonly sightings: readonly Sighting[]
+  /** The walk hands this to `store` as it is. */
+  readonly payload: P
+}
+
+/** The head of a list: its newest record and its length. One small request shows both. */
+export interface ListHead {
+  readonly newest: string
+  readonly total: number
+}
+
+/** The numbers of the books: for the report, and for the row in `sync_run_cursors` that a verdict rests on. */
+export interface Balance {
+  /** `total_count` of the first response (T0). */
+  readonly first: number
+  /** `total_count` of the last response (T1). */
+  readonly last: number
+  /** Distinct records seen (|S|). */
+  readonly distinct: number
+  /** Records that came into the list while the walk read it. */
+  readonly entered: number
+  /** The sum of all falls of `total_count`. */
+  readonly fallen: number
+}
+
+/** The part of the books that a resumed walk needs besides the numbers: see Book. */
+export interface Doubts {
+  readonly isZoneSeen: boolean
+  /** A record was seen, and nothing tells whether it entered the list or stood in it before. */
+  readonly isOpen: boolean
+  readonly isLate: boolean
+  readonly hasMoved: boolean
+}
+
+/** Progress within a walk, committed with the rows that it speaks of, so that a killed walk resumes where it stopped. */
+export interface WalkProgress {
+  readonly floor: string
+  readonly ceiling: string
+  readonly first: number
+  readonly last: number
+  readonly fallen: number
+  readonly tied: boolean
+  readonly doubts: Doubts
+  /** Oldest `updated_at` stored. */
+  readonly boundary: string
+  /** Records of the list behind the last page read, at the time of reading. */
+  readonly below: number
+  /**
+   * Boundary and records below within an unfinished burst, and the head of the list before the burst. If a resumed
+   * walk finds the same head, the list has stood still, and the pages of the burst count as read.
+   */
+  readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
+  /** Number of the last part of ids that belongs to this progress. */
+  readonly part: number
+}
+
+/** The state of a walk that commits in the transaction of a page. */
+export interface PageCommit {
+  /** null: the walk is over. undefined: the stored progress stays as it is. */
+  readonly progress?: WalkProgress | null
+  /** New ids of this page, and ids of earlier pages that entered the list: kept until the walk is over. */
+  readonly part?: {
+    readonly number: number
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /** The verdict, with the page that completes the walk. */
+  readonly outcome?: WalkOutcome
+}
+
+export interface WalkOutcome {
+  readonly verdict: 'proven' | 'repaired' | 'unproven'
+  /** Newest `updated_at` of the first response; null when the list was empty. */
+  readonly ceiling: string | null
+  readonly books: Balance
+  /** Why the verdict is not `proven`. */
+  readonly reason: string | null
+}
+
+/** How the walk reaches the list and the warehouse. */
+export interface WalkPort<P> {
+  /** One page of the list of records newer than the floor. */
+  fetch(page: number, perPage: number): Promise<WalkPage<P>>
+  /** Stores a page with its commit in one transaction; returns the versions that the warehouse had before, by id. */
+  store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
+  /** How many records are newer than t (docs/architecture.md, Counting as an oracle). */
+  countAfter(t: string): Promise<number>
+  /**
+   * How many pages may be under way at once. 0: the walk asks for a page when the page before is stored. 1: the walk
+   * asks when the page before has come, still strictly one after the other. More: the walk reads pages in bursts.
+   */
+  readAhead(): number
+  note(message: string, fields: Record<string, unknown>): void
+}
+
+export interface WalkPlan {
+  readonly floor: string
+  /** The page size of each reading: see `pageSizes`. */
+  readonly pageSizes: readonly number[]
+  readonly resume?: {
+    readonly progress: WalkProgress
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /**
+   * The floor of the next walk if this walk ended with the given ceiling: records newer than that floor may become
+   * visible late. Without this function the walk assumes that no record comes late.
+   */
+  readonly nextFloor?: (ceiling: string) => string
+  /** Rows that the warehouse has above the floor: a list that is far shorter is not believed. */
+  readonly expected?: number
+}
