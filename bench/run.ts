@@ -14,7 +14,7 @@ import { type Dlt, findDlt } from './peers/dlt.js'
 import { type Results, type Sample, tables, writeResults } from './results.js'
 import { type Climate, climates } from './source/climate.js'
 import { BenchSource } from './source/source.js'
-import { type BenchWarehouse, withWarehouses } from './warehouse.js'
+import { type BenchWarehouse, type WarehouseName, withWarehouses } from './warehouse.js'
 
 const { values: options } = parseArgs({
   options: {
@@ -45,20 +45,24 @@ function words<K extends keyof typeof known>(option: K): (typeof known)[K][numbe
   })
 }
 
-/** What mended a load of dlt that failed with the defaults: its parallel loaders lock each other out of SQLite. */
-const mend: Readonly<Record<string, string>> = { LOAD__WORKERS: '1' }
+/** Settings that mend a load of dlt which fails with the defaults, by warehouse. */
+const mends: Partial<Record<WarehouseName, Readonly<Record<string, string>>>> = {
+  // Its parallel loaders lock each other out.
+  sqlite: { LOAD__WORKERS: '1' },
+}
 
-/** Once a load has failed with dlt's defaults, the next rounds begin with the mended settings. */
+/** Once a load has failed with dlt's defaults, the next rounds begin with the settings that mend it. */
 async function withDlt(
   contestant: Contestant,
   round: number,
   mended: Set<string>,
-  place: string,
+  warehouse: WarehouseName,
 ): Promise<Sample[]> {
-  if (mended.has(place)) return contestant.run('dlt', round, mend)
+  const mend = mends[warehouse] ?? {}
+  if (mended.has(warehouse)) return contestant.run('dlt', round, mend)
   const samples = await contestant.run('dlt', round, {})
-  if (samples.every(({ failure }) => failure === undefined)) return samples
-  mended.add(place)
+  if (mends[warehouse] === undefined || samples.every(({ failure }) => failure === undefined)) return samples
+  mended.add(warehouse)
   return [...samples, ...(await contestant.run('dlt', round, mend))]
 }
 

@@ -18,6 +18,9 @@ const firstIds: Record<ResourceName | 'vehicles', number> = {
   vehicles: 1_600_000_000,
 }
 
+/** A mark as a member's value, alone or as the end of a wide integer; other digits may look like one. */
+const mark = /(?<=":(?:10000000)?)9000000(\d{3})(?!\d)/g
+
 /** The JSON text of one record, and where its ids and its updated_at stand in it. */
 interface Template {
   readonly text: Buffer
@@ -44,7 +47,7 @@ function template(resource: ResourceName, climate: Climate, seed: number): Templ
   const record = resource === 'repair_orders' ? repairOrder(seed) : others[resource](seed)
   const text = Buffer.from(textOf(record, seed, climate))
   // Every mark is ASCII: byte offsets are those of the same text read as Latin-1.
-  const found = text.toString('latin1').matchAll(/9000000(\d{3})/g)
+  const found = text.toString('latin1').matchAll(mark)
   const ids = Int32Array.from([...found].flatMap((match) => [match.index, Number(match[1])]))
   return { text, ids, updatedAt: text.indexOf(updatedMark), rows: 1 + rowsIn(record) }
 }
