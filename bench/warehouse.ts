@@ -54,12 +54,18 @@ export const serverPid = (url: string): Promise<number | undefined> =>
     return rows[0] && parentOf(rows[0].pid)
   })
 
+/** Ended by a signal, a process skips what it registered for its exit: the server's end is among that. */
+const endOnSignals = (): void => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+}
+
 /** Gives the wanted warehouses, and removes them after use. */
 export async function withWarehouses<T>(
   wanted: readonly string[],
   use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
+  endOnSignals()
   const postgres = wanted.includes('postgres') ? await startPostgres() : undefined
   try {
     return await use(
