@@ -1,44 +1,58 @@
-/** One measured load, in a process of its own: arguments in, one line of JSON out. Started by run.ts. */
+/**
+ * One measured load, in a process of its own: a task as JSON in its argument, the measurement as the last line of its
+ * output. run.ts and pairs.ts start it; pairs.ts also starts that of another checkout, so what a task and a measurement
+ * hold changes only by additions.
+ */
+import { resources } from '../schema/index.js'
+import { model } from '../src/model/registry.js'
+import { openWarehouse } from '../src/warehouse/open.js'
 import { columnsOf } from './floor/columns.js'
 import type { Load } from './floor/load.js'
 
-export type Contender = 'floor' | 'shopsync' | 'plain'
+/** The contenders that are programs of this project. */
+export type Own = 'floor' | 'shopsync' | 'raw' | 'plain'
 export type Phase = 'first' | 'again' | 'changed'
 
 export interface Task extends Omit<Load, 'columns'> {
-  readonly contender: Contender
+  /** `prepare`: empty tables, made by the product's own migration, as every contender finds them. */
+  readonly contender: Own | 'prepare'
   readonly phase: Phase
 }
 
 export interface Measured {
-  readonly rows: number
   readonly seconds: number
-  /** User and system time of the process, its threads included; the database's server, where there is one, is not. */
+  /** User and system time of the process, its threads and its children; a database server's is not. */
   readonly cpu: number
   readonly megabytes: number
 }
 
-async function contender({ contender: name, phase, url }: Task): Promise<(load: Load) => Promise<number>> {
+async function prepare({ url, schema }: Load): Promise<void> {
+  const warehouse = await openWarehouse({ url, schema, model: model(resources) })
+  await warehouse.migrate()
+  await warehouse.close()
+}
+
+async function contender({ contender: name, phase, url }: Task): Promise<(load: Load) => Promise<void>> {
+  const sqlite = url.startsWith('sqlite:')
+  if (name === 'prepare') return prepare
   if (name === 'plain') return (await import('./plain/plain.js')).load
+  if (name === 'raw') return (await (sqlite ? import('./raw/sqlite.js') : import('./raw/postgres.js'))).load
   if (name === 'shopsync') {
     const { load } = await import('./shopsync.js')
     return (given) => load(given, phase === 'again')
   }
-  return url.startsWith('sqlite:')
-    ? (await import('./floor/sqlite.js')).load
-    : (await import('./floor/postgres.js')).load
+  return (await (sqlite ? import('./floor/sqlite.js') : import('./floor/postgres.js'))).load
 }
 
 async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? '{}') as Task
-  const columns = columnsOf()
+  const columns = columnsOf(task.resources)
   const load = await contender(task)
   const start = performance.now()
-  const rows = await load({ ...task, columns })
+  await load({ ...task, columns })
   const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage()
   const measured: Measured = {
-    rows,
     seconds,
     cpu: (user + system) / 1e6,
     megabytes: process.resourceUsage().maxRSS / 1024,

@@ -7,18 +7,12 @@
 import { writeFileSync } from 'node:fs'
 import { fullCost } from '../src/compare/cost.js'
 import { table } from '../src/format.js'
+import { generator } from './random.js'
 import { type Line, plot } from './reconcile/plot.js'
 import { timeOf, withWorld } from './reconcile/real.js'
 import { type Figures, SimulatedCursor } from './reconcile/simulated.js'
 
-/** Numbers in [0, 1), the same every time. */
-let state = 1
-function random(): number {
-  state = (state + 0x6d2b79f5) >>> 0
-  let t = Math.imul(state ^ (state >>> 15), 1 | state)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-}
+const random = generator(1)
 
 function pick(records: number, count: number): number[] {
   const picked = new Set<number>()

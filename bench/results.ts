@@ -1,27 +1,32 @@
+/** Tables of what run.ts measured, for the terminal and for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contender, Measured, Phase } from './measure.js'
+import type { Measured, Phase } from './measure.js'
+import type { Climate } from './source/climate.js'
+import { median } from './stats.js'
 
 export interface Sample extends Measured {
+  readonly climate: Climate
   readonly warehouse: string
-  readonly contender: Contender
+  /** Name of the contender, with the settings that it needed. */
+  readonly contender: string
   readonly phase: Phase
+  readonly round: number
+  /** Rows of the warehouse that the records of this load become. */
+  readonly rows: number
   readonly requests: number
+  /** Why the load failed; its figures are zero then. */
+  readonly failure?: string
 }
 
 export interface Results {
-  /** Over all tenants. */
+  /** Repair orders over all tenants. */
   readonly records: number
   readonly tenants: number
   readonly node: string
+  /** Versions and settings of contenders that are not part of this project. */
+  readonly peers: readonly string[]
   readonly samples: readonly Sample[]
-}
-
-const median = (numbers: readonly number[]): number => {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  const upper = sorted[middle] ?? 0
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2
 }
 
 const rate = ({ rows, seconds }: Sample): number => rows / seconds / 1000
@@ -30,57 +35,84 @@ const unique = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
 /** Ratio of two contenders' rates, round by round: what ran next to each other is compared. */
 function ratio(own: readonly Sample[], other: readonly Sample[]): string {
-  const ratios = own.flatMap((sample, i) => (other[i] ? [rate(sample) / rate(other[i])] : []))
+  const ratios = own.flatMap((sample) => {
+    const beside = other.find(({ round }) => round === sample.round)
+    return beside ? [rate(sample) / rate(beside)] : []
+  })
   return ratios.length === 0 ? '' : median(ratios).toFixed(2)
 }
 
-function row(samples: readonly Sample[], phase: Phase, contender: Contender): string[] {
-  const of = (name: Contender, at = phase): Sample[] =>
-    samples.filter((sample) => sample.phase === at && sample.contender === name)
-  const own = of(contender)
-  const rates = own.map(rate)
-  const most = (pick: (sample: Sample) => number): string => Math.max(...own.map(pick)).toFixed(0)
-  return [
-    phase,
-    contender,
-    median(rates).toFixed(0),
-    `${Math.min(...rates).toFixed(0)}–${Math.max(...rates).toFixed(0)}`,
-    contender === 'floor' ? '' : ratio(own, of('floor')),
-    contender === 'plain' ? '' : ratio(own, of('plain')),
-    ratio(own, of(contender, 'first')),
-    median(own.map((sample) => sample.cpu)).toFixed(1),
-    most((sample) => sample.megabytes),
-    most((sample) => sample.requests),
-  ]
-}
+/** The rows of one table: one climate and warehouse. */
+class Table {
+  readonly #samples: readonly Sample[]
+  readonly #contenders: readonly string[]
+  readonly #bases: readonly string[]
 
-const head = [
-  'load',
-  'program',
-  'k rows/s',
-  'spread',
-  '÷ floor',
-  '÷ plain',
-  '÷ own first',
-  'CPU s',
-  'peak MB',
-  'requests',
-]
+  constructor(samples: readonly Sample[]) {
+    this.#samples = samples
+    this.#contenders = unique(samples.map(({ contender }) => contender))
+    this.#bases = this.#contenders.filter((name) => name !== 'shopsync' && this.#of(name).length > 0)
+  }
+
+  #of(contender: string, phase?: Phase): Sample[] {
+    return this.#samples.filter(
+      (sample) =>
+        sample.contender === contender &&
+        sample.failure === undefined &&
+        (phase === undefined || sample.phase === phase),
+    )
+  }
+
+  text(): string {
+    const head = ['load', 'program', 'k rows/s', 'spread', ...this.#bases.map((name) => `÷ ${name}`)]
+    head.push('÷ own first', 'CPU s', 'peak MB', 'requests')
+    let text = line(head) + line(head.map((_, i) => (i < 2 ? '---' : '---:')))
+    for (const phase of unique(this.#samples.map((sample) => sample.phase)))
+      for (const contender of this.#contenders) text += this.#row(phase, contender, head.length)
+    return text + this.#failures()
+  }
+
+  #row(phase: Phase, contender: string, width: number): string {
+    const own = this.#of(contender, phase)
+    const tried = this.#samples.some((one) => one.contender === contender && one.phase === phase)
+    if (own.length === 0)
+      return tried ? line([phase, contender, 'failed', ...Array<string>(width - 3).fill('')]) : ''
+    const rates = own.map(rate)
+    const most = (pick: (sample: Sample) => number): string => Math.max(...own.map(pick)).toFixed(0)
+    return line([
+      phase,
+      contender,
+      median(rates).toFixed(0),
+      `${Math.min(...rates).toFixed(0)}–${Math.max(...rates).toFixed(0)}`,
+      ...this.#bases.map((base) => (base === contender ? '' : ratio(own, this.#of(base, phase)))),
+      ratio(own, this.#of(contender, 'first')),
+      median(own.map(({ cpu }) => cpu)).toFixed(1),
+      most(({ megabytes }) => megabytes),
+      most(({ requests }) => requests),
+    ])
+  }
+
+  #failures(): string {
+    const failures = this.#samples.flatMap(({ contender, phase, failure }) =>
+      failure === undefined ? [] : [`- ${contender}, ${phase}: ${failure}\n`],
+    )
+    return failures.length === 0 ? '' : `\nWhat failed:\n\n${unique(failures).join('')}`
+  }
+}
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
-/** Markdown: a table a warehouse. */
-export function tables({ records, tenants, node, samples }: Results): string {
+/** Markdown: a table for each climate and warehouse. */
+export function tables({ records, tenants, node, peers, samples }: Results): string {
   let text = ''
-  for (const warehouse of unique(samples.map((sample) => sample.warehouse))) {
-    const own = samples.filter((sample) => sample.warehouse === warehouse)
-    text += `\n${warehouse}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n`
-    text += line(head) + line(head.map((_, i) => (i < 2 ? '---' : '---:')))
-    for (const phase of unique(own.map((sample) => sample.phase)))
-      for (const contender of unique(own.map((sample) => sample.contender)))
-        text += line(row(own, phase, contender))
+  for (const climate of unique(samples.map((sample) => sample.climate))) {
+    const inClimate = samples.filter((sample) => sample.climate === climate)
+    for (const warehouse of unique(inClimate.map((sample) => sample.warehouse))) {
+      text += `\n${climate}, ${warehouse}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n`
+      text += new Table(inClimate.filter((sample) => sample.warehouse === warehouse)).text()
+    }
   }
-  return `${text}\n`
+  return `${text}\n${peers.map((peer) => `${peer}.\n\n`).join('')}`
 }
 
 const begin = '<!-- results: begin -->'

@@ -1,114 +1,107 @@
 /**
- * npm run bench -- [--records 20000] [--tenants 4] [--rounds 5] [--warehouses sqlite,postgres] [--phases first,again,changed]
- *   [--contenders floor,shopsync,plain] [--write]
+ * npm run bench -- [--climate lifelike] [--records 20000] [--tenants 4] [--rounds 5] [--warehouses sqlite,postgres]
+ *   [--phases first,again,changed] [--contenders floor,shopsync,raw,plain] [--write]
  *
- * Floor, shopsync and the plain script in turn, round after round, each measured run in a process of its own against a
- * source in another. `--write` puts the results into bench/results.json and the tables into docs/performance.md.
+ * The contenders in turn, round after round, each measured run in a process of its own against a source in another.
+ * Climates are tidy, lifelike and hostile (source/climate.ts); several are separated by commas. `dlt` is one contender
+ * more; it is installed first. `--write` puts the results into bench/results.json and the tables into
+ * docs/performance.md.
  */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
-import { sql } from 'kysely'
-import { resources } from '../schema/index.js'
-import { model } from '../src/model/registry.js'
-import { openWarehouse } from '../src/warehouse/open.js'
-import { startPostgres } from '../test/support/postgres.js'
-import type { Contender, Measured, Phase, Task } from './measure.js'
+import { parseArgs } from 'node:util'
+import { type Contest, Contestant, type Expected } from './contest.js'
+import type { Phase } from './measure.js'
+import { type Dlt, findDlt } from './peers/dlt.js'
 import { type Results, type Sample, tables, writeResults } from './results.js'
+import { type Climate, climates } from './source/climate.js'
 import { BenchSource } from './source/source.js'
+import { type BenchWarehouse, type WarehouseName, withWarehouses } from './warehouse.js'
 
 const { values: options } = parseArgs({
   options: {
+    climate: { type: 'string', default: 'lifelike' },
     records: { type: 'string', default: '20000' },
     tenants: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '5' },
     warehouses: { type: 'string', default: 'sqlite,postgres' },
     phases: { type: 'string', default: 'first,again,changed' },
-    contenders: { type: 'string', default: 'floor,shopsync,plain' },
+    contenders: { type: 'string', default: 'floor,shopsync,raw,plain' },
     write: { type: 'boolean', default: false },
   },
 })
 
 const records = Number(options.records)
 const tenants = Number(options.tenants)
-const phases = options.phases.split(',') as Phase[]
-/** Every so-manieth record changes: 5 %. */
-const every = 20
-const schema = 'bench'
-const epoch = '1970-01-01T00:00:00Z'
-/** The newest `updated_at` before anything changes (source/list.ts). */
-const newest = '2026-01-01T00:00:00Z'
+const known = {
+  climate: climates,
+  phases: ['first', 'again', 'changed'],
+  contenders: ['floor', 'shopsync', 'raw', 'plain', 'dlt'],
+} as const
 
-const run = promisify(execFile)
-
-async function measured(task: Task): Promise<Measured> {
-  const program = fileURLToPath(new URL('./measure.js', import.meta.url))
-  const { stdout } = await run(process.execPath, [program, JSON.stringify(task)])
-  return JSON.parse(stdout) as Measured
+function words<K extends keyof typeof known>(option: K): (typeof known)[K][number][] {
+  return options[option].split(',').map((word) => {
+    const found = known[option].find((one) => one === word)
+    if (found === undefined) throw new Error(`--${option} ${word}: expected ${known[option].join(', ')}`)
+    return found
+  })
 }
 
-/** Empty tables, made by the product's own migration, as every contender finds them. */
-async function prepare(url: string): Promise<void> {
-  if (url.startsWith('sqlite:'))
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(`${url.slice('sqlite:'.length)}${suffix}`, { force: true })
-  const warehouse = await openWarehouse({ url, schema, model: model(resources) })
-  if (!url.startsWith('sqlite:'))
-    await sql`drop schema if exists ${sql.id(schema)} cascade`.execute(warehouse.db)
-  await warehouse.migrate()
-  await warehouse.close()
+/** Settings that mend a load of dlt which fails with the defaults, by warehouse. */
+const mends: Partial<Record<WarehouseName, Readonly<Record<string, string>>>> = {
+  // Its parallel loaders lock each other out.
+  sqlite: { LOAD__WORKERS: '1' },
 }
 
-async function contend(source: BenchSource, url: string, contender: Contender): Promise<Sample[]> {
-  const warehouse = url.startsWith('sqlite:') ? 'sqlite' : 'postgres'
-  await source.reset()
-  await prepare(url)
+/** Once a load has failed with dlt's defaults, the next rounds begin with the settings that mend it. */
+async function withDlt(
+  contestant: Contestant,
+  round: number,
+  mended: Set<string>,
+  warehouse: WarehouseName,
+): Promise<Sample[]> {
+  const mend = mends[warehouse] ?? {}
+  if (mended.has(warehouse)) return contestant.run('dlt', round, mend)
+  const samples = await contestant.run('dlt', round, {})
+  if (mends[warehouse] === undefined || samples.every(({ failure }) => failure === undefined)) return samples
+  mended.add(warehouse)
+  return [...samples, ...(await contestant.run('dlt', round, mend))]
+}
+
+async function contend(
+  climate: Climate,
+  warehouses: readonly BenchWarehouse[],
+  dlt: Dlt | undefined,
+): Promise<Sample[]> {
+  const source = await BenchSource.start(tenants, records / tenants, climate)
+  const contest: Contest = { climate, source, tenants, phases: words('phases') as Phase[], dlt }
   const samples: Sample[] = []
-  for (const phase of phases) {
-    if (phase === 'changed') await source.change(every)
-    await source.requests()
-    const updatedAfter = phase === 'changed' ? newest : epoch
-    const task = { contender, phase, url, schema, source: source.url, tenants, updatedAfter }
-    const result = await measured(task)
-    const requests = await source.requests()
-    samples.push({ warehouse, contender, phase, requests, ...result })
-    const rate = Math.round(result.rows / result.seconds / 1000)
-    process.stderr.write(
-      `${warehouse} ${phase} ${contender}: ${rate}k rows/s, ${Math.round(result.megabytes)} MB\n`,
-    )
+  const mended = new Set<string>()
+  try {
+    for (let round = 0; round < Number(options.rounds); round++) {
+      const expected: Expected = new Map()
+      for (const warehouse of warehouses) {
+        const contestant = new Contestant(contest, warehouse, expected)
+        for (const name of words('contenders'))
+          if (name !== 'dlt') samples.push(...(await contestant.run(name, round, {})))
+          else if (dlt) samples.push(...(await withDlt(contestant, round, mended, warehouse.name)))
+      }
+    }
+  } finally {
+    source.stop()
   }
   return samples
 }
 
-async function bench(urls: readonly string[]): Promise<Results> {
-  const source = await BenchSource.start(tenants, records / tenants)
-  const samples: Sample[] = []
-  for (let round = 0; round < Number(options.rounds); round++)
-    for (const url of urls)
-      for (const contender of options.contenders.split(',') as Contender[])
-        samples.push(...(await contend(source, url, contender)))
-  source.stop()
-  return { records, tenants, node: process.version, samples }
-}
-
 async function main(): Promise<void> {
-  const wanted = options.warehouses.split(',')
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
-  const postgres = wanted.includes('postgres') ? await startPostgres() : undefined
-  try {
-    const urls = wanted.map((name) =>
-      name === 'postgres' ? (postgres?.url ?? '') : `sqlite:${join(folder, 'bench.db')}`,
-    )
-    const results = await bench(urls)
-    process.stdout.write(tables(results))
-    if (options.write) writeResults(results)
-  } finally {
-    await postgres?.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const dlt = words('contenders').includes('dlt') ? await findDlt() : undefined
+  const samples = await withWarehouses(options.warehouses.split(','), async (warehouses) => {
+    const all: Sample[] = []
+    for (const climate of words('climate')) all.push(...(await contend(climate, warehouses, dlt)))
+    return all
+  })
+  const peers = dlt ? [dlt.about] : []
+  const results: Results = { records, tenants, node: process.version, peers, samples }
+  process.stdout.write(tables(results))
+  if (options.write) writeResults(results)
 }
 
 await main()

@@ -1,6 +1,6 @@
 /** Columns of rows as Postgres arrays in binary form, by hand. */
 import type { Kind } from '../../schema/resource.js'
-import type { Cell, Row } from './flatten.js'
+import type { Cell, Row } from './rows.js'
 
 const oids: Record<Kind, number> = {
   id: 20,
@@ -23,7 +23,13 @@ function int32(value: number): void {
   at += 4
 }
 
-function int64(value: number): void {
+/** Integers beyond 2^53 are text (parse.ts). */
+function int64(value: number | string): void {
+  if (typeof value === 'string') {
+    view.setBigInt64(at, BigInt(value))
+    at += 8
+    return
+  }
   const high = Math.floor(value / word)
   view.setInt32(at, high)
   view.setUint32(at + 4, value - high * word)
@@ -46,10 +52,14 @@ function micros(text: string): number {
   return seconds * 1_000_000 + two(text, 20) * 10_000 + two(text, 22) * 100 + two(text, 24)
 }
 
-/** At most four decimal places, none below zero: the bench's data knows no others. */
+/** None below zero, none in exponential notation: the bench's data has no such numbers. */
 function numeric(value: number): void {
   const whole = Math.floor(value)
   const rest = Math.round((value - whole) * 10_000)
+  if (whole >= 10_000 || whole + rest / 10_000 !== value) {
+    longNumeric(String(value))
+    return
+  }
   const count = rest > 0 ? 2 : 1
   int32(8 + count * 2)
   view.setInt16(at, count)
@@ -58,6 +68,21 @@ function numeric(value: number): void {
   view.setInt16(at + 8, whole)
   if (count === 2) view.setInt16(at + 10, rest)
   at += 8 + count * 2
+}
+
+/** Any number of digits, four of them in each word. */
+function longNumeric(value: string): void {
+  const [whole = '', fraction = ''] = value.split('.')
+  const wholeWords = Math.ceil(whole.length / 4)
+  const words = wholeWords + Math.ceil(fraction.length / 4)
+  const digits = whole.padStart(wholeWords * 4, '0') + fraction.padEnd((words - wholeWords) * 4, '0')
+  int32(8 + words * 2)
+  view.setInt16(at, words)
+  view.setInt16(at + 2, wholeWords - 1)
+  view.setInt16(at + 4, 0)
+  view.setInt16(at + 6, fraction.length)
+  at += 8
+  for (let i = 0; i < words; i++, at += 2) view.setInt16(at, Number(digits.slice(i * 4, i * 4 + 4)))
 }
 
 function text(value: string): void {
@@ -77,15 +102,28 @@ function text(value: string): void {
   at = end
 }
 
+/** Text after a byte that says which format of jsonb it is. */
+function jsonb(value: string): void {
+  const start = at
+  at += 1
+  text(value)
+  const length = view.getInt32(start + 1)
+  at = start
+  int32(length + 1)
+  bytes[at++] = 1
+  at += length
+}
+
 function cell(kind: Kind, value: Exclude<Cell, null>): void {
   if (kind === 'number') numeric(value as number)
-  else if (kind === 'text' || kind === 'json') text(value as string)
+  else if (kind === 'text') text(value as string)
+  else if (kind === 'json') jsonb(value as string)
   else if (kind === 'boolean') {
     int32(1)
     bytes[at++] = value ? 1 : 0
   } else {
     int32(8)
-    int64(kind === 'timestamp' ? micros(value as string) : (value as number))
+    int64(kind === 'timestamp' ? micros(value as string) : (value as number | string))
   }
 }
 

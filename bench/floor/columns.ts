@@ -1,7 +1,8 @@
 import { resources } from '../../schema/index.js'
 import type { Kind } from '../../schema/resource.js'
 import { model } from '../../src/model/registry.js'
-import { tableNames } from './flatten.js'
+import type { ResourceName } from '../source/climate.js'
+import { tablesOf } from './flatten.js'
 
 /** Names, keys and kinds of the tables that the product makes; plain data, for a thread. */
 export type Columns = readonly {
@@ -10,9 +11,11 @@ export type Columns = readonly {
   readonly columns: readonly { readonly name: string; readonly kind: Kind }[]
 }[]
 
-export function columnsOf(): Columns {
+/** The tables of these resources, each once. */
+export function columnsOf(wanted: readonly ResourceName[]): Columns {
   const { tableByName } = model(resources)
-  return tableNames.map((name) => {
+  const names = new Set(wanted.flatMap((resource) => tablesOf[resource]))
+  return [...names].map((name) => {
     const table = tableByName.get(name)
     if (!table) throw new Error(`There is no table ${name}`)
     return {

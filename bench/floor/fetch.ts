@@ -1,41 +1,44 @@
 import { Pool } from 'undici'
+import type { ResourceName } from '../source/climate.js'
+import type { Load } from './load.js'
 
 const inFlight = 4
 
 export interface Page {
   readonly tenant: number
+  readonly resource: ResourceName
   readonly body: Buffer
 }
 
 interface Wanted {
   readonly tenant: number
+  readonly resource: ResourceName
   readonly page: number
 }
 
-/** The pages of all tenants' lists, in order; four requests are under way at a time. */
-export async function* pages(url: string, tenants: number, updatedAfter: string): AsyncGenerator<Page> {
-  const pool = new Pool(url, { connections: inFlight })
+/** The pages of all lists; four requests are under way at a time. The first page of a list says how many follow. */
+export async function* pages({ source, tenants, resources, updatedAfter }: Load): AsyncGenerator<Page> {
+  const pool = new Pool(source, { connections: inFlight })
   const headers = { 'x-api-partner-id': '42', 'x-api-secret': 'bench' }
-  const get = async ({ tenant, page }: Wanted): Promise<Page> => {
-    const path = `/api/v1/tenants/${tenant}/repair_orders?updated_after=${updatedAfter}&per_page=100&page=${page}`
+  const get = async ({ tenant, resource, page }: Wanted): Promise<Page & Wanted> => {
+    const path = `/api/v1/tenants/${tenant}/${resource}?updated_after=${updatedAfter}&per_page=100&page=${page}`
     const { body } = await pool.request({ path, method: 'GET', headers })
-    return { tenant, body: Buffer.from(await body.arrayBuffer()) }
+    return { tenant, resource, page, body: Buffer.from(await body.arrayBuffer()) }
   }
-  const wanted: Wanted[] = Array.from({ length: tenants }, (_, i) => ({ tenant: i + 1, page: 1 }))
-  const under: Promise<Page>[] = []
+  const wanted: Wanted[] = resources.flatMap((resource) =>
+    Array.from({ length: tenants }, (_, i) => ({ tenant: i + 1, resource, page: 1 })),
+  )
+  const under: Promise<Page & Wanted>[] = []
   const ask = (): void => {
     const next = wanted.shift()
     if (next) under.push(get(next))
   }
   try {
     for (let i = 0; i < inFlight; i++) ask()
-    for (let first = true; under.length > 0; ) {
-      const page = (await under.shift()) as Page
-      // All tenants have lists of one length.
-      if (first)
-        for (let n = 2; n <= lastPage(page.body); n++)
-          for (const t of tenantsUpTo(tenants)) wanted.push({ tenant: t, page: n })
-      first = false
+    while (under.length > 0) {
+      const page = (await under.shift()) as Page & Wanted
+      const last = page.page === 1 ? lastPage(page.body) : 1
+      for (let n = 2; n <= last; n++) wanted.push({ tenant: page.tenant, resource: page.resource, page: n })
       while (under.length < inFlight && wanted.length > 0) ask()
       yield page
     }
@@ -43,8 +46,6 @@ export async function* pages(url: string, tenants: number, updatedAfter: string)
     await pool.close()
   }
 }
-
-const tenantsUpTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
 
 const lastPage = (body: Buffer): number =>
   Number(/"total_pages":(\d+)/.exec(body.toString('latin1', body.length - 40))?.[1])

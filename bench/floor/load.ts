@@ -1,10 +1,12 @@
+import type { ResourceName } from '../source/climate.js'
 import type { Columns } from './columns.js'
 
-/** What a hand-written load is told. */
+/** What every contender is told. */
 export interface Load {
   readonly source: string
-  /** 1 to so many. */
+  /** The tenants are 1 to so many. */
   readonly tenants: number
+  readonly resources: readonly ResourceName[]
   /** Of the warehouse. */
   readonly url: string
   readonly schema: string

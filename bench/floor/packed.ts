@@ -1,8 +1,10 @@
 /** A page's cells as flat things that cost little to send to another thread. */
-import type { Cell, Row } from './flatten.js'
+import type { ResourceName } from '../source/climate.js'
+import type { Cell, Row } from './rows.js'
 
 export interface Packed {
   readonly tenant: number
+  readonly resource: ResourceName
   /** Rows of each table. */
   readonly counts: readonly number[]
   readonly kinds: Uint8Array<ArrayBuffer>
@@ -10,7 +12,7 @@ export interface Packed {
   readonly text: string
 }
 
-export function pack(tenant: number, tables: readonly Row[][]): Packed {
+export function pack(tenant: number, resource: ResourceName, tables: readonly Row[][]): Packed {
   let size = 0
   for (const rows of tables) size += rows.length * (rows[0]?.length ?? 0)
   const [kinds, numbers, texts] = [new Uint8Array(size), new Float64Array(size), [] as string[]]
@@ -28,7 +30,7 @@ export function pack(tenant: number, tables: readonly Row[][]): Packed {
           numbers[at] = Number(cell)
         }
       }
-  return { tenant, counts: tables.map((rows) => rows.length), kinds, numbers, text: texts.join('') }
+  return { tenant, resource, counts: tables.map((rows) => rows.length), kinds, numbers, text: texts.join('') }
 }
 
 /** Gives the cells one by one, in the order in which they were packed. */

@@ -4,11 +4,15 @@
  * server a quarter more, arrays as text a fifth.)
  */
 import pg from 'pg'
+import type { Kind } from '../../schema/resource.js'
+import type { ResourceName } from '../source/climate.js'
 import { array } from './arrays.js'
 import { type Columns, quoted, upsertTail } from './columns.js'
 import { pages } from './fetch.js'
-import { flatten, type Row } from './flatten.js'
+import { flatten, tablesOf } from './flatten.js'
 import type { Load } from './load.js'
+import { recordsOf } from './parse.js'
+import type { Row } from './rows.js'
 
 const connections = 2
 const types = {
@@ -35,17 +39,26 @@ function statement(table: Columns[number]): string {
   return `insert into ${quoted(table.name)} (${table.columns.map(({ name }) => quoted(name)).join(',')}) select ${picked.join(',')} from unnest(${arrays.join(',')}) as u(${names.join(',')}) ${upsertTail(table)}`
 }
 
+interface Prepared {
+  readonly table: Columns[number]
+  readonly kinds: readonly Kind[]
+  readonly text: string
+}
+
 class Connection {
   readonly #client: pg.Client
-  readonly #columns: Columns
-  readonly #texts: string[]
+  readonly #tables: ReadonlyMap<string, Prepared>
   #busy: Promise<unknown> = Promise.resolve()
 
   constructor(url: string, schema: string, columns: Columns) {
     const options = `-c TimeZone=UTC -c search_path=${schema}`
     this.#client = new pg.Client({ connectionString: url, options, pipeline: true })
-    this.#columns = columns
-    this.#texts = columns.map(statement)
+    this.#tables = new Map(
+      columns.map((table) => {
+        const kinds = table.columns.filter(({ name }) => !shared.has(name)).map(({ kind }) => kind)
+        return [table.name, { table, kinds, text: statement(table) }]
+      }),
+    )
   }
 
   get free(): Promise<unknown> {
@@ -56,16 +69,15 @@ class Connection {
     return this.#client.connect()
   }
 
-  write(tenant: number, tables: readonly Row[][]): void {
+  write(tenant: number, resource: ResourceName, tables: readonly Row[][]): void {
     const syncedAt = new Date().toISOString()
     const under: Promise<unknown>[] = [this.#client.query('begin')]
-    for (const [i, table] of this.#columns.entries()) {
-      const own = table.columns.filter(({ name }) => !shared.has(name))
-      const arrays = own.map(({ kind }, place) => array(tables[i] ?? [], place, kind))
-      const text = this.#texts[i] ?? ''
-      under.push(
-        this.#client.query({ name: table.name, text, values: [String(tenant), syncedAt, ...arrays] }),
-      )
+    for (const [i, name] of tablesOf[resource].entries()) {
+      const rows = tables[i] ?? []
+      const { kinds = [], text = '' } = this.#tables.get(name) ?? {}
+      if (rows.length === 0) continue
+      const arrays = kinds.map((kind, place) => array(rows, place, kind))
+      under.push(this.#client.query({ name, text, values: [String(tenant), syncedAt, ...arrays] }))
     }
     under.push(this.#client.query('commit'))
     this.#busy = Promise.all(under)
@@ -77,17 +89,16 @@ class Connection {
   }
 }
 
-export async function load({ source, tenants, url, schema, columns, updatedAfter }: Load): Promise<number> {
+export async function load(given: Load): Promise<void> {
+  const { url, schema, columns } = given
   const all = Array.from({ length: connections }, () => new Connection(url, schema, columns))
   await Promise.all(all.map((connection) => connection.connect()))
-  let [rows, turn] = [0, 0]
-  for await (const { tenant, body } of pages(source, tenants, updatedAfter)) {
-    const { tables } = flatten(body)
-    rows += tables.reduce((sum, table) => sum + table.length, 0)
+  let turn = 0
+  for await (const { tenant, resource, body } of pages(given)) {
+    const tables = flatten(resource, recordsOf(body))
     const connection = all[turn++ % connections]
     await connection?.free
-    connection?.write(tenant, tables)
+    connection?.write(tenant, resource, tables)
   }
   await Promise.all(all.map((connection) => connection.end()))
-  return rows
 }

@@ -8,23 +8,23 @@ import { pages } from './fetch.js'
 import { flatten } from './flatten.js'
 import type { Load } from './load.js'
 import { pack } from './packed.js'
+import { recordsOf } from './parse.js'
 
 /** Pages on their way to the thread at most. */
 const ahead = 3
 
-export async function load({ source, tenants, url, columns, updatedAfter }: Load): Promise<number> {
-  const workerData = { path: url.slice('sqlite:'.length), columns }
+export async function load(given: Load): Promise<void> {
+  const workerData = { path: given.url.slice('sqlite:'.length), columns: given.columns }
   const thread = new Worker(new URL('./sqlitethread.js', import.meta.url), { workerData })
   const failed = new Promise<never>((_, reject) => thread.once('error', reject))
-  let [rows, under] = [0, 0]
+  let under = 0
   let free: (() => void) | undefined
   thread.on('message', () => {
     under--
     free?.()
   })
-  for await (const { tenant, body } of pages(source, tenants, updatedAfter)) {
-    const packed = pack(tenant, flatten(body).tables)
-    rows += packed.counts.reduce((sum, count) => sum + count, 0)
+  for await (const { tenant, resource, body } of pages(given)) {
+    const packed = pack(tenant, resource, flatten(resource, recordsOf(body)))
     while (under >= ahead) {
       const next = new Promise<void>((resolve) => {
         free = resolve
@@ -36,5 +36,4 @@ export async function load({ source, tenants, url, columns, updatedAfter }: Load
   }
   thread.postMessage(null)
   await once(thread, 'exit')
-  return rows
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { type Columns, quoted, upsertTail } from './columns.js'
+import { tablesOf } from './flatten.js'
 import { Cells, type Packed } from './packed.js'
 
 const rowsPerStatement = 32
@@ -55,7 +56,7 @@ class Table {
 
 let syncedAt = ''
 let tenant = 0
-const tables = columns.map((table) => new Table(table))
+const tables = new Map(columns.map((table) => [table.name, new Table(table)]))
 
 parentPort?.on('message', (packed: Packed | null) => {
   if (packed === null) {
@@ -67,7 +68,8 @@ parentPort?.on('message', (packed: Packed | null) => {
   tenant = packed.tenant
   const cells = new Cells(packed)
   db.exec('begin immediate')
-  for (const [i, table] of tables.entries()) table.write(cells, packed.counts[i] ?? 0)
+  for (const [i, name] of tablesOf[packed.resource].entries())
+    tables.get(name)?.write(cells, packed.counts[i] ?? 0)
   db.exec('commit')
   parentPort?.postMessage(null)
 })

@@ -1,10 +1,12 @@
 /**
  * What one writes on a first afternoon: page after page, each flattened to objects, table by table into Kysely's
- * insertInto().values().onConflict(). No guard, no children replaced, no progress, one request at a time.
+ * insertInto().values().onConflict(). No guard, no children replaced, no progress, one request at a time; unknown fields
+ * are left out, and JSON.parse rounds integers beyond 2^53.
  */
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
+import type { Columns } from '../floor/columns.js'
 import type { Load } from '../floor/load.js'
 
 type Json = Record<string, unknown>
@@ -46,49 +48,71 @@ const plain = (row: Json, numbers: boolean): Json =>
       )
     : row
 
-const lists = ['labors', 'parts', 'hazmats', 'sublets', 'inspections']
-
-function rowsOf(tenant: number, orders: Json[], syncedAt: string, numbers: boolean): Map<string, Json[]> {
-  const rows = new Map<string, Json[]>()
-  const add = (table: string, row: Json): void => {
-    const list = rows.get(table) ?? []
-    rows.set(table, list)
-    list.push(plain({ tenant_id: tenant, _synced_at: syncedAt, ...row }, numbers))
-  }
-  const items = (owner: Json, name: string): [number, Json][] => [
-    ...((owner[name] ?? []) as Json[]).entries(),
-  ]
-  for (const order of orders) {
-    const { label, ...own } = columns(order)
-    add('repair_orders', own)
-    for (const [position, service] of items(order, 'services')) {
-      add('repair_order_services', { repair_order_id: order.id, position, ...columns(service) })
-      for (const name of lists)
-        for (const [at, item] of items(service, name)) {
-          const keys = { repair_order_id: order.id, service_id: service.id, position: at }
-          add(`repair_order_${name}`, { ...keys, ...columns(item) })
-        }
-    }
-    for (const [position, payment] of items(order, 'payments'))
-      add('repair_order_payments', { repair_order_id: order.id, position, ...columns(payment) })
-    for (const [, tag] of items(order, 'integrator_tags')) add('integrator_tags', columns(tag))
-  }
-  return rows
+/** The tables of the arrays inside records, by the array that the record stands in. */
+const arrays: Record<string, Record<string, string>> = {
+  repair_orders: { services: 'repair_order_services', payments: 'repair_order_payments' },
+  services: Object.fromEntries(
+    ['labors', 'parts', 'hazmats', 'sublets', 'inspections'].map((name) => [name, `repair_order_${name}`]),
+  ),
+  customers: { phones: 'customer_phones', shop_ids: 'customer_shops' },
+  inventories: { tags: 'inventory_tags' },
+}
+const owners: Record<string, string> = {
+  repair_orders: 'repair_order_id',
+  services: 'service_id',
+  customers: 'customer_id',
+  inventories: 'inventory_id',
 }
 
-const keyOf = (table: string): string[] =>
-  table === 'repair_order_payments' ? ['tenant_id', 'repair_order_id', 'position'] : ['tenant_id', 'id']
+const objects = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : [])
 
-async function store(db: Kysely<Database>, table: string, rows: Json[]): Promise<void> {
-  const key = keyOf(table)
-  const rest = Object.keys(rows[0] ?? {}).filter((name) => !key.includes(name))
-  for (let i = 0; i < rows.length; i += chunk)
+/** The rows of one tenant's records, by table. */
+class Rows {
+  readonly byTable = new Map<string, Json[]>()
+  readonly #shared: Json
+  readonly #numbers: boolean
+
+  constructor(tenant: number, numbers: boolean) {
+    this.#shared = { tenant_id: tenant, _synced_at: new Date().toISOString().replace('Z', '000Z') }
+    this.#numbers = numbers
+  }
+
+  record(resource: string, record: Json): void {
+    this.#add(resource, columns(record))
+    this.#children(resource, record, {})
+    for (const tag of objects(record.integrator_tags)) this.#add('integrator_tags', columns(tag))
+  }
+
+  #children(kind: string, record: Json, above: Json): void {
+    const keys = { ...above, ...(owners[kind] ? { [owners[kind]]: record.id } : {}) }
+    for (const [name, table] of Object.entries(arrays[kind] ?? {}))
+      for (const [position, item] of objects(record[name]).entries()) {
+        const own = typeof item === 'object' ? columns(item) : { [name === 'tags' ? 'tag' : 'shop_id']: item }
+        this.#add(table, { ...keys, position, ...own })
+        if (typeof item === 'object') this.#children(name, item, keys)
+      }
+  }
+
+  #add(table: string, row: Json): void {
+    const list = this.byTable.get(table) ?? []
+    this.byTable.set(table, list)
+    list.push(plain({ ...this.#shared, ...row }, this.#numbers))
+  }
+}
+
+async function store(db: Kysely<Database>, table: Columns[number], rows: Json[]): Promise<void> {
+  const { key } = table
+  // Fields that no column is for are left out.
+  const names = table.columns.map(({ name }) => name).filter((name) => name in (rows[0] ?? {}))
+  const rest = names.filter((name) => !key.includes(name))
+  const kept = rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))
+  for (let i = 0; i < kept.length; i += chunk)
     await db
-      .insertInto(table)
-      .values(rows.slice(i, i + chunk))
+      .insertInto(table.name)
+      .values(kept.slice(i, i + chunk))
       .onConflict((c) =>
         c
-          .columns(key)
+          .columns([...key])
           .doUpdateSet((eb) => Object.fromEntries(rest.map((name) => [name, eb.ref(`excluded.${name}`)]))),
       )
       .execute()
@@ -99,21 +123,24 @@ interface Body {
   readonly total_pages: number
 }
 
-export async function load({ source, tenants, url, schema, updatedAfter }: Load): Promise<number> {
+export async function load(given: Load): Promise<void> {
+  const { source, tenants, resources, url, schema, updatedAfter } = given
   const db = connect(url, schema)
-  let count = 0
-  for (let tenant = 1; tenant <= tenants; tenant++)
-    for (let [page, last] = [1, 1]; page <= last; page++) {
-      const query = `updated_after=${updatedAfter}&per_page=100&page=${page}`
-      const response = await fetch(`${source}/api/v1/tenants/${tenant}/repair_orders?${query}`)
-      const { results, total_pages } = (await response.json()) as Body
-      last = total_pages
-      const rows = rowsOf(tenant, results, new Date().toISOString(), url.startsWith('sqlite:'))
-      await db.transaction().execute(async (transaction) => {
-        for (const [table, list] of rows) await store(transaction, table, list)
-      })
-      for (const list of rows.values()) count += list.length
-    }
+  for (const resource of resources)
+    for (let tenant = 1; tenant <= tenants; tenant++)
+      for (let [page, last] = [1, 1]; page <= last; page++) {
+        const query = `updated_after=${updatedAfter}&per_page=100&page=${page}`
+        const response = await fetch(`${source}/api/v1/tenants/${tenant}/${resource}?${query}`)
+        const { results, total_pages } = (await response.json()) as Body
+        last = total_pages
+        const rows = new Rows(tenant, url.startsWith('sqlite:'))
+        for (const record of results) rows.record(resource, record)
+        await db.transaction().execute(async (transaction) => {
+          for (const table of given.columns) {
+            const list = rows.byTable.get(table.name)
+            if (list) await store(transaction, table, list)
+          }
+        })
+      }
   await db.destroy()
-  return count
 }

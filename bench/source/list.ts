@@ -1,27 +1,42 @@
-import { sizeOf, writeRecord } from './template.js'
+import { type Climate, countOf, orderOf, type ResourceName } from './climate.js'
+import { Templates } from './template.js'
 
 const base = Date.UTC(2026, 0, 1)
-/** Milliseconds between two orders. */
+/** Milliseconds between two records. */
 const step = 37_000
 
-/** The list of one tenant's repair orders, newest first, and its pages as ready bytes. */
+/** The list of one resource of one tenant, newest first, and its pages as ready bytes. */
 export class List {
   /** Numbers of the records, newest first. */
   #order: Int32Array
   readonly #updated: Float64Array
   readonly #versions: Uint8Array
+  readonly #templates: Templates
 
-  constructor(records: number) {
-    this.#order = Int32Array.from({ length: records }, (_, i) => i)
-    this.#updated = Float64Array.from({ length: records }, (_, i) => base - i * step)
-    this.#versions = new Uint8Array(records)
+  private constructor(order: Int32Array, templates: Templates) {
+    this.#order = order
+    this.#updated = new Float64Array(order.length)
+    for (const [place, record] of order.entries()) this.#updated[record] = base - place * step
+    this.#versions = new Uint8Array(order.length)
+    this.#templates = templates
   }
 
-  get length(): number {
-    return this.#order.length
+  /** `orders`: how many repair orders the tenant has. */
+  static of(resource: ResourceName, climate: Climate, orders: number): List {
+    return new List(orderOf(climate, countOf(resource, orders)), new Templates(resource, climate))
   }
 
-  /** Every so-manieth record gets a new version, and comes to the front of the list. Returns how many. */
+  /** The list as it was before anything changed. */
+  original(climate: Climate): List {
+    return new List(orderOf(climate, this.#order.length), this.#templates)
+  }
+
+  /** Warehouse rows of all records. */
+  get rows(): number {
+    return this.#rowsOf(this.#order)
+  }
+
+  /** Every so-manieth record gets a new version, and comes to the front of the list. Returns the rows of those. */
   change(every: number): number {
     const changed = this.#order.filter((_, i) => i % every === 0)
     const rest = this.#order.filter((_, i) => i % every !== 0)
@@ -31,7 +46,7 @@ export class List {
       this.#versions[record] = (this.#versions[record] ?? 0) + 1
     }
     this.#order = Int32Array.from([...changed, ...rest])
-    return changed.length
+    return this.#rowsOf(changed)
   }
 
   /** How many records are newer than a moment, in milliseconds with a fraction. */
@@ -45,7 +60,7 @@ export class List {
     return low
   }
 
-  /** The body of one answer (api-v1.md, List envelope). */
+  /** The body of one answer, in the API's envelope of lists. */
   page(updatedAfter: number, number: number, perPage: number): Buffer {
     const total = this.countAfter(updatedAfter)
     const records = [...this.#order.subarray(0, total).subarray((number - 1) * perPage, number * perPage)]
@@ -54,14 +69,19 @@ export class List {
     const tail = Buffer.from(
       `],"limit":${records.length},"limited":${perPage === 100},"total_count":${total},"current_page":${number},"total_pages":${pages}}`,
     )
-    const sizes = records.reduce((sum, record) => sum + sizeOf(record, this.#versions[record] ?? 0) + 1, 0)
+    const version = (record: number): number => this.#versions[record] ?? 0
+    const sizes = records.reduce((sum, record) => sum + this.#templates.size(record, version(record)) + 1, 0)
     const body = Buffer.allocUnsafe(head.length + tail.length + Math.max(0, sizes - 1))
     let at = head.copy(body)
     for (const [i, record] of records.entries()) {
       if (i > 0) body[at++] = 44
-      at = writeRecord(body, at, record, this.#versions[record] ?? 0, this.#updated[record] ?? 0)
+      at = this.#templates.write(body, at, record, version(record), this.#updated[record] ?? 0)
     }
     tail.copy(body, at)
     return body
+  }
+
+  #rowsOf(records: Int32Array): number {
+    return records.reduce((sum, record) => sum + this.#templates.rows(record, this.#versions[record] ?? 0), 0)
   }
 }

@@ -1,18 +1,21 @@
 /**
  * The source of the benches: a process of its own that answers list requests with bytes that are all but ready, so that
- * what is measured is the program that asks. Arguments: how many tenants, and repair orders of each, which are the same
- * for all. Messages from its parent change records and read the count of requests; see source.ts.
+ * a bench measures the program that asks. Arguments: how many tenants, how many repair orders each has, and the climate
+ * (climate.ts); all tenants have the same data. Messages from its parent change records, and read the count of requests
+ * (source.ts).
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type Climate, resourcesOf } from './climate.js'
 import { List } from './list.js'
 import type { Answer, Command } from './source.js'
 
 const tenants = Number(process.argv[2] ?? 1)
-const records = Number(process.argv[3] ?? 2000)
-let list = new List(records)
+const orders = Number(process.argv[3] ?? 2000)
+const climate = (process.argv[4] ?? 'tidy') as Climate
 const window = 3600
 const limit = 1_000_000
+let lists = new Map<string, List>(resourcesOf(climate).map((name) => [name, List.of(name, climate, orders)]))
 let requests = 0
 let latency = 0
 
@@ -36,13 +39,15 @@ const empty = Buffer.from(
   '{"results":[],"limit":0,"limited":false,"total_count":0,"current_page":1,"total_pages":0}',
 )
 
-/** `2026-01-01T00:00:00.123456Z` in milliseconds; the fraction of one, which Date drops, is kept. */
-const moment = (text: string): number => Date.parse(text) + Number(`0.${text.slice(23, 26) || '0'}`)
+/** `2026-01-01T00:00:00.123456Z` in milliseconds; Date drops the fraction of one, which is added again. */
+const moment = (text: string): number =>
+  Date.parse(text) + Number(`0.${text.slice(23, 26).replace(/\D/g, '') || '0'}`)
 
-function bodyOf(url: URL): Buffer | undefined {
+function bodyOf(url: URL): Buffer {
   if (url.pathname.endsWith('/authorizations')) return Buffer.from(authorizations)
   if (url.pathname.endsWith('/customer_payment_types')) return Buffer.from('[]')
-  if (!url.pathname.endsWith('/repair_orders')) return empty
+  const list = lists.get(url.pathname.slice(url.pathname.lastIndexOf('/') + 1))
+  if (list === undefined) return empty
   const number = (name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise)
   const after = url.searchParams.get('updated_after')
   return list.page(
@@ -55,9 +60,9 @@ function bodyOf(url: URL): Buffer | undefined {
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const body = bodyOf(new URL(request.url ?? '/', 'http://source'))
   const reset = (Math.floor(Date.now() / 1000 / window) + 1) * window
-  response.writeHead(body ? 200 : 404, {
+  response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': body?.length ?? 0,
+    'content-length': body.length,
     'cache-control': 'private, no-store',
     'x-request-id': randomUUID(),
     'x-ratelimit-limit': limit,
@@ -75,17 +80,19 @@ const server = createServer((request, response) => {
 })
 
 const say = (message: Answer): void => void process.send?.(message)
+const sumOf = (rows: (list: List) => number): number =>
+  tenants * [...lists.values()].reduce((sum, list) => sum + rows(list), 0)
 
 process.on('message', (command: Command) => {
-  if (command.kind === 'change') say({ kind: 'changed', records: list.change(command.every) })
+  if (command.kind === 'change') say({ kind: 'rows', rows: sumOf((list) => list.change(command.every)) })
   else if (command.kind === 'reset') {
-    list = new List(records)
-    say({ kind: 'done' })
+    lists = new Map([...lists].map(([name, list]) => [name, list.original(climate)]))
+    say({ kind: 'rows', rows: sumOf((list) => list.rows) })
   } else if (command.kind === 'latency') {
     latency = command.milliseconds
     say({ kind: 'done' })
   } else {
-    say({ kind: 'counted', requests })
+    say({ kind: 'requests', requests })
     requests = 0
   }
 })

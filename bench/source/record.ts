@@ -4,8 +4,15 @@
  * in when a page is cut (template.ts), so that 200,000 orders need the memory of a few hundred.
  */
 
-/** `9000000` and three digits: the how-manieth id of the order it is. */
-export const idMark = 9_000_000_000
+/** Placeholders of ids: `9000000` and three digits. */
+export const marks = {
+  /** Plus n: the n-th id of the record itself, up to 63. */
+  id: 9_000_000_000,
+  /** The repair order that the record belongs to, the customer and the vehicle. */
+  order: 9_000_000_900,
+  customer: 9_000_000_901,
+  vehicle: 9_000_000_902,
+} as const
 export const updatedMark = '2099-12-31T23:59:59.999Z'
 
 const phrases = [
@@ -18,10 +25,10 @@ const phrases = [
 /** Typed on phones: typographic quotes and names, so that a page is no Latin-1. */
 const typed = ['“squeals when cold”, says José Núñez — see photo… ', '', '', '']
 
-const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
-const prose = (seed: number, sentences: number): string =>
+export const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
+export const prose = (seed: number, sentences: number): string =>
   Array.from({ length: sentences }, (_, i) => pick(phrases, seed * 7 + i * 3)).join('')
-const stamp = (seed: number): string => new Date(1.7e12 + ((seed * 7919) % 40_000) * 977).toISOString()
+export const stamp = (seed: number): string => new Date(1.7e12 + ((seed * 7919) % 40_000) * 977).toISOString()
 const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
 
@@ -31,7 +38,7 @@ class Numbers {
 
   base(seed: number): { id: number; created_at: string; updated_at: string } {
     return {
-      id: idMark + ++this.#id,
+      id: marks.id + ++this.#id,
       created_at: stamp(seed + this.#id),
       updated_at: stamp(seed + this.#id + 5),
     }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import type { Climate } from './climate.js'
 
 export type Command =
   | { readonly kind: 'change'; readonly every: number }
@@ -9,8 +10,8 @@ export type Command =
 
 export type Answer =
   | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'changed'; readonly records: number }
-  | { readonly kind: 'counted'; readonly requests: number }
+  | { readonly kind: 'rows'; readonly rows: number }
+  | { readonly kind: 'requests'; readonly requests: number }
   | { readonly kind: 'done' }
 
 /** The source's process, seen from the one that measures. */
@@ -23,33 +24,35 @@ export class BenchSource {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  /** `records`: of each tenant. */
-  static async start(tenants: number, records: number): Promise<BenchSource> {
-    const child = fork(new URL('./main.js', import.meta.url), [String(tenants), String(records)])
+  /** `orders`: the repair orders of each tenant. */
+  static async start(tenants: number, orders: number, climate: Climate = 'tidy'): Promise<BenchSource> {
+    const words = [String(tenants), String(orders), climate]
+    const child = fork(new URL('./main.js', import.meta.url), words)
     const [first] = (await once(child, 'message')) as [Answer]
     if (first.kind !== 'listening') throw new Error('The source did not start')
     return new BenchSource(child, first.port)
   }
 
-  /** Every so-manieth record changes; returns how many did. */
+  /** Every so-manieth record changes; returns the warehouse rows of those, over all tenants. */
   async change(every: number): Promise<number> {
     const answer = await this.#ask({ kind: 'change', every })
-    return answer.kind === 'changed' ? answer.records : 0
+    return answer.kind === 'rows' ? answer.rows : 0
   }
 
-  /** As it was at the start. */
-  async reset(): Promise<void> {
-    await this.#ask({ kind: 'reset' })
+  /** Puts the source back to its start; returns the warehouse rows of all its records, over all tenants. */
+  async reset(): Promise<number> {
+    const answer = await this.#ask({ kind: 'reset' })
+    return answer.kind === 'rows' ? answer.rows : 0
   }
 
   async latency(milliseconds: number): Promise<void> {
     await this.#ask({ kind: 'latency', milliseconds })
   }
 
-  /** Requests since it was asked last. */
+  /** Requests since the last call. */
   async requests(): Promise<number> {
     const answer = await this.#ask({ kind: 'count' })
-    return answer.kind === 'counted' ? answer.requests : 0
+    return answer.kind === 'requests' ? answer.requests : 0
   }
 
   stop(): void {

@@ -1,32 +1,56 @@
-import { idMark, repairOrder, updatedMark } from './record.js'
+import { type Climate, type ResourceName, related } from './climate.js'
+import { others } from './others.js'
+import { marks, repairOrder, updatedMark } from './record.js'
+import { hostile, lifelike } from './weather.js'
 
-/** How many orders differ in their text; the others repeat them with ids and times of their own. */
+/** How many records of a resource differ in their text; the others repeat them with ids and times of their own. */
 const bodies = 400
-/** Ids of one order; more than it has rows. */
+/** Ids of one record; more than it has rows. */
 const idsPerRecord = 64
-const firstId = 1_000_000_000
-const digits = String(idMark).length
+const digits = String(marks.id).length
+/** Where the ids of each resource begin; far enough apart for a million records. */
+const firstIds: Record<ResourceName | 'vehicles', number> = {
+  repair_orders: 1_000_000_000,
+  customers: 1_200_000_000,
+  notes: 1_300_000_000,
+  payments: 1_400_000_000,
+  inventories: 1_500_000_000,
+  vehicles: 1_600_000_000,
+}
 
-/** The JSON text of one order, and where its ids and its updated_at stand in it. */
+/** A mark as a member's value, alone or as the end of a wide integer; other digits may look like one. */
+const mark = /(?<=":(?:10000000)?)9000000(\d{3})(?!\d)/g
+
+/** The JSON text of one record, and where its ids and its updated_at stand in it. */
 interface Template {
   readonly text: Buffer
   /** Offset and number of each id in turn. */
   readonly ids: Int32Array
   readonly updatedAt: number
+  /** Rows of the warehouse that it becomes. */
+  readonly rows: number
 }
 
-function template(seed: number): Template {
-  const text = Buffer.from(JSON.stringify(repairOrder(seed)))
+/** One for the record, and one for each item of each array in it. */
+function rowsIn(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + 1 + rowsIn(item), 0)
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, inner) => sum + rowsIn(inner), 0)
+}
+
+function textOf(record: object, seed: number, climate: Climate): string {
+  if (climate === 'hostile') return hostile(record, seed)
+  return JSON.stringify(climate === 'tidy' ? record : lifelike(record, seed))
+}
+
+function template(resource: ResourceName, climate: Climate, seed: number): Template {
+  const record = resource === 'repair_orders' ? repairOrder(seed) : others[resource](seed)
+  const text = Buffer.from(textOf(record, seed, climate))
   // Every mark is ASCII: byte offsets are those of the same text read as Latin-1.
-  const found = text.toString('latin1').matchAll(/9000000(\d{3})/g)
+  const found = text.toString('latin1').matchAll(mark)
   const ids = Int32Array.from([...found].flatMap((match) => [match.index, Number(match[1])]))
-  return { text, ids, updatedAt: text.indexOf(updatedMark) }
+  return { text, ids, updatedAt: text.indexOf(updatedMark), rows: 1 + rowsIn(record) }
 }
-
-const templates = Array.from({ length: bodies }, (_, seed) => template(seed))
-
-const templateOf = (record: number, version: number): Template =>
-  templates[(record * 7 + version * 13) % bodies] as Template
 
 /** A number of ten digits over the mark, which has as many; all are below 2^31, where division is cheap. */
 function writeDigits(target: Buffer, at: number, value: number): void {
@@ -38,20 +62,43 @@ function writeDigits(target: Buffer, at: number, value: number): void {
   }
 }
 
-export const sizeOf = (record: number, version: number): number => templateOf(record, version).text.length
+/** The records of one resource as bytes, by number and version. A later version has another body, under the same ids. */
+export class Templates {
+  readonly #resource: ResourceName
+  readonly #templates: readonly Template[]
 
-/** Writes one order into a page; returns where it ends. A later version has another body, under ids of the same range. */
-export function writeRecord(
-  page: Buffer,
-  at: number,
-  record: number,
-  version: number,
-  updatedAt: number,
-): number {
-  const { text, ids, updatedAt: updated } = templateOf(record, version)
-  text.copy(page, at)
-  const first = firstId + record * idsPerRecord
-  for (let i = 0; i < ids.length; i += 2) writeDigits(page, at + (ids[i] ?? 0), first + (ids[i + 1] ?? 0))
-  page.write(new Date(updatedAt).toISOString(), at + updated, 'latin1')
-  return at + text.length
+  constructor(resource: ResourceName, climate: Climate) {
+    this.#resource = resource
+    this.#templates = Array.from({ length: bodies }, (_, seed) => template(resource, climate, seed))
+  }
+
+  size(record: number, version: number): number {
+    return this.#of(record, version).text.length
+  }
+
+  rows(record: number, version: number): number {
+    return this.#of(record, version).rows
+  }
+
+  /** Writes one record into a page; returns where it ends. */
+  write(page: Buffer, at: number, record: number, version: number, updatedAt: number): number {
+    const { text, ids, updatedAt: updated } = this.#of(record, version)
+    text.copy(page, at)
+    for (let i = 0; i < ids.length; i += 2)
+      writeDigits(page, at + (ids[i] ?? 0), this.#id(record, ids[i + 1] ?? 0))
+    page.write(new Date(updatedAt).toISOString(), at + updated, 'latin1')
+    return at + text.length
+  }
+
+  #of(record: number, version: number): Template {
+    return this.#templates[(record * 7 + version * 13) % bodies] as Template
+  }
+
+  #id(record: number, number: number): number {
+    if (number < idsPerRecord) return firstIds[this.#resource] + record * idsPerRecord + number
+    const to = (resource: ResourceName): number =>
+      firstIds[resource] + related(resource, this.#resource, record) * idsPerRecord + 1
+    if (number === marks.order % 1000) return to('repair_orders')
+    return number === marks.customer % 1000 ? to('customers') : firstIds.vehicles + record
+  }
 }

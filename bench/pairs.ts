@@ -1,0 +1,158 @@
+/**
+ * npm run bench:pairs -- --against DIR [--pairs 15] [--climate lifelike] [--warehouses sqlite,postgres] [--records 12000]
+ *
+ * Compares this checkout's build (A) with that of another (B, in DIR): first loads, each in a process of its own, in the
+ * order A B B A, so that each is compared with what ran next to it. Processor time and peak memory decide; elapsed time
+ * is shown, and says little on a machine that others use. Both checkouts need dist/bench/measure.js (npm run build).
+ */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { measured } from './contest.js'
+import type { Measured, Task } from './measure.js'
+import { processorSeconds } from './processes.js'
+import { type Climate, climates, resourcesOf } from './source/climate.js'
+import { BenchSource } from './source/source.js'
+import { type Interval, median, medianInterval } from './stats.js'
+import { type BenchWarehouse, empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
+
+const { values: options } = parseArgs({
+  options: {
+    against: { type: 'string' },
+    pairs: { type: 'string', default: '15' },
+    climate: { type: 'string', default: 'lifelike' },
+    warehouses: { type: 'string', default: 'sqlite,postgres' },
+    records: { type: 'string', default: '12000' },
+    tenants: { type: 'string', default: '4' },
+  },
+})
+
+const tenants = Number(options.tenants)
+/** So long the server takes to reap the processes of connections that ended. */
+const reapMs = 200
+
+interface Run extends Measured {
+  /** Processor seconds of the database's server; 0 where there is none, or where they cannot be had. */
+  readonly server: number
+}
+
+interface Pair {
+  readonly a: Run
+  readonly b: Run
+}
+
+/** Loads one after the other into the same warehouse, by the programs of several checkouts. */
+class Course {
+  readonly #warehouse: BenchWarehouse
+  readonly #task: Omit<Task, 'contender'>
+  readonly #server: number | undefined
+
+  constructor(warehouse: BenchWarehouse, source: string, climate: Climate, server: number | undefined) {
+    const { url } = warehouse
+    const updatedAfter = '1970-01-01T00:00:00Z'
+    const resources = resourcesOf(climate)
+    this.#warehouse = warehouse
+    this.#task = { phase: 'first', url, schema, source, tenants, resources, updatedAfter }
+    this.#server = server
+  }
+
+  async run(program: string): Promise<Run> {
+    await empty(this.#warehouse.url)
+    await measured({ ...this.#task, contender: 'prepare' }, program)
+    const before = await this.#used()
+    const result = await measured({ ...this.#task, contender: 'shopsync' }, program)
+    return { ...result, server: (await this.#used()) - before }
+  }
+
+  async #used(): Promise<number> {
+    if (this.#server === undefined) return 0
+    await sleep(reapMs)
+    return processorSeconds(this.#server) ?? 0
+  }
+}
+
+async function compare(course: Course, a: string, b: string): Promise<Pair[]> {
+  const pairs: Pair[] = []
+  // The first loads warm up the file cache, and count for nothing.
+  for (const program of [a, b]) await course.run(program)
+  for (let i = 0; i < Number(options.pairs); i++) {
+    const first = await course.run(i % 2 === 0 ? a : b)
+    const second = await course.run(i % 2 === 0 ? b : a)
+    const pair = i % 2 === 0 ? { a: first, b: second } : { a: second, b: first }
+    pairs.push(pair)
+    const shown = [pair.a, pair.b].map(
+      ({ cpu, megabytes }) => `${cpu.toFixed(2)} s ${megabytes.toFixed(0)} MB`,
+    )
+    process.stderr.write(`pair ${i + 1}: A ${shown[0]}, B ${shown[1]}\n`)
+  }
+  return pairs
+}
+
+type Pick = (run: Run) => number
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
+
+function line(name: string, pairs: readonly Pair[], pick: Pick, digits: number, change: string[]): string {
+  const medians = [median(pairs.map(({ a }) => pick(a))), median(pairs.map(({ b }) => pick(b)))]
+  return row([name, ...medians.map((value) => value.toFixed(digits)), ...change])
+}
+
+const signed = (value: number): string => `${value > 0 ? '+' : ''}${value.toFixed(1)}`
+
+const cells = ({ median: middle, low, high }: Interval, show: (value: number) => string): string[] => [
+  show(middle),
+  `${show(low)} to ${show(high)}`,
+]
+
+function report(pairs: readonly Pair[]): string {
+  const ratios = (pick: Pick): string[] =>
+    cells(medianInterval(pairs.map(({ a, b }) => pick(a) / pick(b))), (value) => value.toFixed(3))
+  const memory = medianInterval(pairs.map(({ a, b }) => a.megabytes - b.megabytes))
+  let text = row(['', 'A', 'B', 'A against B', `${(memory.confidence * 100).toFixed(0)} % interval`])
+  text += row(['---', '---:', '---:', '---:', '---:'])
+  const timed = (name: string, pick: Pick): void => {
+    text += line(name, pairs, pick, 2, ratios(pick))
+  }
+  timed('processor s', ({ cpu }) => cpu)
+  if (pairs.some(({ a }) => a.server > 0)) {
+    timed('server processor s', ({ server }) => server)
+    timed('both', ({ cpu, server }) => cpu + server)
+  }
+  text += line('peak MB', pairs, ({ megabytes }) => megabytes, 0, cells(memory, signed))
+  timed('elapsed s', ({ seconds }) => seconds)
+  return text
+}
+
+function programs(): [string, string] {
+  const { against } = options
+  if (against === undefined) throw new Error('--against is missing: the folder of another checkout, built')
+  const other = join(resolve(against), 'dist/bench/measure.js')
+  if (!existsSync(other)) throw new Error(`There is no ${other}; type \`npm run build\` in ${against}`)
+  return [resolve('dist/bench/measure.js'), other]
+}
+
+async function main(): Promise<void> {
+  const [a, b] = programs()
+  const climate = climates.find((known) => known === options.climate)
+  if (climate === undefined) throw new Error(`--climate ${options.climate}: expected ${climates.join(', ')}`)
+  const source = await BenchSource.start(tenants, Number(options.records) / tenants, climate)
+  try {
+    await withWarehouses(options.warehouses.split(','), async (warehouses) => {
+      for (const warehouse of warehouses) {
+        const postgres = warehouse.name === 'postgres'
+        if (postgres) await quieten(warehouse.url)
+        const server = postgres ? await serverPid(warehouse.url) : undefined
+        const pairs = await compare(new Course(warehouse, source.url, climate, server), a, b)
+        const what = `${climate}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
+        process.stdout.write(
+          `\n${what}, medians; A is this checkout, B is ${options.against}:\n\n${report(pairs)}\n`,
+        )
+      }
+    })
+  } finally {
+    source.stop()
+  }
+}
+
+await main()

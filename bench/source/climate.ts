@@ -1,0 +1,59 @@
+import { generator } from '../random.js'
+
+/**
+ * What the source's data is like.
+ *
+ * - tidy: repair orders alone; ids ascend as the list goes back in time, which is the best case of a B-tree; no number
+ *   has more than ten digits.
+ * - lifelike: a shop's data. Ids fall as the list goes back in time, with noise; a tenth of the records was touched long
+ *   after it was created; results of floating-point arithmetic, names and prose beyond Latin-1, card tokens and vehicle
+ *   identification numbers; five resources.
+ * - hostile: lifelike, and its list in random order, ids and references of 18 digits, an emoji in every string but
+ *   timestamps, and two unknown fields beside three that are declared, in every object.
+ */
+export const climates = ['tidy', 'lifelike', 'hostile'] as const
+export type Climate = (typeof climates)[number]
+
+/** What each record of a resource is for one repair order. */
+const proportions = {
+  repair_orders: 1,
+  customers: 0.45,
+  notes: 0.6,
+  payments: 0.9,
+  inventories: 0.2,
+} as const
+export type ResourceName = keyof typeof proportions
+
+const all = Object.keys(proportions) as ResourceName[]
+
+export const resourcesOf = (climate: Climate): readonly ResourceName[] =>
+  climate === 'tidy' ? ['repair_orders'] : all
+
+/** How many records a tenant with so many repair orders has. */
+export const countOf = (resource: ResourceName, orders: number): number =>
+  Math.max(1, Math.round(orders * proportions[resource]))
+
+/** The number of the record of another resource that this one refers to. */
+export const related = (to: ResourceName, from: ResourceName, record: number): number =>
+  Math.floor((record / proportions[from]) * proportions[to])
+
+/** Records that were created within a few days change places. */
+const noise = 60
+const touchedLate = 0.1
+
+/**
+ * Numbers of the records, newest first. Ids ascend with a record's number: in `tidy` record 0 is the newest, in the
+ * others records with higher numbers were created later.
+ */
+export function orderOf(climate: Climate, records: number): Int32Array {
+  if (climate === 'tidy') return Int32Array.from({ length: records }, (_, i) => i)
+  const random = generator(records)
+  const moments = Float64Array.from({ length: records }, (_, record) => {
+    if (climate === 'hostile') return random()
+    if (random() < touchedLate) return record + random() * (records - record)
+    return record + (random() - 0.5) * 2 * noise
+  })
+  return Int32Array.from({ length: records }, (_, i) => i).sort(
+    (a, b) => (moments[b] ?? 0) - (moments[a] ?? 0),
+  )
+}

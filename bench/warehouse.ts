@@ -1,0 +1,82 @@
+/** The warehouses that benches write to: where they are, and how they are emptied. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startPostgres } from '../test/support/postgres.js'
+import { parentOf } from './processes.js'
+
+export const schema = 'bench'
+export type WarehouseName = 'sqlite' | 'postgres'
+
+export interface BenchWarehouse {
+  readonly name: WarehouseName
+  readonly url: string
+}
+
+const isSqlite = (url: string): boolean => url.startsWith('sqlite:')
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Leaves nothing of what a contender wrote, and nothing for the server to write later. */
+export async function empty(url: string): Promise<void> {
+  if (isSqlite(url)) {
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(`${url.slice('sqlite:'.length)}${suffix}`, { force: true })
+    return
+  }
+  await withClient(url, async (client) => {
+    for (const name of [schema, `${schema}_staging`])
+      await client.query(`drop schema if exists ${name} cascade`)
+    await client.query('checkpoint')
+  })
+}
+
+/** Nothing that the server does on its own falls into one run and not into the next. */
+export const quieten = (url: string): Promise<void> =>
+  withClient(url, async (client) => {
+    await client.query('alter system set autovacuum = off')
+    await client.query('select pg_reload_conf()')
+  })
+
+/** The process under which all of the server's others are. */
+export const serverPid = (url: string): Promise<number | undefined> =>
+  withClient(url, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return rows[0] && parentOf(rows[0].pid)
+  })
+
+/** Ended by a signal, a process skips what it registered for its exit: the server's end is among that. */
+const endOnSignals = (): void => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+}
+
+/** Gives the wanted warehouses, and removes them after use. */
+export async function withWarehouses<T>(
+  wanted: readonly string[],
+  use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
+  endOnSignals()
+  const postgres = wanted.includes('postgres') ? await startPostgres() : undefined
+  try {
+    return await use(
+      wanted.map((name): BenchWarehouse => {
+        if (name === 'sqlite') return { name, url: `sqlite:${join(folder, 'bench.db')}` }
+        if (name === 'postgres' && postgres) return { name, url: postgres.url }
+        throw new Error(`There is no warehouse ${name}; expected sqlite or postgres`)
+      }),
+    )
+  } finally {
+    await postgres?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
