@@ -76,6 +76,22 @@ export class Warehouse {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
+  /**
+   * Claims the warehouse, works under the lease and releases it. A release that fails hides neither the result nor the
+   * error of the work: the lease then expires by itself.
+   */
+  async withLease<T>(
+    claim: Omit<LeaseClaim, 'clock'>,
+    work: (lease: Omit<Lease, 'release'>) => Promise<T>,
+  ): Promise<T> {
+    const lease = await this.claim(claim)
+    try {
+      return await work(lease)
+    } finally {
+      await lease.release().catch(() => {})
+    }
+  }
+
   /** Resolves when the warehouse can take another page soon: asked before one is fetched. */
   room(): Promise<void> {
     return this.#backlog.room()
