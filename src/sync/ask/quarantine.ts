@@ -2,7 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
-import { asWriter, type CursorTask, type Dependencies, keyOf, type RunContext } from '../run/context.js'
+import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
 import { PageStore } from '../run/pagestore.js'
 import type { CursorChoice } from '../run/report.js'
 import { CursorList } from '../walks/list.js'
@@ -48,7 +48,7 @@ export interface Replayed {
   readonly detail: string | null
 }
 
-type ReplayRun = Dependencies & Pick<RunContext, 'fence' | 'runId'>
+type ReplayRun = Dependencies & WriterLease
 
 interface QuarantinedRecord extends CursorTask {
   readonly recordId: string
@@ -102,11 +102,11 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
 
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
 export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
-  return asWriter(deps, 'quarantine replay', async (run) => {
+  return asWriter(deps, 'quarantine replay', async (lease) => {
     const outcomes: Replayed[] = []
     for (const record of recordsOf(deps, await listQuarantine(deps.warehouse, choice))) {
-      if (deps.signal.aborted) break
-      outcomes.push(await replayOne({ ...deps, ...run }, record))
+      if (lease.signal.aborted) break
+      outcomes.push(await replayOne({ ...deps, ...lease }, record))
     }
     return outcomes
   })

@@ -1,6 +1,6 @@
 /*
  * Compares one cursor with the source: by counting, or by a list of everything. `reconcile` and `verify` give it the
- * side that it compares the source with.
+ * rows to compare the source with, and the repair of differences.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../compare/bisect.js'
@@ -8,39 +8,38 @@ import type { Candidate, ComparePort, Comparison } from '../../compare/compariso
 import { forever, type Move } from '../../compare/histogram.js'
 import { epoch } from '../../walk/books.js'
 import { IdSet } from '../../walk/idset.js'
-import {
-  pageSizes,
-  Walk,
-  type WalkOutcome,
-  type WalkPage,
-  type WalkPlan,
-  type WalkPort,
-} from '../../walk/walk.js'
+import { Walk, type WalkOutcome, type WalkPage, type WalkPort } from '../../walk/walk.js'
 import type { Version } from '../../warehouse/dialect.js'
 import type { Dependencies } from '../run/context.js'
 import type { Fetched } from '../run/pagestore.js'
 import type { Note } from '../run/report.js'
-import { floorOf } from '../run/resume.js'
+import { walkPlan } from '../run/resume.js'
 import type { CursorList } from '../walks/list.js'
 import { Pace } from '../walks/pace.js'
 
-/** What a comparison of one cursor has found, after its side has dealt with the differences. */
+/** What a comparison of one cursor has found, after the differences were dealt with. */
 export interface ComparedCursor extends Comparison {
   /** Of a listing: what its walk can claim. */
   readonly verdict: WalkOutcome['verdict']
 }
 
-/** The side that the source is compared with: where rows are read, and where differences are dealt with. */
-export interface ComparedSide extends Pick<ComparePort<Fetched>, 'cells' | 'rows' | 'settle' | 'refresh'> {
+/** The rows that the source is compared with. */
+export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows'> {
+  /** The stored versions of records, tombstones included. */
   versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
   all(): AsyncIterable<Candidate>
+}
+
+/** What is done about differences. Each method returns how rows moved by that (see ComparePort). */
+export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
   store(fetched: Fetched): Promise<readonly Move[]>
   recoverLostRows(): Promise<readonly Move[] | undefined>
 }
 
 interface ComparingParts {
   readonly list: CursorList
-  readonly side: ComparedSide
+  readonly rows: ComparedRows
+  readonly repair: Repair
   readonly note: Note
 }
 
@@ -60,41 +59,35 @@ export class Comparing {
   }
 
   #port(): ComparePort<Fetched> {
-    const { list, side, note } = this.parts
+    const { list, rows, repair, note } = this.parts
     return {
       fetch: (after, page, perPage) => list.fetch(after, page, perPage),
-      cells: (after, until) => side.cells(after, until),
-      rows: (after, until) => side.rows(after, until),
-      store: (page) => side.store(page.payload),
-      settle: (candidates) => side.settle(candidates),
-      recall: () => side.recoverLostRows(),
-      refresh: () => side.refresh(),
+      cells: (after, until) => rows.cells(after, until),
+      rows: (after, until) => rows.rows(after, until),
+      store: (page) => repair.store(page.payload),
+      settle: (candidates) => repair.settle(candidates),
+      recall: () => repair.recoverLostRows(),
+      refresh: () => repair.refresh(),
       random: this.context.random ?? Math.random,
       note,
     }
   }
 
-  /** Walks the list of what is newer than the floor and hands pages with differences to the side; moves no cursor. */
+  /** Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}): Promise<WalkOutcome> {
     const { list, note } = this.parts
     const pace = new Pace(this.context)
     const port: WalkPort<Fetched> = {
-      fetch: (page, perPage) =>
-        pace.fetching(list.fetch(floor, page, perPage), ({ payload }) => payload.startedAt),
+      fetch: (page, perPage) => pace.fetching(list.fetch(floor, page, perPage)),
       store: (page) => {
         for (const { id } of page.sightings) saw(id)
         return pace.storing(this.#store(page))
       },
-      countAfter: async (t) => (await list.fetch(t, 1, 1)).total,
+      countAfter: (t) => list.countAfter(t),
       readAhead: () => pace.readAhead(),
       note,
     }
-    const plan: WalkPlan = {
-      floor,
-      nextFloor: (ceiling) => floorOf(ceiling, this.context.config.sync.overlap),
-      pageSizes: this.context.pageSizes ?? pageSizes,
-    }
-    return new Walk(port, plan).run()
+    return new Walk(port, walkPlan(this.context, floor)).run()
   }
 
   /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
@@ -106,9 +99,9 @@ export class Comparing {
       else seen.add(id)
     })
     const missing: Candidate[] = []
-    for await (const row of this.parts.side.all()) if (!seen.has(row.id)) missing.push(row)
-    const settled = missing.length > 0 ? await this.parts.side.settle(missing) : []
-    const rows = await this.parts.side.cells(epoch, forever)
+    for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
+    const settled = missing.length > 0 ? await this.parts.repair.settle(missing) : []
+    const rows = await this.parts.rows.cells(epoch, forever)
     return {
       method: 'listing',
       // Where a record exists unchanged that no list shows, the list is not to be believed.
@@ -122,16 +115,16 @@ export class Comparing {
     }
   }
 
-  /** Hands a page to the side if it shows a record that cannot be stored, or whose live row has another version. */
+  /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */
   async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
     const ids = page.sightings.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
-    const stored = await this.parts.side.versions(ids)
+    const stored = await this.parts.rows.versions(ids)
     const differs = page.sightings.some(({ id, updatedAt }) => {
       if (typeof id === 'string') return true
       const version = stored.get(id)
       return version?.updatedAt !== updatedAt || version.deletedAt !== null
     })
-    if (differs) await this.parts.side.store(page.payload)
+    if (differs) await this.parts.repair.store(page.payload)
     return (id) => stored.get(id)?.updatedAt
   }
 }

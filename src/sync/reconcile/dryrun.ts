@@ -8,7 +8,7 @@ import { type Cell, forever, type Move } from '../../compare/histogram.js'
 import type { Version } from '../../warehouse/dialect.js'
 import type { Fetched } from '../run/pagestore.js'
 import type { Note } from '../run/report.js'
-import type { ComparedSide } from './comparing.js'
+import type { ComparedRows, Repair } from './comparing.js'
 import type { Confirmation } from './confirm.js'
 import type { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
@@ -49,7 +49,7 @@ const liveVersion = (version: Version | undefined): string | null =>
  * Keeps each difference that a comparison finds as an entry, in place of a write, and shows the live rows as if the
  * entries had been written. So the comparison goes on past each difference, as a reconcile does.
  */
-export class DryRun implements ComparedSide {
+export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
 
   constructor(private readonly parts: DryRunParts) {}
@@ -114,7 +114,7 @@ export class DryRun implements ComparedSide {
 
   /** The register is held against the rows of the warehouse, whatever entries there are. */
   recoverLostRows(): Promise<readonly Move[] | undefined> {
-    return recoverLostRows({ ...this.parts, side: this })
+    return recoverLostRows({ ...this.parts, repair: this })
   }
 
   async refresh(): Promise<void> {

@@ -3,7 +3,7 @@ import { fullCost } from '../../compare/cost.js'
 import type { Move } from '../../compare/histogram.js'
 import { digest, type SetDifference } from '../../warehouse/register/sketch.js'
 import type { Note } from '../run/report.js'
-import type { ComparedSide } from './comparing.js'
+import type { Repair } from './comparing.js'
 import type { Confirmation } from './confirm.js'
 import type { LiveRows } from './liverows.js'
 import type { RegisterCheck } from './registercheck.js'
@@ -12,7 +12,7 @@ interface LostRowParts {
   readonly check: RegisterCheck
   readonly liveRows: LiveRows
   readonly confirmation: Confirmation
-  readonly side: Pick<ComparedSide, 'store' | 'settle'>
+  readonly repair: Pick<Repair, 'store' | 'settle'>
   readonly note: Note
 }
 
@@ -21,7 +21,7 @@ interface LostRowParts {
  * has written. Returns undefined where the source cannot be asked so, or where that costs more than a list of everything.
  */
 export async function recoverLostRows(parts: LostRowParts): Promise<readonly Move[] | undefined> {
-  const { check, liveRows, confirmation, side, note } = parts
+  const { check, liveRows, confirmation, repair, note } = parts
   const finding = await check.look(liveRows.counted)
   if (finding === 'sound' || finding === 'unknown') return []
   if (finding === 'many') {
@@ -38,8 +38,8 @@ export async function recoverLostRows(parts: LostRowParts): Promise<readonly Mov
   const found = await confirmation.find(lost)
   if (!found) return undefined
   const moves: Move[] = []
-  for (const fetched of found) moves.push(...(await side.store(fetched)))
-  if (strange.length > 0) moves.push(...(await side.settle(strange)))
+  for (const fetched of found) moves.push(...(await repair.store(fetched)))
+  if (strange.length > 0) moves.push(...(await repair.settle(strange)))
   return moves
 }
 

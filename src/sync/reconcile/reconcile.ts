@@ -2,14 +2,12 @@
  * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs what differs.
  * `reconcile` and jobs use it.
  */
-import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/types.js'
 import type { Candidate } from '../../compare/comparison.js'
-import { type Cell, forever, type Move } from '../../compare/histogram.js'
+import { forever, type Move } from '../../compare/histogram.js'
 import { epoch } from '../../walk/books.js'
 import { supersedes } from '../../warehouse/apply.js'
 import { cursorName } from '../../warehouse/cursors.js'
-import type { Version } from '../../warehouse/dialect.js'
 import { type CursorTask, keyOf, noteOf, type RunContext } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
@@ -17,7 +15,7 @@ import { addCounts, type CursorProgress, type CursorResult, type CursorWork, noC
 import { CursorWalk } from '../walks/incremental.js'
 import { CursorList } from '../walks/list.js'
 import { Breaker } from './breaker.js'
-import { type ComparedCursor, type ComparedSide, Comparing } from './comparing.js'
+import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
@@ -37,8 +35,8 @@ export interface ReconcileOptions {
 /** Rows of which the source is asked first, before many are asked about: they tell whether a landslide is real. */
 const sampleSize = 20
 
-/** One cursor's reconciliation. It is the side of the comparison that repairs. */
-export class Reconciliation implements CursorWork, ComparedSide {
+/** One cursor's reconciliation. It repairs differences by writing. */
+export class Reconciliation implements CursorWork, Repair {
   readonly #list: CursorList
   readonly #store: PageStore
   readonly #comparing: Comparing
@@ -67,7 +65,12 @@ export class Reconciliation implements CursorWork, ComparedSide {
     this.#check = new RegisterCheck(context, task, context.fence)
     this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#store = new PageStore(context, keyOf(task), 'reconcile')
-    this.#comparing = new Comparing(context, { list: this.#list, side: this, note: this.#note })
+    this.#comparing = new Comparing(context, {
+      list: this.#list,
+      rows: this.#liveRows,
+      repair: this,
+      note: this.#note,
+    })
     this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note)
     this.#walk = new CursorWalk(context, task, source, 'sync')
   }
@@ -102,28 +105,12 @@ export class Reconciliation implements CursorWork, ComparedSide {
     }
   }
 
-  versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    return this.#liveRows.versions(ids)
-  }
-
-  cells(after: string, until: string): Promise<Cell[]> {
-    return this.#liveRows.cells(after, until)
-  }
-
-  rows(after: string, until: string): Promise<Map<Int64, string>> {
-    return this.#liveRows.rows(after, until)
-  }
-
-  all(): AsyncIterable<Candidate> {
-    return this.#liveRows.all()
-  }
-
   recoverLostRows(): Promise<readonly Move[] | undefined> {
     return recoverLostRows({
       check: this.#check,
       liveRows: this.#liveRows,
       confirmation: this.#confirmation,
-      side: this,
+      repair: this,
       note: this.#note,
     })
   }

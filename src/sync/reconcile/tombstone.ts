@@ -1,5 +1,4 @@
 import type { Int64 } from '../../../schema/resource.js'
-import { checkFence } from '../../warehouse/apply.js'
 import { rootTable, type Session } from '../../warehouse/dialect.js'
 import { forgetRecord } from '../../warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../warehouse/register/register.js'
@@ -38,9 +37,8 @@ export async function markDeleted(
         if (await mark(context, session, task, row)) done.push(row)
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
-      await checkFence(warehouse.dialect, session, fence)
       return done
-    })
+    }, fence)
     marked.push(...part)
   }
   return marked

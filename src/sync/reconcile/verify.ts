@@ -76,7 +76,12 @@ export class Verification implements VerifyWork {
       catchUp: () => this.#catchUp(),
       note,
     })
-    this.#comparing = new Comparing(context, { list: this.#list, side: this.#dryRun, note })
+    this.#comparing = new Comparing(context, {
+      list: this.#list,
+      rows: this.#dryRun,
+      repair: this.#dryRun,
+      note,
+    })
   }
 
   get progress(): CursorProgress {

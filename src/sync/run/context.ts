@@ -47,10 +47,8 @@ export interface CursorContext extends Dependencies {
 }
 
 /** A run under way. */
-export interface RunContext extends CursorContext {
-  readonly runId: string
-  /** The lease's token. */
-  readonly fence: Int64
+export interface RunContext extends CursorContext, WriterLease {
+  readonly signal: AbortSignal
 }
 
 /** One cursor, as the work on it takes it. */
@@ -86,14 +84,23 @@ export const now = (context: { clock: Clock }): string => fromMicros(context.clo
 export const newRunId = (context: { clock: Clock }): string =>
   `${now(context).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
 
+/** What a writer works under. */
+export interface WriterLease {
+  readonly runId: string
+  /** The lease's token. */
+  readonly fence: Int64
+  /** Fires when the run is to end, or has lost the lease. */
+  readonly signal: AbortSignal
+}
+
 /** Works as the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export function asWriter<T>(
-  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'>,
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & { readonly signal?: AbortSignal },
   command: string,
-  work: (run: { readonly runId: string; readonly fence: Int64; readonly lost: AbortSignal }) => Promise<T>,
+  work: (lease: WriterLease) => Promise<T>,
 ): Promise<T> {
+  const { signal, leaseMs = 60_000 } = deps
   const runId = newRunId(deps)
-  return deps.warehouse.withLease({ runId, command, leaseMs: deps.leaseMs ?? 60_000 }, ({ token, lost }) =>
-    work({ runId, fence: token, lost }),
-  )
+  const claim = { runId, command, leaseMs, ...(signal && { signal }) }
+  return deps.warehouse.withLease(claim, (lease) => work({ runId, fence: lease.token, signal: lease.signal }))
 }

@@ -14,17 +14,23 @@ export async function eachLimited<T>(
   const limit = pLimit(most)
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
+  // Fails within the limit, so that the limit starts no waiting item between the failure and its mark.
+  const attempt = async (item: T): Promise<void> => {
+    try {
+      if (failures.length === 0) await work(item)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
   for (const item of items) {
-    if (failures.length > 0) break
     await new Promise<void>((started) => {
-      const one = limit(async () => {
+      const one = limit(() => {
         started()
-        if (failures.length === 0) await work(item)
-      })
-        .catch((error: unknown) => void failures.push(error))
-        .finally(() => underWay.delete(one))
+        return attempt(item)
+      }).finally(() => underWay.delete(one))
       underWay.add(one)
     })
+    if (failures.length > 0) break
   }
   await Promise.all(underWay)
   if (failures.length > 0) throw failures[0]

@@ -1,7 +1,9 @@
 import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
 import { epoch } from '../../walk/books.js'
 import type { WalkProgress } from '../../walk/progress.js'
+import { pageSizes, type WalkPlan } from '../../walk/walk.js'
 import type { CursorState } from '../../warehouse/cursors.js'
+import type { Dependencies } from './context.js'
 
 /** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
@@ -25,3 +27,13 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
   const second = fromMicros(from - 1_000_000n)
   return second < epoch ? epoch : endOfSecond(second)
 }
+
+/** A walk from that floor, and where the walk after it would start. */
+export const walkPlan = (
+  { config, pageSizes: sizes = pageSizes }: Pick<Dependencies, 'config' | 'pageSizes'>,
+  floor: string,
+): WalkPlan => ({
+  floor,
+  nextFloor: (ceiling) => floorOf(ceiling, config.sync.overlap),
+  pageSizes: sizes,
+})

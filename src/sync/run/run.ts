@@ -67,18 +67,15 @@ function grantsOf(deps: Dependencies, fence: Int64): (tenantId: Int64) => Promis
 export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
   const startedAt = now(deps)
   const resources = chooseResources(deps, request)
-  return asWriter(deps, request.job ?? request.mode, async ({ runId, fence, lost }) => {
-    const signal = AbortSignal.any([deps.signal, lost])
+  return asWriter(deps, request.job ?? request.mode, async (lease) => {
     // Every request under way listens to the signal.
-    setMaxListeners(0, signal)
+    setMaxListeners(0, lease.signal)
     const context: RunContext = {
       ...deps,
-      signal,
-      runId,
-      fence,
+      ...lease,
       cursors: await readCursors(deps.warehouse),
       counted: { quarantined: 0 },
-      isGranted: grantsOf(deps, fence),
+      isGranted: grantsOf(deps, lease.fence),
     }
     // A long walk is ahead: what it needs is started while the source is asked for the tenants.
     if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0))
@@ -86,7 +83,8 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     try {
       await recordStart(context, request, startedAt)
       const ends = await workOnAll(context, request, resources)
-      if (lost.aborted) throw lost.reason
+      const isLost = lease.signal.aborted && !deps.signal.aborted
+      if (isLost) throw lease.signal.reason
       if (request.mode !== 'backfill') await recordFailures(context, ends)
       await recordCursors(context, ends)
       const report = reportOf(context, request, startedAt, ends)

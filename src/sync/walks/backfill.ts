@@ -89,8 +89,7 @@ export class Backfill implements CursorWork {
     const wanted = isWithin(range)
     const fetch: RangePort<Fetched>['fetch'] = async (from, page, perPage) => {
       await warehouse.room()
-      const answer = this.#list.fetch(from, page, perPage, wanted)
-      return this.#pace.fetching(answer, ({ payload }) => payload.startedAt)
+      return this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted))
     }
     const newer = await countAfter({ fetch }, until)
     const progress = (reached: string): CompiledQuery =>

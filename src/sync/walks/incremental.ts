@@ -8,7 +8,6 @@ import { epoch } from '../../walk/books.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
 import {
   type PageCommit,
-  pageSizes,
   Walk,
   type WalkOutcome,
   type WalkPage,
@@ -20,7 +19,7 @@ import { forgetNameless } from '../../warehouse/quarantine.js'
 import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
-import { floorOf, storedWalk } from '../run/resume.js'
+import { floorOf, storedWalk, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
@@ -95,13 +94,7 @@ export class CursorWalk implements CursorWork {
   }
 
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
-    const walk = new Walk(this.#port(), {
-      floor: this.#floor,
-      nextFloor: (ceiling) => floorOf(ceiling, this.context.config.sync.overlap),
-      pageSizes: this.context.pageSizes ?? pageSizes,
-      ...plan,
-    })
-    const outcome = await walk.run()
+    const outcome = await new Walk(this.#port(), { ...walkPlan(this.context, this.#floor), ...plan }).run()
     if (outcome.verdict === 'unproven') await this.#giveUp(outcome)
     return outcome
   }
@@ -119,10 +112,7 @@ export class CursorWalk implements CursorWork {
     return {
       fetch: async (page, perPage) => {
         await this.context.warehouse.room()
-        return this.#pace.fetching(
-          this.#list.fetch(this.#floor, page, perPage),
-          ({ payload }) => payload.startedAt,
-        )
+        return this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
       },
       store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),

@@ -1,5 +1,7 @@
-import type { Clock } from '../../clock.js'
 import { toMicros } from '../../timestamp.js'
+import type { WalkPage } from '../../walk/walk.js'
+import type { Dependencies } from '../run/context.js'
+import type { Fetched } from '../run/pagestore.js'
 
 /** The weight of a new measurement against the average of the earlier ones. */
 const weight = 0.2
@@ -15,41 +17,37 @@ const leastShare = 0.25
  * requests pass.
  */
 export class Pace {
-  readonly #clock: Clock
-  readonly #most: number
   #answer = 0
   #store = 0
   /** The share of a request's time in which it is under way, and does not wait to be sent. */
   #share = 1
 
-  constructor({ clock, readAhead = 16 }: { readonly clock: Clock; readonly readAhead?: number }) {
-    this.#clock = clock
-    this.#most = readAhead
-  }
+  constructor(private readonly context: Pick<Dependencies, 'clock' | 'readAhead'>) {}
 
   /** See WalkPort.readAhead. Twice as many pages as keep the warehouse busy, since answers come in bunches. */
   readAhead(): number {
-    if (this.#most <= 1) return this.#most
+    const { readAhead: most = 16 } = this.context
+    if (most <= 1) return most
     const ratio = this.#answer / Math.max(this.#store, 1000)
     if (ratio < worthwhile || this.#share < leastShare) return 1
-    return Math.min(this.#most, Math.ceil(2 * ratio))
+    return Math.min(most, Math.ceil(2 * ratio))
   }
 
-  async fetching<T>(answer: Promise<T>, sentAt: (result: T) => string): Promise<T> {
-    const from = this.#clock.nowMicros()
-    const result = await answer
-    const until = this.#clock.nowMicros()
+  async fetching(answer: Promise<WalkPage<Fetched>>): Promise<WalkPage<Fetched>> {
+    const from = this.context.clock.nowMicros()
+    const page = await answer
+    const until = this.context.clock.nowMicros()
     // Stamps run ahead of a clock that was set back: the time is then unknown, and pages are not read together.
-    const took = Math.max(0, Number(until - toMicros(sentAt(result))))
+    const took = Math.max(0, Number(until - toMicros(page.payload.startedAt)))
     this.#answer = blend(this.#answer, took)
     this.#share = blend(this.#share, Math.min(1, took / Math.max(1, Number(until - from))))
-    return result
+    return page
   }
 
   async storing<T>(work: Promise<T>): Promise<T> {
-    const from = this.#clock.nowMicros()
+    const from = this.context.clock.nowMicros()
     const result = await work
-    this.#store = blend(this.#store, Number(this.#clock.nowMicros() - from))
+    this.#store = blend(this.#store, Number(this.context.clock.nowMicros() - from))
     return result
   }
 }
