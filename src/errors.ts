@@ -56,3 +56,7 @@ export class Stop extends ShopsyncError {
 export class Bug extends ShopsyncError {
   override readonly name = 'Bug'
 }
+
+/** What an error says, as people read it and the column last_error holds it. */
+export const describeError = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -3,12 +3,7 @@ import type { Config } from '../config/config.js'
 import { nearest } from '../config/nearest.js'
 import { Stop } from '../errors.js'
 import { parseId } from '../int64.js'
-
-export interface Choice {
-  /** null: all. */
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-}
+import type { CursorChoice } from '../sync/run/report.js'
 
 const unlessAll = <T>(choice: 'all' | readonly T[]): readonly T[] | null => (choice === 'all' ? null : choice)
 
@@ -16,7 +11,7 @@ const unlessAll = <T>(choice: 'all' | readonly T[]): readonly T[] | null => (cho
 export function chooseFrom(
   config: Config,
   wanted: { tenants: 'all' | readonly Int64[]; resources: 'all' | readonly string[] },
-): Choice {
+): CursorChoice {
   for (const name of unlessAll(wanted.resources) ?? []) checkResource(config, name)
   return {
     tenants: unlessAll(wanted.tenants) ?? unlessAll(config.sync.tenants),
@@ -25,7 +20,7 @@ export function chooseFrom(
 }
 
 /** What --tenant and --resource say. */
-export function chosenByFlags(config: Config, options: Readonly<Record<string, unknown>>): Choice {
+export function chosenByFlags(config: Config, options: Readonly<Record<string, unknown>>): CursorChoice {
   const tenants = texts(options.tenant).map(tenantId)
   const resources = texts(options.resource)
   return chooseFrom(config, {

@@ -16,10 +16,13 @@ export interface CursorState {
   readonly walk: unknown
 }
 
+/** A cursor as the columns of the state tables, and the fields of the log, name it. */
+export const cursorColumns = ({ tenantId, resource }: CursorKey) => ({ tenant_id: tenantId, resource })
+
 export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
 
 /** Reads, and tries again when the warehouse was away. */
-interface Reader {
+export interface Reader {
   read<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T>
 }
 
@@ -46,9 +49,7 @@ export function moveCursor(
   const columns = walk === undefined ? rest : { ...rest, walk: walk === null ? null : JSON.stringify(walk) }
   return db
     .insertInto('sync_cursors')
-    .values({ tenant_id: key.tenantId, resource: key.resource, ...columns } as Insertable<
-      StateRows['sync_cursors']
-    >)
+    .values({ ...cursorColumns(key), ...columns } as Insertable<StateRows['sync_cursors']>)
     .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
     .compile()
 }

@@ -76,6 +76,25 @@ export class Warehouse {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
+  /**
+   * Claims the warehouse, runs the work and releases. `signal` of the work aborts when the given one does, or when the
+   * lease is lost; work that ended because of a lost lease fails. A failing release is silent: the lease expires by
+   * itself, and to hide the work's own error, or to call finished work failed, would be worse.
+   */
+  async withLease<T>(
+    { signal, ...claim }: Omit<LeaseClaim, 'clock'> & { readonly signal?: AbortSignal },
+    work: (lease: { readonly token: Int64; readonly signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    const { token, lost, release } = await this.claim(claim)
+    try {
+      const result = await work({ token, signal: signal ? AbortSignal.any([signal, lost]) : lost })
+      lost.throwIfAborted()
+      return result
+    } finally {
+      await release().catch(() => {})
+    }
+  }
+
   /** Resolves when the warehouse can take another page soon: asked before one is fetched. */
   room(): Promise<void> {
     return this.#backlog.room()
@@ -113,14 +132,22 @@ export class Warehouse {
     return this.transaction(async (session) => {
       let affected = 0
       for (const statement of statements) affected += (await session.run(statement)).affected
-      await checkFence(this.dialect, session, fence)
       return affected
-    })
+    }, fence)
   }
 
-  /** Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#trying(() => this.dialect.transaction(work))
+  /**
+   * Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. With a fence,
+   * commits only while the lease of that token is held.
+   */
+  transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T> {
+    return this.#trying(() =>
+      this.dialect.transaction(async (session) => {
+        const result = await work(session)
+        await checkFence(this.dialect, session, fence)
+        return result
+      }),
+    )
   }
 
   /** Reads, again when the warehouse was away. */

@@ -1,5 +1,5 @@
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { floorOf } from '../../src/sync/walks/incremental.js'
+import { floorOf } from '../../src/sync/run/resume.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
 

@@ -1,7 +1,7 @@
 import { Stop } from '../../errors.js'
 import type { VerifyOptions } from '../../sync/reconcile/verify.js'
 import type { VerifyReport } from '../../sync/reconcile/verifyrun.js'
-import type { Choice } from '../choice.js'
+import type { CursorChoice } from '../../sync/run/report.js'
 import { type Command, choiceOptions } from '../command.js'
 import type { CommandContext } from '../context.js'
 
@@ -39,7 +39,7 @@ field by field, at the cost of one request each.`,
 /** Compares what is chosen with the source. */
 export async function compare(
   context: CommandContext,
-  choice: Choice,
+  choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const { config, model, clock, log, invocation } = context

@@ -1,8 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Table } from '../../model/tables.js'
-import { checkFence } from '../../warehouse/apply.js'
-import { type Dependencies, newRunId } from '../run/context.js'
+import { asWriter, type Dependencies } from '../run/context.js'
 
 /** What was erased. */
 export interface Forgotten {
@@ -39,27 +38,13 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
 export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
   await checkTenant(deps, tenantId)
   const { warehouse } = deps
-  const lease = await warehouse.claim({
-    runId: newRunId(deps),
-    command: 'forget',
-    leaseMs: deps.leaseMs ?? 60_000,
-  })
-  try {
+  return asWriter(deps, 'forget', async ({ fence }) => {
     const tables: { table: string; rows: number }[] = []
     for (const { name } of tablesInOrder(deps)) {
-      const gone = warehouse.db
-        .deleteFrom(name as 'tenants')
-        .where('tenant_id', '=', tenantId)
-        .compile()
-      const rows = await warehouse.transaction(async (session) => {
-        const { affected } = await session.run(gone)
-        await checkFence(warehouse.dialect, session, lease.token)
-        return affected
-      })
+      const gone = warehouse.db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
+      const rows = await warehouse.write([gone.compile()], fence)
       if (rows > 0) tables.push({ table: name, rows })
     }
     return { tenant_id: tenantId, rows: tables.reduce((sum, { rows }) => sum + rows, 0), tables }
-  } finally {
-    await lease.release().catch(() => {})
-  }
+  })
 }

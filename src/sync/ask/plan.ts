@@ -5,13 +5,22 @@ import { countAfter } from '../../walk/count.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import type { Change } from '../../warehouse/ddl.js'
-import { LiveRows, rootOf } from '../reconcile/liverows.js'
-import { type CursorContext, type Dependencies, now } from '../run/context.js'
-import type { CursorEnd, CursorTask } from '../run/cursor.js'
+import { LiveRows } from '../reconcile/liverows.js'
+import {
+  type CursorContext,
+  type CursorTask,
+  type Dependencies,
+  keyOf,
+  now,
+  rootOf,
+  stateOf,
+} from '../run/context.js'
+import type { CursorEnd } from '../run/cursor.js'
 import { readOnlyRun } from '../run/readonlyrun.js'
 import type { RunRequest } from '../run/report.js'
+import { floorOf, remaining } from '../run/resume.js'
+import { type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
 import { beginningOf, endOf, manyRecords } from '../walks/backfill.js'
-import { floorOf, remaining } from '../walks/incremental.js'
 import { CursorList } from '../walks/list.js'
 import {
   backfillCost,
@@ -68,10 +77,11 @@ const nothing: Cost = { requests: 0, records: 0, checks: 0 }
 const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
 
 /** Forecasts the work on one cursor, for one request at most. */
-class Forecast {
+class Forecast implements CursorWork {
+  readonly progress: CursorProgress = { ...noCounts, watermark: null }
   readonly #request: RunRequest
   readonly #list: CursorList
-  readonly #mirror: LiveRows | undefined
+  readonly #liveRows: LiveRows | undefined
   cost: Cost = nothing
 
   constructor(
@@ -82,16 +92,16 @@ class Forecast {
   ) {
     this.#request = how.request
     this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
-    this.#mirror = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
+    this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
   }
 
   get #state() {
-    const { tenantId, resource } = this.task
-    return this.context.cursors.get(cursorName({ tenantId, resource: resource.name }))
+    return stateOf(this.context, this.task)
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<CursorResult> {
     this.cost = await this.#forecast()
+    return { ...this.progress, outcome: null }
   }
 
   async #forecast(): Promise<Cost> {
@@ -142,17 +152,8 @@ class Forecast {
   }
 
   async #rows(after: string): Promise<number> {
-    return (await this.#mirror?.count(after, forever)) ?? 0
+    return (await this.#liveRows?.count(after, forever)) ?? 0
   }
-}
-
-const complete = {
-  outcome: null,
-  watermark: null,
-  records: 0,
-  unstorable: 0,
-  written: 0,
-  removed: 0,
 }
 
 function cursorsOf(
@@ -197,8 +198,8 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     (context) => (task, source) => {
       const hasTable = !creates(changes, rootOf(task.resource).name)
       const forecast = new Forecast(context, task, source, { request, hasTable })
-      forecasts.set(cursorName({ tenantId: task.tenantId, resource: task.resource.name }), forecast)
-      return { run: async () => forecast.run().then(() => complete), partial: () => complete }
+      forecasts.set(cursorName(keyOf(task)), forecast)
+      return forecast
     },
     isNew,
   )

@@ -1,9 +1,11 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Item } from '../../api/types.js'
-import { Skip } from '../../errors.js'
-import type { ResourceModel } from '../../model/registry.js'
+import { describeError, Skip } from '../../errors.js'
+import { cursorColumns } from '../../warehouse/cursors.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
-import { type Dependencies, newRunId } from '../run/context.js'
+import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
+import { PageStore } from '../run/pagestore.js'
+import type { CursorChoice } from '../run/report.js'
+import { CursorList } from '../walks/list.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
 export interface Quarantined {
@@ -17,13 +19,11 @@ export interface Quarantined {
   readonly last_seen_at: string | null
 }
 
-export interface Choice {
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-}
-
 /** What could not be stored, by tenant, resource and record. */
-export function listQuarantine(warehouse: Warehouse, { tenants, resources }: Choice): Promise<Quarantined[]> {
+export function listQuarantine(
+  warehouse: Warehouse,
+  { tenants, resources }: CursorChoice,
+): Promise<Quarantined[]> {
   return warehouse.read((db) => {
     let query = db
       .selectFrom('sync_quarantine')
@@ -48,14 +48,9 @@ export interface Replayed {
   readonly detail: string | null
 }
 
-interface Run {
-  readonly fence: Int64
-  readonly runId: string
-}
+type ReplayRun = Dependencies & WriterLease
 
-interface QuarantinedRecord {
-  readonly tenantId: Int64
-  readonly resource: ResourceModel
+interface QuarantinedRecord extends CursorTask {
   readonly recordId: string
 }
 
@@ -75,25 +70,11 @@ const idOf = (recordId: string): Int64 | undefined => {
   return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
 }
 
-async function store(deps: Dependencies, record: QuarantinedRecord, item: Item, run: Run): Promise<number> {
-  const flattened = record.resource.flatten([item.record], item.careful)
-  await deps.warehouse.apply({
-    tenantId: record.tenantId,
-    resource: record.resource.name,
-    flattened,
-    syncedAt: item.startedAt,
-    statements: [],
-    fence: run.fence,
-    origin: { runId: run.runId, way: 'replay', page: null, requestId: item.requestId ?? null },
-  })
-  return flattened.quarantine.length
-}
-
-async function replayOne(deps: Dependencies, record: QuarantinedRecord, run: Run): Promise<Replayed> {
-  const { tenantId, resource, recordId } = record
+async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
+  const { resource, recordId } = record
+  const key = keyOf(record)
   const done = (outcome: Replayed['outcome'], detail: string | null): Replayed => ({
-    tenant_id: tenantId,
-    resource: resource.name,
+    ...cursorColumns(key),
     record_id: recordId,
     outcome,
     detail,
@@ -105,33 +86,28 @@ async function replayOne(deps: Dependencies, record: QuarantinedRecord, run: Run
       `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const { signal } = deps
-    const item = await deps.source.item({ tenantId, path: resource.path, id, priority: 'lookup', signal })
-    if (!item) return done('gone', 'the source has it no longer: shopsync reconcile marks it deleted')
-    const left = await store(deps, record, item, run)
+    const list = new CursorList(run.source, record, { priority: 'lookup', signal: run.signal })
+    const fetched = await list.item(id)
+    if (!fetched) return done('gone', 'the source has it no longer: shopsync reconcile marks it deleted')
+    // The outcome tells what is left in quarantine: the log need not.
+    const store = new PageStore({ ...run, observer: {}, counted: { quarantined: 0 } }, key, 'replay')
+    await store.store(fetched)
+    const left = fetched.flattened.quarantine.length
     return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)
   } catch (error) {
-    if (error instanceof Skip) return done('failed', error.message)
+    if (error instanceof Skip) return done('failed', describeError(error))
     throw error
   }
 }
 
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
-export async function replayQuarantine(deps: Dependencies, choice: Choice): Promise<Replayed[]> {
-  const runId = newRunId(deps)
-  const lease = await deps.warehouse.claim({
-    runId,
-    command: 'quarantine replay',
-    leaseMs: deps.leaseMs ?? 60_000,
-  })
-  try {
+export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
+  return asWriter(deps, 'quarantine replay', async (lease) => {
     const outcomes: Replayed[] = []
     for (const record of recordsOf(deps, await listQuarantine(deps.warehouse, choice))) {
-      if (deps.signal.aborted) break
-      outcomes.push(await replayOne(deps, record, { fence: lease.token, runId }))
+      if (lease.signal.aborted) break
+      outcomes.push(await replayOne({ ...deps, ...lease }, record))
     }
     return outcomes
-  } finally {
-    await lease.release()
-  }
+  })
 }

@@ -1,38 +1,45 @@
 import { Skip } from '../../errors.js'
 
-/** Below this many a share means nothing: one of three records is no landslide. */
+/** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
 const least = 5
 
-/** Stops a cursor of which too much is about to be marked deleted: an API that has gone astray looks just so. */
+interface BreakerLimits {
+  /** Live rows of the cursor. */
+  readonly live: number
+  /** The share of them that may be marked deleted. */
+  readonly share: number
+  /** Deletions are accepted, however many they are. */
+  readonly accepted: boolean
+}
+
+/**
+ * Stops a cursor of which too many rows are about to be marked deleted: an API that fails in an unforeseen way looks
+ * just like records that were deleted. Rows that stay too long were judged the smaller harm.
+ */
 export class Breaker {
-  readonly #live: number
-  readonly #share: number
-  readonly #accepted: boolean
   #marked = 0
 
-  constructor(parts: { readonly live: number; readonly share: number; readonly accepted: boolean }) {
-    this.#live = parts.live
-    this.#share = parts.share
-    this.#accepted = parts.accepted
-  }
+  constructor(private readonly limits: BreakerLimits) {}
 
   /** Whether so many more would be too many. */
   trips(more: number): boolean {
+    const { live, share, accepted } = this.limits
     const all = this.#marked + more
-    return !this.#accepted && all >= least && all > this.#live * this.#share
+    return !accepted && all >= least && all > live * share
   }
 
-  /** Throws Skip when so many more would be too many. */
+  /** Counts so many more; throws Skip when they are too many. */
   pass(more: number): void {
     if (this.trips(more)) this.refuse(more)
     this.#marked += more
   }
 
   refuse(more: number): never {
+    const { live, share } = this.limits
     const all = this.#marked + more
-    const percent = Math.round((all / Math.max(1, this.#live)) * 100)
+    const percent = Math.round((all / Math.max(1, live)) * 100)
     throw new Skip(
-      `${all} records of ${this.#live} (${percent} %) are gone at the source; expected at most ${Math.round(this.#share * 100)} %. None of these was marked deleted`,
+      `${all} records of ${live} (${percent} %) are gone at the source; expected at most ${Math.round(share * 100)} %. None of these was marked deleted`,
       {
         reason: 'suspicious',
         hint: 'If they were really deleted there, type shopsync reconcile --accept-deletes for this tenant and resource (--tenant, --resource), or raise reconcile.maxDeletes',

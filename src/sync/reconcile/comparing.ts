@@ -1,61 +1,57 @@
+/*
+ * Compares one cursor with the source: by counting, or by a list of everything. `reconcile` and `verify` give it the
+ * rows to compare the source with, and the repair of differences.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../compare/comparison.js'
-import type { Cell, Move } from '../../compare/histogram.js'
-import type { ResourceModel } from '../../model/registry.js'
+import type { Move } from '../../compare/histogram.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { IdSet } from '../../walk/idset.js'
-import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
-import { pageSizes, Walk } from '../../walk/walk.js'
+import type { WalkOutcome, WalkPage, WalkPort } from '../../walk/types.js'
+import { Walk } from '../../walk/walk.js'
 import type { Version } from '../../warehouse/dialect.js'
 import type { Dependencies } from '../run/context.js'
-import { floorOf } from '../walks/incremental.js'
-import type { CursorList, Fetched } from '../walks/list.js'
+import type { Fetched } from '../run/pagestore.js'
+import type { Note } from '../run/report.js'
+import { walkPlan } from '../run/resume.js'
+import type { CursorList } from '../walks/list.js'
 import { Pace } from '../walks/pace.js'
 
-/** What a comparison of one cursor has found, and what has become of it. */
-export interface ComparedCursor {
-  /** How: by counts at cut points, or by listing every id. */
-  readonly method: 'counting' | 'listing'
-  /** Nothing is left that differs. */
-  readonly isEven: boolean
+/** What a comparison of one cursor has found, after the differences were dealt with. */
+export interface ComparedCursor extends Comparison {
   /** Of a listing: what its walk can claim. */
   readonly verdict: WalkOutcome['verdict']
-  readonly source: number
-  readonly warehouse: number
-  readonly counted: number
-  readonly listed: number
-  /** Records that the source counts and that cannot be stored. */
-  readonly odd: number
 }
 
-/** One side of a comparison: where rows are read, and where what was found goes. */
-export interface ComparedSide {
+/** The rows that the source is compared with. */
+export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows'> {
+  /** The stored versions of records, tombstones included. */
   versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
-  cells(after: string, until: string): Promise<readonly Cell[]>
-  rows(after: string, until: string): Promise<ReadonlyMap<Int64, string>>
   all(): AsyncIterable<Candidate>
-  store(fetched: Fetched): Promise<readonly Move[]>
-  settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
-  recall(): Promise<readonly Move[] | undefined>
-  refresh(): Promise<void>
 }
 
-type Needs = Pick<Dependencies, 'config' | 'observer' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+/** What is done about differences. Each method returns how rows moved by that (see ComparePort). */
+export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
+  store(fetched: Fetched): Promise<readonly Move[]>
+  recoverLostRows(): Promise<readonly Move[] | undefined>
+}
+
+interface ComparingParts {
+  readonly list: CursorList
+  readonly rows: ComparedRows
+  readonly repair: Repair
+  readonly note: Note
+}
+
+type ComparingContext = Pick<Dependencies, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
 
 /** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
 export class Comparing {
-  readonly #list: CursorList
-  readonly #side: ComparedSide
-
   constructor(
-    private readonly needs: Needs,
-    private readonly cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
-    parts: { readonly list: CursorList; readonly side: ComparedSide },
-  ) {
-    this.#list = parts.list
-    this.#side = parts.side
-  }
+    private readonly context: ComparingContext,
+    private readonly parts: ComparingParts,
+  ) {}
 
   async run(full: boolean): Promise<ComparedCursor> {
     if (full) return this.#listing()
@@ -63,49 +59,39 @@ export class Comparing {
     return found.method === 'listing' ? this.#listing(found) : { ...found, verdict: 'proven' }
   }
 
-  note(message: string, fields: Record<string, unknown>): void {
-    const { tenantId: tenant_id, resource } = this.cursor
-    this.needs.observer.notice?.(message, { tenant_id, resource: resource.name, ...fields })
-  }
-
   #port(): ComparePort<Fetched> {
-    const side = this.#side
+    const { list, rows, repair, note } = this.parts
     return {
-      fetch: (after, page, perPage) => this.#list.fetch(after, page, perPage),
-      cells: (after, until) => side.cells(after, until),
-      rows: (after, until) => side.rows(after, until),
-      store: (page) => side.store(page.payload),
-      settle: (candidates) => side.settle(candidates),
-      recall: () => side.recall(),
-      refresh: () => side.refresh(),
-      random: this.needs.random ?? Math.random,
-      note: (message, fields) => this.note(message, fields),
+      fetch: (after, page, perPage) => list.fetch(after, page, perPage),
+      cells: (after, until) => rows.cells(after, until),
+      rows: (after, until) => rows.rows(after, until),
+      store: (page) => repair.store(page.payload),
+      settle: (candidates) => repair.settle(candidates),
+      recall: () => repair.recoverLostRows(),
+      refresh: () => repair.refresh(),
+      random: this.context.random ?? Math.random,
+      note,
     }
   }
 
-  /** Walks the list of what is newer than the floor, and takes it in; moves nothing else. */
+  /** Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}): Promise<WalkOutcome> {
-    const pace = new Pace(this.needs)
+    const { list, note } = this.parts
+    const pace = new Pace(this.context)
     const port: WalkPort<Fetched> = {
-      fetch: (page, perPage) =>
-        pace.fetching(this.#list.fetch(floor, page, perPage), ({ payload }) => payload.startedAt),
+      fetch: (page, perPage) => pace.fetching(list.fetch(floor, page, perPage)),
       store: (page) => {
         for (const { id } of page.sightings) saw(id)
-        return pace.storing(this.#take(page))
+        return pace.storing(this.#store(page))
       },
-      countAfter: async (t) => (await this.#list.fetch(t, 1, 1)).total,
+      countAfter: (t) => list.countAfter(t),
       readAhead: () => pace.readAhead(),
-      note: (message, fields) => this.note(message, fields),
+      note,
     }
-    const plan: WalkPlan = {
-      floor,
-      nextFloor: (ceiling) => floorOf(ceiling, this.needs.config.sync.overlap),
-      pageSizes: this.needs.pageSizes ?? pageSizes,
-    }
-    return new Walk(port, plan).run()
+    return new Walk(port, walkPlan(this.context, floor)).run()
   }
 
-  /** Lists everything, with the books of a walk; then every row that the list has not shown is asked about. */
+  /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
   async #listing(before?: Comparison): Promise<ComparedCursor> {
     const seen = new IdSet()
     const odd = new Set<string>()
@@ -114,12 +100,12 @@ export class Comparing {
       else seen.add(id)
     })
     const missing: Candidate[] = []
-    for await (const row of this.#side.all()) if (!seen.has(row.id)) missing.push(row)
-    const settled = missing.length > 0 ? await this.#side.settle(missing) : []
-    const rows = await this.#side.cells(epoch, forever)
+    for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
+    const settled = missing.length > 0 ? await this.parts.repair.settle(missing) : []
+    const rows = await this.parts.rows.cells(epoch, forever)
     return {
       method: 'listing',
-      // A row that no list shows, and whose record exists, unchanged: the list is not to be believed.
+      // Where a record exists unchanged that no list shows, the list is not to be believed.
       isEven: outcome.verdict !== 'unproven' && settled.length >= missing.length,
       verdict: outcome.verdict,
       source: outcome.books.last,
@@ -130,16 +116,16 @@ export class Comparing {
     }
   }
 
-  /** Takes a page of the list in if it shows anything that the warehouse does not have so. */
-  async #take(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
+  /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */
+  async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
     const ids = page.sightings.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
-    const stored = await this.#side.versions(ids)
+    const stored = await this.parts.rows.versions(ids)
     const differs = page.sightings.some(({ id, updatedAt }) => {
       if (typeof id === 'string') return true
       const version = stored.get(id)
       return version?.updatedAt !== updatedAt || version.deletedAt !== null
     })
-    if (differs) await this.#side.store(page.payload)
+    if (differs) await this.parts.repair.store(page.payload)
     return (id) => stored.get(id)?.updatedAt
   }
 }

@@ -1,3 +1,7 @@
+/*
+ * Asks the source itself about rows that its list does not show, and about records whose rows have vanished.
+ * `reconcile` and `verify` use it before anything counts as deleted.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Stamps } from '../../clock.js'
 import type { Candidate } from '../../compare/comparison.js'
@@ -6,7 +10,10 @@ import { countAfter } from '../../walk/count.js'
 import { cutBefore, cutPoint, epoch } from '../../walk/cutpoint.js'
 import { RangeWalk } from '../../walk/range.js'
 import type { WalkPage } from '../../walk/types.js'
-import type { CursorList, Fetched } from '../walks/list.js'
+import { mapLimited } from '../run/eachlimited.js'
+import type { Fetched } from '../run/pagestore.js'
+import type { Note } from '../run/report.js'
+import type { CursorList } from '../walks/list.js'
 import type { GoneRow } from './tombstone.js'
 
 /** What the source said of rows that its list does not show. */
@@ -20,95 +27,83 @@ export interface Confirmed {
 const together = 8
 
 /**
- * Asks the source itself about each row that a list did not show. A 404 counts only if the source answers by id at all:
- * one record that a list has just shown is asked for after the others. Where it is not found either, the list of the
- * very second at which the record stood is read once more, and that has to miss it too.
+ * Asks by id about each row that a list did not show. A 404 counts only if the source answers by id at all: one record
+ * that a list has just shown is asked for after the others. Where this record is not found either, a second list decides:
+ * a row counts as gone if the list of the second at which its record stood is read again and misses it too.
  */
 export class Confirmation {
-  readonly #list: CursorList
-  readonly #stamps: Stamps
-  readonly #note: (message: string, fields: Record<string, unknown>) => void
   /** Whether the source answers by id; undefined until it was tried. */
   #byId: boolean | undefined
 
-  constructor(parts: {
-    readonly list: CursorList
-    readonly stamps: Stamps
-    readonly note: (message: string, fields: Record<string, unknown>) => void
-  }) {
-    this.#list = parts.list
-    this.#stamps = parts.stamps
-    this.#note = parts.note
-  }
+  constructor(
+    private readonly list: CursorList,
+    private readonly stamps: Stamps,
+    private readonly note: Note,
+  ) {}
 
   async ask(candidates: readonly Candidate[]): Promise<Confirmed> {
-    if (this.#byId === false) return this.#again(candidates)
+    if (this.#byId === false) return this.#readAgain(candidates)
     const gone: GoneRow[] = []
     const moved: Fetched[] = []
-    for (let i = 0; i < candidates.length; i += together) {
-      const part = candidates.slice(i, i + together)
-      const answers = await Promise.all(part.map((candidate) => this.#item(candidate)))
-      for (const answer of answers) 'flattened' in answer ? moved.push(answer) : gone.push(answer)
-    }
+    const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
+    for (const answer of answers) 'flattened' in answer ? moved.push(answer) : gone.push(answer)
     if (moved.length > 0) this.#byId = true
     if (gone.length === 0) return { gone, moved }
     if (await this.#answersById()) return { gone, moved }
     this.#byId = false
-    this.#note('The source does not answer by id: what a second list misses too counts as deleted', {})
+    this.note('The source does not answer by id: what a second list misses too counts as deleted', {})
     const asked = new Map(candidates.map((candidate) => [candidate.id, candidate]))
-    const second = await this.#again(gone.flatMap(({ id }) => asked.get(id) ?? []))
+    const second = await this.#readAgain(gone.flatMap(({ id }) => asked.get(id) ?? []))
     return { gone: second.gone, moved: [...moved, ...second.moved] }
   }
 
-  /** Fetches what has vanished from the warehouse. undefined: the source does not answer by id. */
+  /** Fetches records whose rows have vanished from the warehouse. undefined: the source does not answer by id. */
   async find(ids: readonly Int64[]): Promise<Fetched[] | undefined> {
-    const found: Fetched[] = []
-    for (let i = 0; i < ids.length; i += together) {
-      const items = await Promise.all(ids.slice(i, i + together).map((id) => this.#list.item(id)))
-      for (const item of items) if (item) found.push(item)
-    }
+    const items = await mapLimited(ids, together, (id) => this.list.item(id))
+    const found = items.flatMap((item) => item ?? [])
     if (found.length > 0) this.#byId = true
     return found.length === ids.length || (await this.#answersById()) ? found : undefined
   }
 
   async #item({ id, updatedAt }: Candidate): Promise<GoneRow | Fetched> {
-    const askedAt = fromMicros(this.#stamps.next())
-    return (await this.#list.item(id)) ?? { id, updatedAt, askedAt }
+    const askedAt = fromMicros(this.stamps.next())
+    return (await this.list.item(id)) ?? { id, updatedAt, askedAt }
   }
 
-  /** Asks for a record that exists; twice, since it may be deleted just now. */
+  /** Asks for a record that exists; twice, since the first may be deleted just now. */
   async #answersById(): Promise<boolean> {
     for (let attempt = 0; attempt < 2; attempt++) {
-      const witness: Int64 | undefined = attempt === 0 ? this.#list.witness : await this.#front()
-      if (witness !== undefined && (await this.#list.item(witness))) return true
+      const witness = attempt === 0 ? this.list.witness : await this.#newestId()
+      if (witness !== undefined && (await this.list.item(witness))) return true
     }
     return false
   }
 
-  async #front(): Promise<Int64 | undefined> {
-    await this.#list.fetch(epoch, 1, 1)
-    return this.#list.witness
+  async #newestId(): Promise<Int64 | undefined> {
+    await this.list.fetch(epoch, 1, 1)
+    return this.list.witness
   }
 
-  /** The second list: first of what is newest, where a record is that has moved, then of where each stood. */
-  async #again(candidates: readonly Candidate[]): Promise<Confirmed> {
-    const front = await this.#list.fetch(epoch, 1, 100)
+  /** The second list: the newest records first, since a record that has moved stands there; then each row's second. */
+  async #readAgain(candidates: readonly Candidate[]): Promise<Confirmed> {
+    const newest = await this.list.fetch(epoch, 1, 100)
     const gone: GoneRow[] = []
-    const moved: Fetched[] = [front.payload]
+    const moved: Fetched[] = [newest.payload]
     for (const group of inSeconds(candidates)) {
-      const { shown, askedAt, isSure } = await this.#second(group[0]?.updatedAt ?? '', moved)
+      const { shown, askedAt, isSure } = await this.#readSecond(group[0]?.updatedAt ?? '', moved)
       for (const { id, updatedAt } of group)
         if (isSure && !shown.has(id)) gone.push({ id, updatedAt, askedAt })
     }
     return { gone, moved }
   }
 
-  async #second(time: string, moved: Fetched[]) {
+  /** The records of one second. Its pages go to `moved`. */
+  async #readSecond(time: string, moved: Fetched[]) {
     const [after, until] = [cutBefore(time), cutPoint(time)]
     const shown = new Set<Int64 | string>()
     let askedAt = ''
     const fetch = async (from: string, page: number, perPage: number): Promise<WalkPage<Fetched>> => {
-      const answer = await this.#list.fetch(from, page, perPage)
+      const answer = await this.list.fetch(from, page, perPage)
       if (from === after && (askedAt === '' || answer.payload.startedAt < askedAt))
         askedAt = answer.payload.startedAt
       return answer
@@ -117,7 +112,7 @@ export class Confirmation {
       for (const { id } of page.sightings) shown.add(id)
       moved.push(page.payload)
     }
-    const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.#note }
+    const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.note }
     const newer = await countAfter(port, until)
     const total = await countAfter(port, after)
     const outcome = await new RangeWalk(port, { after, until, newer, total }).run()

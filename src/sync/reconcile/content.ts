@@ -1,16 +1,20 @@
+/*
+ * Compares records field by field with their rows, nested arrays included. `verify` does so for a sample, `why` for the
+ * record that it is asked about.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened, Tuple, Value } from '../../model/flatten/batch.js'
-import type { ResourceModel } from '../../model/registry.js'
 import { type Column, type Table, tupleColumns } from '../../model/tables.js'
 import { readJson } from '../../warehouse/dialect.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import type { CursorTask } from '../run/context.js'
 
-/** One value that the warehouse has otherwise than the source. */
+/** One value that differs between warehouse and source. */
 export interface ContentDifference {
   readonly table: string
   /** The key after the tenant, such as `17` or `17, 0`. */
   readonly row: string
-  /** null: the whole row is there on one side only. */
+  /** null: the whole row exists on one side only. */
   readonly column: string | null
   readonly warehouse: unknown
   readonly source: unknown
@@ -18,7 +22,7 @@ export interface ContentDifference {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A value in a form that is the same whichever warehouse it comes from, or none. */
+/** A value in one form, whether it comes from SQLite, Postgres or the source. */
 function plain(value: unknown, { kind }: Column): unknown {
   if (value === null || value === undefined) return null
   if (kind === 'json') return sorted(readJson(value))
@@ -27,7 +31,7 @@ function plain(value: unknown, { kind }: Column): unknown {
   return String(value)
 }
 
-/** Databases with a JSON type keep no order of members. */
+/** Sorts the members of objects: a database with a JSON type does not keep their order. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)
@@ -84,14 +88,13 @@ function compareRows(table: Table, stored: readonly Row[], brought: readonly Row
   })
 }
 
-/** Compares one record as the source has it now with its rows, field by field, nested arrays included. */
+/** Compares one record, as the source has it now, with its rows. */
 export async function compareContent(
   warehouse: Warehouse,
-  cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
+  { tenantId, resource }: CursorTask,
   id: Int64,
   flattened: Flattened,
 ): Promise<ContentDifference[]> {
-  const { tenantId, resource } = cursor
   const differences: ContentDifference[] = []
   for (const table of resource.tables) {
     const stored = await storedRows(warehouse, table, tenantId, id)

@@ -1,16 +1,21 @@
+/*
+ * The warehouse as a reconcile would leave it, without writing: `verify` lets a comparison run against it and counts
+ * the differences that it holds in the end.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../compare/comparison.js'
 import type { Cell, Move } from '../../compare/histogram.js'
 import { forever } from '../../walk/cutpoint.js'
 import type { Version } from '../../warehouse/dialect.js'
-import type { Fetched } from '../walks/list.js'
-import type { ComparedSide } from './comparing.js'
+import type { Fetched } from '../run/pagestore.js'
+import type { Note } from '../run/report.js'
+import type { ComparedRows, Repair } from './comparing.js'
 import type { Confirmation } from './confirm.js'
 import type { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import type { RegisterCheck } from './registercheck.js'
 
-/** One record of which warehouse and source say different things: versions, null where it is not. */
+/** The versions of a record of which warehouse and source disagree; null where the record does not exist. */
 interface DryRunEntry {
   readonly stored: string | null
   readonly source: string | null
@@ -25,49 +30,43 @@ export interface DifferenceTally {
   readonly extra: number
 }
 
+interface DryRunParts {
+  readonly liveRows: LiveRows
+  readonly confirmation: Confirmation
+  readonly check: RegisterCheck
+  /** Reads what has come since. */
+  readonly catchUp: () => Promise<unknown>
+  readonly note: Note
+}
+
 const within = (time: string | null, after: string, until: string): boolean =>
   time !== null && time > after && (until === forever || time <= until)
 
+/** The version of a live row; null where there is none. */
+const liveVersion = (version: Version | undefined): string | null =>
+  version?.deletedAt === null ? version.updatedAt : null
+
 /**
- * The warehouse as it would be if everything found had been mended; nothing is written. A comparison can so go on
- * behind each difference, as one that mends does, and in the end the overlay holds what there is to mend.
+ * Keeps each difference that a comparison finds as an entry, in place of a write, and shows the live rows as if the
+ * entries had been written. So the comparison goes on past each difference, as a reconcile does.
  */
-export class DryRun implements ComparedSide {
-  readonly #mirror: LiveRows
-  readonly #confirmation: Confirmation
-  readonly #audit: RegisterCheck
-  readonly #catchUp: () => Promise<unknown>
+export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
 
-  readonly #note: (message: string, fields: Record<string, unknown>) => void
-
-  constructor(parts: {
-    readonly mirror: LiveRows
-    readonly confirmation: Confirmation
-    readonly audit: RegisterCheck
-    readonly catchUp: () => Promise<unknown>
-    readonly note: (message: string, fields: Record<string, unknown>) => void
-  }) {
-    this.#mirror = parts.mirror
-    this.#confirmation = parts.confirmation
-    this.#audit = parts.audit
-    this.#catchUp = parts.catchUp
-    this.#note = parts.note
-  }
+  constructor(private readonly parts: DryRunParts) {}
 
   tally(): DifferenceTally {
-    const entries = [...this.#entries.values()]
+    const count = (test: (entry: DryRunEntry) => boolean): number =>
+      [...this.#entries.values()].filter(test).length
     return {
-      missing: entries.filter(({ stored, source }) => stored === null && source !== null).length,
-      outdated: entries.filter(
-        ({ stored, source }) => stored !== null && source !== null && stored !== source,
-      ).length,
-      extra: entries.filter(({ stored, source }) => stored !== null && source === null).length,
+      missing: count(({ stored, source }) => stored === null && source !== null),
+      outdated: count(({ stored, source }) => stored !== null && source !== null && stored !== source),
+      extra: count(({ stored, source }) => stored !== null && source === null),
     }
   }
 
   async cells(after: string, until: string): Promise<Cell[]> {
-    const cells = await this.#mirror.cells(after, until)
+    const cells = await this.parts.liveRows.cells(after, until)
     if (this.#entries.size === 0) return cells
     const ends = [...cells.map(({ end }) => end), ...(cells.at(-1)?.end === until ? [] : [until])]
     return ends.map((end, i) => {
@@ -80,7 +79,7 @@ export class DryRun implements ComparedSide {
   }
 
   async rows(after: string, until: string): Promise<Map<Int64, string>> {
-    const rows = await this.#mirror.rows(after, until)
+    const rows = await this.parts.liveRows.rows(after, until)
     for (const [id, { source }] of this.#entries) {
       rows.delete(id)
       if (source !== null && within(source, after, until)) rows.set(id, source)
@@ -89,12 +88,12 @@ export class DryRun implements ComparedSide {
   }
 
   async *all(): AsyncGenerator<Candidate> {
-    for await (const row of this.#mirror.all()) if (!this.#entries.has(row.id)) yield row
+    for await (const row of this.parts.liveRows.all()) if (!this.#entries.has(row.id)) yield row
     for (const [id, { source }] of this.#entries) if (source !== null) yield { id, updatedAt: source }
   }
 
   async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const versions = await this.#mirror.versions(ids)
+    const versions = await this.parts.liveRows.versions(ids)
     for (const id of ids) {
       const entry = this.#entries.get(id)
       if (entry?.source === null) versions.delete(id)
@@ -103,42 +102,36 @@ export class DryRun implements ComparedSide {
     return versions
   }
 
-  async store({ flattened }: Fetched): Promise<Move[]> {
-    const stored = await this.#mirror.versions(flattened.records.map(({ id }) => id))
-    return flattened.records.flatMap(({ id, updatedAt }) => {
-      const version = stored.get(id)
-      return this.#enter(id, version?.deletedAt === null ? version.updatedAt : null, updatedAt)
-    })
+  store({ flattened }: Fetched): Promise<Move[]> {
+    return this.#enter(flattened.records)
   }
 
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
-    const { gone, moved } = await this.#confirmation.ask(candidates)
+    const { gone, moved } = await this.parts.confirmation.ask(candidates)
     const moves: Move[] = []
     for (const fetched of moved) moves.push(...(await this.store(fetched)))
-    const stored = await this.#mirror.versions(gone.map(({ id }) => id))
-    for (const { id } of gone) {
-      const version = stored.get(id)
-      moves.push(...this.#enter(id, version?.deletedAt === null ? version.updatedAt : null, null))
-    }
-    return moves
+    return [...moves, ...(await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null }))))]
   }
 
-  /** The register speaks of the rows that there are, whatever is laid over them. */
-  async recall(): Promise<readonly Move[] | undefined> {
-    const confirmation = this.#confirmation
-    const finding = await this.#audit.look(this.#mirror.counted)
-    return recoverLostRows({ finding, side: this, mirror: this.#mirror, confirmation, note: this.#note })
+  /** The register is held against the rows of the warehouse, whatever entries there are. */
+  recoverLostRows(): Promise<readonly Move[] | undefined> {
+    return recoverLostRows({ ...this.parts, repair: this })
   }
 
   async refresh(): Promise<void> {
-    await this.#catchUp()
+    await this.parts.catchUp()
   }
 
-  #enter(id: Int64, stored: string | null, source: string | null): Move[] {
-    const known = this.#entries.get(id)
-    const before = known ? known.source : stored
-    if (before === source) return []
-    this.#entries.set(id, { stored, source })
-    return [{ before, after: source }]
+  /** Enters what the source says of records: their versions there, null for a record that is gone. */
+  async #enter(found: readonly { readonly id: Int64; readonly updatedAt: string | null }[]): Promise<Move[]> {
+    const versions = await this.parts.liveRows.versions(found.map(({ id }) => id))
+    return found.flatMap(({ id, updatedAt: source }) => {
+      const stored = liveVersion(versions.get(id))
+      const known = this.#entries.get(id)
+      const before = known ? known.source : stored
+      if (before === source) return []
+      this.#entries.set(id, { stored, source })
+      return [{ before, after: source }]
+    })
   }
 }

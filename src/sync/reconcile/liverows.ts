@@ -1,7 +1,9 @@
+/*
+ * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so that no
+ * reader holds up a writer.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { type Cell, cellsOf } from '../../compare/histogram.js'
-import { Bug } from '../../errors.js'
-import type { ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import { endOfSecond } from '../../timestamp.js'
 import { cutBefore, epoch, forever } from '../../walk/cutpoint.js'
@@ -9,33 +11,29 @@ import { rootTable, type Version } from '../../warehouse/dialect.js'
 import type { Register } from '../../warehouse/register/register.js'
 import { digest, Sketch } from '../../warehouse/register/sketch.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { type CursorTask, rootOf } from '../run/context.js'
 
-/** As many cells as a comparison needs; a larger cursor has larger ones, and they are made finer where it matters. */
+/** As many cells as a comparison needs. A larger cursor has larger cells; ranges that differ are read in finer ones. */
 const mostCells = 2048
-/** Rows of a cell: of a whole cursor, and of a range that is looked into. */
+/** Rows of a cell: in the cells of a whole cursor, and of a range that differs. */
 const wholeCell = 64
 const partCell = 16
 const idsAtOnce = 5000
 const rowsAtOnce = 2000
 
-export const rootOf = ({ name, tables: [root] }: ResourceModel): Table => {
-  if (!root) throw new Bug(`${name} has no table`)
-  return root
-}
-
-/** The live rows of a cursor, as a comparison looks at them. It only reads. */
+/** The live rows of one cursor. Only reads. */
 export class LiveRows {
   readonly #tenantId: Int64
   readonly #root: Table
-  /** The live rows, as they were when their cells were read last, all of them. */
+  /** The register of all live rows, counted when the cells of the whole cursor were last read. */
   counted: Register | undefined
 
   constructor(
     private readonly warehouse: Warehouse,
-    cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
+    { tenantId, resource }: CursorTask,
   ) {
-    this.#tenantId = cursor.tenantId
-    this.#root = rootOf(cursor.resource)
+    this.#tenantId = tenantId
+    this.#root = rootOf(resource)
   }
 
   #live(db: Warehouse['db'], after: string, until: string) {
@@ -57,8 +55,8 @@ export class LiveRows {
   }
 
   /**
-   * How the rows of a range lie in time, in cells of about equal size that part no second. Step by step along the
-   * index, each in a query of its own, so that nobody waits for a long one.
+   * How the rows of a range lie in time, in cells of about equal size; no cell ends within a second. Reads step by step
+   * along the index, each step in a query of its own.
    */
   async cells(after: string, until: string): Promise<Cell[]> {
     if (after === epoch && until === forever) return this.#wholeCells()
@@ -77,24 +75,20 @@ export class LiveRows {
     }
   }
 
-  /** The same of all rows, and which they are. */
+  /** The cells of all rows, and their register. */
   async #wholeCells(): Promise<Cell[]> {
     const sketch = new Sketch()
     let [cells, live, each]: [Cell[], number, number] = [[], 0, wholeCell]
     for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
       const rows = await this.#oldest(from, most)
       const isLast = rows.length < most
-      // A second that was not read to its end waits for the next step.
+      // The rows of a second that was not read to its end are left for the next step.
       const end = isLast ? forever : cutBefore(rows.at(-1)?.updated_at ?? '')
       const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
       for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
       live += whole.length
-      cells.push(
-        ...cellsOf(
-          whole.map(({ updated_at }) => updated_at),
-          each,
-        ),
-      )
+      const times = whole.map(({ updated_at }) => updated_at)
+      cells.push(...cellsOf(times, each))
       if (isLast) break
       if (whole.length === 0) most *= 4
       else [from, most] = [end, rowsAtOnce]
@@ -113,7 +107,7 @@ export class LiveRows {
     )
   }
 
-  /** The oldest so many rows of a range: how many there are, and the newest time among them. */
+  /** Of the oldest rows of a range, at most so many: their number, and the newest time among them. */
   async #stretch(after: string, until: string, most: number): Promise<{ n: number; last: string | null }> {
     const row = await this.warehouse.read((db) =>
       db

@@ -1,7 +1,10 @@
+/*
+ * Holds the live rows of one cursor against its register (docs/architecture.md, The register). `reconcile` and `verify`
+ * look for rows that have vanished; a comparison that ends even, and a full sync, put the register right.
+ */
 import type { Int64 } from '../../../schema/resource.js'
-import type { ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
-import { checkFence } from '../../warehouse/apply.js'
+import type { CursorKey } from '../../warehouse/cursors.js'
 import {
   changeRegister,
   countLive,
@@ -12,49 +15,44 @@ import {
   vanished,
 } from '../../warehouse/register/register.js'
 import type { SetDifference } from '../../warehouse/register/sketch.js'
-import type { Dependencies } from '../run/context.js'
-import { rootOf } from './liverows.js'
+import { type CursorTask, type Dependencies, keyOf, rootOf } from '../run/context.js'
 
-/** What a look at a cursor's register says of its rows. */
-export type RegisterFinding =
-  /** Those there should be. */
-  | 'sound'
-  /** Nobody has kept account of them yet. */
-  | 'unknown'
-  /** More differ than can be named. */
-  | 'many'
-  /** `more`: rows that should be there, and are not; `less`: rows that nobody here has written so. */
-  | SetDifference
+/**
+ * What a look at a cursor's register says of its rows. `sound`: they are the rows that there should be. `unknown`: no
+ * register was kept so far. `many`: more rows differ than can be named. Otherwise the rows that differ, `more`: rows that
+ * should be there and are not; `less`: rows that shopsync has not written so.
+ */
+export type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
-type Needs = Pick<Dependencies, 'warehouse' | 'model'>
+type RegisterContext = Pick<Dependencies, 'warehouse' | 'model'>
 
-/** Holds the live rows of one cursor against the register that every write of them has kept. */
+/** One cursor's register, and the live rows that it should list. */
 export class RegisterCheck {
-  readonly #warehouse: Needs['warehouse']
-  readonly #key: { readonly tenantId: Int64; readonly resource: string }
+  readonly #warehouse: RegisterContext['warehouse']
+  readonly #key: CursorKey
   readonly #root: Table
   readonly #isKept: boolean
   #finding: RegisterFinding | undefined
 
-  /** Without a fence nothing is locked or written. */
+  /** Without a fence the check only reads: nothing is locked or written. */
   constructor(
-    { warehouse, model }: Needs,
-    cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
+    { warehouse, model }: RegisterContext,
+    task: CursorTask,
     private readonly fence?: Int64,
   ) {
     this.#warehouse = warehouse
-    this.#key = { tenantId: cursor.tenantId, resource: cursor.resource.name }
-    this.#root = rootOf(cursor.resource)
+    this.#key = keyOf(task)
+    this.#root = rootOf(task.resource)
     this.#isKept = keepsRegister(this.#root, model.embedded?.tables ?? [])
   }
 
-  /** `counted`: the live rows as they were read just now. */
+  /** Compares the register with the live rows as they were just read. */
   async look(counted: Register | undefined): Promise<RegisterFinding> {
     this.#finding = this.#isKept && counted ? await this.#compare(counted) : 'unknown'
     return this.#finding
   }
 
-  /** How many live rows there should be; undefined where that is not known. */
+  /** How many live rows there should be; undefined where no register was kept. */
   async live(): Promise<number | undefined> {
     return this.#isKept ? (await this.#read())?.live : undefined
   }
@@ -63,7 +61,7 @@ export class RegisterCheck {
     const register = await this.#read()
     if (!register) return 'unknown'
     if (register.live === counted.live && register.sketch.equals(counted.sketch)) return 'sound'
-    // Somebody may have written while the rows were read: once more, and nobody can.
+    // Another process may have written while the rows were read: compared again under a lock, no write comes between.
     let finding: RegisterFinding = 'unknown'
     await this.#change(async (exact, found) => {
       if (exact) finding = findingOf(exact, await found())
@@ -78,11 +76,11 @@ export class RegisterCheck {
     return registerOf(rows[0])
   }
 
-  /** Shows the register and the rows as they are at one moment; what the work returns is written. */
+  /** Gives the work the register and the rows as they are at one moment, and writes the register that it returns. */
   async #change(
     work: (register: Register | null, found: () => Promise<Register>) => Promise<Register | undefined>,
   ): Promise<void> {
-    const { db, dialect } = this.#warehouse
+    const { db } = this.#warehouse
     const [root, { tenantId }, fence] = [this.#root, this.#key, this.fence]
     if (fence === undefined) {
       const found = () =>
@@ -93,13 +91,12 @@ export class RegisterCheck {
     await this.#warehouse.transaction(async (session) => {
       const found = () => countLive(db, (query) => session.run(query), root, tenantId)
       await changeRegister(db, session, this.#key, root, (register) => work(register, found))
-      await checkFence(dialect, session, fence)
-    })
+    }, fence)
   }
 
   /**
-   * Warehouse and source have been found equal: puts the register right. Rows that were named have been looked after; a
-   * list of everything vouches for all the rows there are.
+   * Puts the register right after warehouse and source were found equal. A comparison by counts has dealt with the rows
+   * that the look named, so that these alone are entered; after a list of everything, the register is counted anew.
    */
   async close(how: 'counting' | 'listing'): Promise<void> {
     if (!this.#isKept) return

@@ -1,17 +1,27 @@
+/*
+ * Verifies one cursor: compares it with the source and writes nothing. reconcile/verifyrun.ts runs it on every chosen
+ * cursor.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/types.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
-import { cursorName } from '../../warehouse/cursors.js'
-import { rootTable } from '../../warehouse/dialect.js'
-import type { CursorContext } from '../run/context.js'
-import type { CursorTask } from '../run/cursor.js'
-import { type CursorResult, floorOf } from '../walks/incremental.js'
+import type { WalkOutcome } from '../../walk/types.js'
+import { type CursorContext, type CursorTask, keyOf, noteOf, stateOf } from '../run/context.js'
+import { floorOf } from '../run/resume.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  type CursorWork,
+  noCounts,
+  wholeOutcome,
+} from '../run/work.js'
 import { CursorList } from '../walks/list.js'
+import { liveNames, readNames, surplus } from '../walks/names.js'
 import { type ComparedCursor, Comparing } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { type ContentDifference, compareContent } from './content.js'
 import { type DifferenceTally, DryRun } from './dryrun.js'
-import { LiveRows, rootOf } from './liverows.js'
+import { LiveRows } from './liverows.js'
 import { RegisterCheck } from './registercheck.js'
 
 export interface VerifyOptions {
@@ -35,11 +45,17 @@ export interface Verified extends DifferenceTally {
 export const isEqual = (found: Verified): boolean =>
   found.missing + found.outdated + found.extra + found.unstorable + found.differences.length === 0
 
-/** Compares one cursor with the source and writes nothing. */
-export class Verification {
+/** Work on one cursor that finds out how it compares. */
+export interface VerifyWork extends CursorWork {
+  /** undefined until the work has ended. */
+  readonly found: Verified | undefined
+}
+
+/** Verifies a cursor of records. */
+export class Verification implements VerifyWork {
   readonly #list: CursorList
-  readonly #mirror: LiveRows
-  readonly #overlay: DryRun
+  readonly #liveRows: LiveRows
+  readonly #dryRun: DryRun
   readonly #comparing: Comparing
   found: Verified | undefined
 
@@ -49,37 +65,40 @@ export class Verification {
     source: Source,
     private readonly options: VerifyOptions,
   ) {
+    const note = noteOf(context, keyOf(task))
     this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
-    this.#mirror = new LiveRows(context.warehouse, task)
-    const note = (message: string, fields: Record<string, unknown>) => this.#comparing.note(message, fields)
-    const confirmation = new Confirmation({ list: this.#list, stamps: context.stamps, note })
-    this.#overlay = new DryRun({
-      mirror: this.#mirror,
-      confirmation,
-      audit: new RegisterCheck(context, task),
+    this.#liveRows = new LiveRows(context.warehouse, task)
+    this.#dryRun = new DryRun({
+      liveRows: this.#liveRows,
+      confirmation: new Confirmation(this.#list, context.stamps, note),
+      check: new RegisterCheck(context, task),
       catchUp: () => this.#catchUp(),
       note,
     })
-    this.#comparing = new Comparing(context, task, { list: this.#list, side: this.#overlay })
+    this.#comparing = new Comparing(context, {
+      list: this.#list,
+      rows: this.#dryRun,
+      repair: this.#dryRun,
+      note,
+    })
   }
 
-  get result(): Omit<CursorResult, 'outcome'> {
-    return { records: this.#list.records, unstorable: 0, written: 0, removed: 0, watermark: this.#watermark }
+  get progress(): CursorProgress {
+    return { ...noCounts, records: this.#list.records, watermark: this.#watermark }
   }
 
   get #watermark(): string | null {
-    const { tenantId, resource } = this.task
-    return this.context.cursors.get(cursorName({ tenantId, resource: resource.name }))?.watermark ?? null
+    return stateOf(this.context, this.task)?.watermark ?? null
   }
 
-  /** What is newer than the watermark: nobody has synced it yet. */
-  #catchUp() {
+  /** Walks what is newer than the watermark: no sync has read it yet. */
+  #catchUp(): Promise<WalkOutcome> {
     return this.#comparing.walk(floorOf(this.#watermark, this.context.config.sync.overlap))
   }
 
   async run(): Promise<CursorResult> {
     const walked = await this.#catchUp()
-    const warehouse = await this.#mirror.count(epoch, forever)
+    const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
     const differences = await this.#sample()
     const { method, source, odd } = found
@@ -88,25 +107,25 @@ export class Verification {
       method,
       source,
       warehouse,
-      ...this.#overlay.tally(),
+      ...this.#dryRun.tally(),
       unstorable: odd,
       sampled,
       differences,
     }
     const isSure = found.isEven && walked.verdict !== 'unproven'
     return {
-      ...this.result,
+      ...this.progress,
       outcome: { ...walked, verdict: isSure ? 'proven' : 'unproven' },
       ...(!isSure && { problem: 'Records kept moving while they were compared: verify once more' }),
     }
   }
 
-  /** Records by chance, each as the source has it now against its rows. */
+  /** Compares records that are chosen by chance field by field. */
   async #sample(): Promise<ContentDifference[]> {
     const wanted = this.options.sample
     if (wanted === 0) return []
     const differences: ContentDifference[] = []
-    for (const id of await this.#byChance(wanted)) {
+    for (const id of await this.#chooseIds(wanted)) {
       const item = await this.#list.item(id)
       if (item)
         differences.push(...(await compareContent(this.context.warehouse, this.task, id, item.flattened)))
@@ -114,8 +133,8 @@ export class Verification {
     return differences
   }
 
-  async #byChance(wanted: number): Promise<Int64[]> {
-    const cells = await this.#mirror.cells(epoch, forever)
+  async #chooseIds(wanted: number): Promise<Int64[]> {
+    const cells = await this.#liveRows.cells(epoch, forever)
     const total = cells.reduce((sum, { count }) => sum + count, 0)
     const ranks = new Set<number>()
     const random = this.context.random ?? Math.random
@@ -125,7 +144,7 @@ export class Verification {
     for (const { end, count } of cells) {
       const here = [...ranks].filter((rank) => rank >= before && rank < before + count)
       if (here.length > 0) {
-        const rows = [...(await this.#mirror.rows(from, end)).keys()]
+        const rows = [...(await this.#liveRows.rows(from, end)).keys()]
         for (const rank of here) ids.push(...rows.slice(rank - before, rank - before + 1))
       }
       before += count
@@ -135,8 +154,8 @@ export class Verification {
   }
 }
 
-/** A bare list of strings against its table. */
-export class NamesVerification {
+/** Verifies a bare list of names. */
+export class NamesVerification implements VerifyWork {
   found: Verified | undefined
 
   constructor(
@@ -145,43 +164,25 @@ export class NamesVerification {
     private readonly source: Source,
   ) {}
 
-  get result(): Omit<CursorResult, 'outcome'> {
-    return { records: this.found?.source ?? 0, unstorable: 0, written: 0, removed: 0, watermark: null }
+  get progress(): CursorProgress {
+    return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
   }
 
   async run(): Promise<CursorResult> {
-    const { tenantId, resource } = this.task
-    const { warehouse, signal } = this.context
-    const root = rootOf(resource)
-    const answer = await this.source.strings({
-      tenantId,
-      path: resource.path,
-      priority: 'reconcile',
-      signal,
-    })
-    const flattened = resource.flatten(answer.values, answer.careful)
-    const there = new Set((flattened.rows.get(root.name) ?? []).map(([name]) => name))
-    const rows = await warehouse.read((db) =>
-      db
-        .selectFrom(rootTable(root))
-        .select('name')
-        .where('tenant_id', '=', tenantId)
-        .where('_deleted_at', 'is', null)
-        .execute(),
-    )
-    const here = new Set(rows.map(({ name }) => name))
+    const { signal } = this.context
+    const { names, flattened } = await readNames(this.source, this.task, { priority: 'reconcile', signal })
+    const stored = await liveNames(this.context, this.task)
     this.found = {
       method: 'names',
-      source: there.size,
-      warehouse: here.size,
-      missing: [...there].filter((name) => !here.has(String(name))).length,
+      source: names.size,
+      warehouse: stored.size,
+      missing: surplus(names, stored),
       outdated: 0,
-      extra: [...here].filter((name) => !there.has(name)).length,
+      extra: surplus(stored, names),
       unstorable: flattened.unstorable,
       sampled: 0,
       differences: [],
     }
-    const books = { first: there.size, last: there.size, distinct: there.size, entered: 0, fallen: 0 }
-    return { ...this.result, outcome: { verdict: 'proven', ceiling: null, books, reason: null } }
+    return { ...this.progress, outcome: wholeOutcome(names.size) }
   }
 }

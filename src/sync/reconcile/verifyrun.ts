@@ -1,10 +1,21 @@
+/*
+ * The command `verify`: compares every chosen cursor with the source, and writes nothing.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import { cursorName } from '../../warehouse/cursors.js'
-import { type Dependencies, now } from '../run/context.js'
+import { type CursorTask, type Dependencies, keyOf, now } from '../run/context.js'
 import type { CursorEnd } from '../run/cursor.js'
-import { type Choice, readOnlyRun } from '../run/readonlyrun.js'
-import { isEqual, NamesVerification, Verification, type Verified, type VerifyOptions } from './verify.js'
+import { readOnlyRun } from '../run/readonlyrun.js'
+import type { CursorChoice } from '../run/report.js'
+import {
+  isEqual,
+  NamesVerification,
+  Verification,
+  type Verified,
+  type VerifyOptions,
+  type VerifyWork,
+} from './verify.js'
 
 /** One cursor in the document of `verify`. */
 export interface VerifiedCursor extends Partial<Verified> {
@@ -18,7 +29,7 @@ export interface VerifiedCursor extends Partial<Verified> {
 /** The document of `verify`. */
 export interface VerifyReport {
   readonly mode: 'verify'
-  /** `equal`: the warehouse holds what the source has, of every cursor that is offered. */
+  /** `equal`: of every cursor that the source offers, the warehouse holds exactly the source's records. */
   readonly status: 'equal' | 'differs' | 'failed'
   readonly started_at: string
   readonly finished_at: string
@@ -37,7 +48,7 @@ function cursorOf({ report }: CursorEnd, found: Verified | undefined): VerifiedC
   return { tenant_id, resource, status, requests, error, ...found }
 }
 
-/** What only reads cannot make the tables that it would read. */
+/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. */
 export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>): Promise<void> {
   const [first, ...more] = await warehouse.plan()
   if (!first) return
@@ -50,26 +61,22 @@ export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>
 /** Compares every chosen cursor with the source. Writes nothing. */
 export async function runVerify(
   deps: Dependencies,
-  choice: Choice,
+  choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   await checkTables(deps)
   const startedAt = now(deps)
-  const works = new Map<string, { readonly found: Verified | undefined }>()
+  const works = new Map<string, VerifyWork>()
+  const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
   const ends = await readOnlyRun(deps, choice, (context) => (task, source) => {
     const isRecords = task.resource.resource.list === 'records'
     const work = isRecords
       ? new Verification(context, task, source, options)
       : new NamesVerification(context, task, source)
-    works.set(cursorName({ tenantId: task.tenantId, resource: task.resource.name }), work)
-    return { run: () => work.run(), partial: () => work.result }
+    works.set(nameOf(task), work)
+    return work
   })
-  const cursors = ends.map((end) =>
-    cursorOf(
-      end,
-      works.get(cursorName({ tenantId: end.task.tenantId, resource: end.task.resource.name }))?.found,
-    ),
-  )
+  const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))?.found))
   const isAny = (status: VerifiedCursor['status']): boolean =>
     cursors.some((cursor) => cursor.status === status)
   const failed = isAny('failed') || deps.signal.aborted

@@ -1,13 +1,19 @@
+/*
+ * What a run and its parts are given: the dependencies, the cursors' state, the lease. Everything in the sync takes one
+ * of these contexts, or a part of it.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/types.js'
 import type { Clock, Stamps } from '../../clock.js'
 import type { Config } from '../../config/config.js'
-import type { Model } from '../../model/registry.js'
+import { Bug } from '../../errors.js'
+import type { Model, ResourceModel } from '../../model/registry.js'
+import type { Table } from '../../model/tables.js'
 import { fromMicros } from '../../timestamp.js'
-import type { CursorState } from '../../warehouse/cursors.js'
+import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../../warehouse/cursors.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
-import type { Observer } from './report.js'
+import type { Note, Observer } from './report.js'
 
 /** What a run is given. */
 export interface Dependencies {
@@ -18,13 +24,13 @@ export interface Dependencies {
   readonly clock: Clock
   readonly stamps: Stamps
   readonly observer: Observer
-  /** Pages of one walk that may be under way at once, where latency holds it back; default 16. */
+  /** Pages of one walk that may be under way at once, where latency holds the walk back; default 16. */
   readonly readAhead?: number
   /** Page sizes of a walk's passes; default: those of walk.ts. */
   readonly pageSizes?: readonly number[]
   /** Where a comparison places its cut points; default: by chance. */
   readonly random?: () => number
-  /** How long the run's lease lasts without a sign of life, in milliseconds; default 60,000. */
+  /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */
   readonly leaseMs?: number
   /** Fires when the run is to end: what is in hand is committed, nothing new is begun. */
   readonly signal: AbortSignal
@@ -41,10 +47,35 @@ export interface CursorContext extends Dependencies {
 }
 
 /** A run under way. */
-export interface RunContext extends CursorContext {
-  readonly runId: string
-  /** The lease's token. */
-  readonly fence: Int64
+export interface RunContext extends CursorContext, WriterLease {
+  readonly signal: AbortSignal
+}
+
+/** One cursor, as the work on it takes it. */
+export interface CursorTask {
+  readonly tenantId: Int64
+  readonly resource: ResourceModel
+}
+
+export const keyOf = ({ tenantId, resource }: CursorTask): CursorKey => ({
+  tenantId,
+  resource: resource.name,
+})
+
+export const stateOf = (
+  { cursors }: Pick<CursorContext, 'cursors'>,
+  task: CursorTask,
+): CursorState | undefined => cursors.get(cursorName(keyOf(task)))
+
+/** Tells people of events of one cursor. */
+export function noteOf({ observer }: Pick<Dependencies, 'observer'>, key: CursorKey): Note {
+  return (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
+}
+
+/** The table that holds one row a record. */
+export function rootOf({ name, tables: [root] }: ResourceModel): Table {
+  if (!root) throw new Bug(`${name} has no table`)
+  return root
 }
 
 export const now = (context: { clock: Clock }): string => fromMicros(context.clock.nowMicros())
@@ -52,3 +83,24 @@ export const now = (context: { clock: Clock }): string => fromMicros(context.clo
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
 export const newRunId = (context: { clock: Clock }): string =>
   `${now(context).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
+
+/** What a writer works under. */
+export interface WriterLease {
+  readonly runId: string
+  /** The lease's token. */
+  readonly fence: Int64
+  /** Fires when the run is to end, or has lost the lease. */
+  readonly signal: AbortSignal
+}
+
+/** Works as the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
+export function asWriter<T>(
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & { readonly signal?: AbortSignal },
+  command: string,
+  work: (lease: WriterLease) => Promise<T>,
+): Promise<T> {
+  const { signal, leaseMs = 60_000 } = deps
+  const runId = newRunId(deps)
+  const claim = { runId, command, leaseMs, ...(signal && { signal }) }
+  return deps.warehouse.withLease(claim, (lease) => work({ runId, fence: lease.token, signal: lease.signal }))
+}

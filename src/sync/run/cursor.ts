@@ -1,19 +1,16 @@
+/*
+ * Runs the work on cursors to its end: one cursor, or all of a run. A cursor's failure stays with the cursor; the
+ * run and the read-only run throw on only what concerns every cursor.
+ */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
-import { Skip, Stop } from '../../errors.js'
-import type { ResourceModel } from '../../model/registry.js'
-import { moveCursor } from '../../warehouse/cursors.js'
-import type { CursorResult } from '../walks/incremental.js'
-import { type CursorContext, now, type RunContext } from './context.js'
+import { describeError, Skip, Stop } from '../../errors.js'
+import { cursorColumns } from '../../warehouse/cursors.js'
+import { type CursorContext, type CursorTask, keyOf, now } from './context.js'
+import { eachLimited } from './eachlimited.js'
 import type { CursorReport, Verdict } from './report.js'
+import type { Begin, CursorResult } from './work.js'
 
-/** One cursor's part in a run. */
-export interface CursorTask {
-  readonly tenantId: Int64
-  readonly resource: ResourceModel
-}
-
-/** What came of it, before it is known whether the tenant's other resources answer. */
+/** What came of one cursor, before it is known whether the tenant's other resources answer. */
 export interface CursorEnd {
   readonly task: CursorTask
   readonly report: CursorReport
@@ -23,18 +20,9 @@ export interface CursorEnd {
   readonly books: unknown
   /** A 404 on a resource whose path the document does not show: "not offered", if the tenant answers otherwise. */
   readonly absent: boolean
-  /** The run was told to end: what is stored stays, and the next run goes on here. No failure. */
+  /** The run was told to end: stored rows stay, and the next run goes on here. This is no failure. */
   readonly interrupted: boolean
 }
-
-/** Work on one cursor, and what has come of it so far, also after a failure. */
-export interface CursorWork {
-  run(): Promise<CursorResult>
-  partial(): Omit<CursorResult, 'outcome'>
-}
-
-/** How the work of a mode is begun. `source` counts the requests of this cursor alone. */
-export type Begin = (task: CursorTask, source: Source) => CursorWork
 
 function problem(result: CursorResult): string | null {
   if (result.unstorable > 0)
@@ -45,7 +33,7 @@ function problem(result: CursorResult): string | null {
   return `The books do not close (${result.outcome.reason}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
-/** What a failure means for this cursor; what concerns the whole run is thrown on. */
+/** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
 async function explain(
   context: CursorContext,
   task: CursorTask,
@@ -55,13 +43,14 @@ async function explain(
   if (context.signal.aborted)
     return { text: 'interrupted; the next run goes on where this one stopped', absent: false }
   if (!(error instanceof Skip)) throw error
-  if (error.reason !== 'absent') return { text: error.message, absent: false }
-  if (!task.resource.resource.documented) return { text: error.message, absent: true }
-  if (await seemsGranted(context, task.tenantId)) return { text: error.message, absent: false }
+  const text = describeError(error)
+  if (error.reason !== 'absent') return { text, absent: false }
+  if (!task.resource.resource.documented) return { text, absent: true }
+  if (await seemsGranted(context, task.tenantId)) return { text, absent: false }
   return { text: `Tenant ${task.tenantId} is no longer granted; its rows are kept`, absent: false }
 }
 
-/** Where it cannot be asked now, the failure stays with the cursor that met it, and says what was found there. */
+/** Where the source cannot be asked now, the tenant counts as granted: the cursor then reports its own failure. */
 async function seemsGranted(context: CursorContext, tenantId: Int64): Promise<boolean> {
   try {
     return await context.isGranted(tenantId)
@@ -76,8 +65,8 @@ function booksOf({ outcome, reconciled }: CursorResult): unknown {
   return reconciled ? { ...outcome?.books, reconciled } : (outcome?.books ?? null)
 }
 
-/** Runs one cursor to its end; throws only what stops the whole run. */
-export async function runCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
+/** Runs one cursor to its end; throws only a failure that concerns the whole run. */
+async function runCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
   const startedAt = now(context)
   const before = context.counted.quarantined
   const source = context.source.tagged()
@@ -91,8 +80,7 @@ export async function runCursor(context: CursorContext, task: CursorTask, begin:
     absent,
     interrupted: error !== null && context.signal.aborted,
     report: {
-      tenant_id: task.tenantId,
-      resource: task.resource.name,
+      ...cursorColumns(keyOf(task)),
       status: error === null ? 'ok' : 'failed',
       completeness: (result.outcome?.verdict ?? 'unproven') satisfies Verdict,
       watermark: result.watermark,
@@ -109,18 +97,32 @@ export async function runCursor(context: CursorContext, task: CursorTask, begin:
     return end(result, problem(result), false)
   } catch (error) {
     const { text, absent } = await explain(context, task, error)
-    return end({ ...work.partial(), outcome: null }, text, absent)
+    return end({ ...work.progress, outcome: null }, text, absent)
   }
 }
 
-/** Marks what failed in the cursor itself; what succeeded was marked in the transaction of its last rows. */
-export async function recordFailure(context: RunContext, { report }: CursorEnd): Promise<void> {
-  const key = { tenantId: report.tenant_id, resource: report.resource }
-  const change = {
-    status: report.status,
-    last_error: report.error,
-    last_run_id: context.runId,
-    ...(report.status === 'failed' && { completeness: report.completeness }),
-  }
-  await context.warehouse.write([moveCursor(context.warehouse.db, key, change)], context.fence)
+/** A 404 means "not offered" only where the tenant answers otherwise. */
+function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
+  const answering = new Set(ends.filter((end) => end.report.status === 'ok').map((end) => end.task.tenantId))
+  return ends.map((end) =>
+    end.absent && answering.has(end.task.tenantId)
+      ? { ...end, report: { ...end.report, status: 'unavailable' } }
+      : end,
+  )
+}
+
+/** Works on every cursor, at most `sync.concurrency` at once. A failure of the run lets no further cursor begin. */
+export async function runCursors(
+  context: CursorContext,
+  tasks: readonly CursorTask[],
+  begin: Begin,
+): Promise<CursorEnd[]> {
+  const ends: CursorEnd[] = []
+  await eachLimited(tasks, Math.max(1, context.config.sync.concurrency), async (task) => {
+    if (context.signal.aborted) return
+    const end = await runCursor(context, task, begin)
+    ends.push(end)
+    if (!end.interrupted) context.observer.cursor?.(end.report)
+  })
+  return settleAbsent(ends)
 }

@@ -1,7 +1,11 @@
+/*
+ * Which tenants have granted access: asks the API for the authorizations and keeps the table `tenants`. Every run asks
+ * first, and again where a 404 casts doubt on a tenant.
+ */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Page } from '../../api/types.js'
-import { Skip, Stop } from '../../errors.js'
+import { describeError, Skip, Stop } from '../../errors.js'
 import { type AuthorizationRow, flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { Dependencies } from './context.js'
@@ -9,13 +13,16 @@ import type { Dependencies } from './context.js'
 interface Listing {
   readonly rows: ReadonlyMap<Int64, AuthorizationRow>
   readonly syncedAt: string
-  /** Every page came from one and the same list: what is not in it is not granted. */
+  /** Every page came from one state of the list: a tenant that is not in it is not granted. */
   readonly consistent: boolean
 }
 
 const attempts = 3
 
-async function readOnce(deps: Pick<Dependencies, 'source' | 'signal' | 'observer'>): Promise<Listing> {
+type Asking = Pick<Dependencies, 'source' | 'signal' | 'observer'>
+type Recording = Asking & Pick<Dependencies, 'warehouse'>
+
+async function readOnce(deps: Asking): Promise<Listing> {
   const rows = new Map<Int64, AuthorizationRow>()
   const totals = new Set<number>()
   let seen = 0
@@ -34,8 +41,11 @@ async function readOnce(deps: Pick<Dependencies, 'source' | 'signal' | 'observer
   return { rows, syncedAt: page?.startedAt ?? '', consistent: totals.size === 1 && totals.has(seen) }
 }
 
-/** The authorizations have no order that survives a change: a list that moved while it was paged is read again. */
-async function readAll(deps: Pick<Dependencies, 'source' | 'signal' | 'observer'>): Promise<Listing> {
+/**
+ * Reads the list of authorizations. It has no order that survives a change, so that a list which moved while its pages
+ * were read is read again.
+ */
+async function readAll(deps: Asking): Promise<Listing> {
   let listing = await readOnce(deps)
   for (let attempt = 1; attempt < attempts && !listing.consistent; attempt++) listing = await readOnce(deps)
   return listing
@@ -62,20 +72,17 @@ const revoke = (warehouse: Warehouse, tenantId: Int64, at: string): CompiledQuer
 export interface Grants {
   /** Tenants that are granted now, in the order of their ids. */
   readonly granted: readonly Int64[]
-  /** Tenants that the warehouse knows and that are granted no longer; their rows are kept. */
+  /** Tenants that the warehouse knows and that are no longer granted; their rows are kept. */
   readonly revoked: readonly Int64[]
 }
 
-/** Before anything else can be done: whoever does not answer this lets no run start. */
-export async function firstGrants(
-  deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
-  fence: Int64 | undefined,
-): Promise<Grants> {
+/** Asks which tenants there are, at the beginning of a run. Throws Stop when the API does not answer: no run can start. */
+export async function firstGrants(deps: Recording, fence: Int64 | undefined): Promise<Grants> {
   try {
     return await refreshTenants(deps, fence)
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    throw new Stop(`The API did not say which tenants there are: ${error.message}`, {
+    throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
       exitCode: 3,
       hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
       cause: error,
@@ -83,11 +90,8 @@ export async function firstGrants(
   }
 }
 
-/** Asks which tenants there are, and writes nothing. */
-export async function readGrants(
-  deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
-  isNew = false,
-): Promise<Grants> {
+/** Asks which tenants there are, and writes nothing. `isNew`: the warehouse has no tables to read from. */
+export async function readGrants(deps: Recording, isNew = false): Promise<Grants> {
   const listing = await readAll(deps)
   const known = isNew
     ? []
@@ -99,10 +103,7 @@ export async function readGrants(
 const inOrder = ({ rows }: Listing): Int64[] => [...rows.keys()].sort((a, b) => (a < b ? -1 : 1))
 
 /** Asks which tenants there are, and records it: the `tenants` table follows the authorizations. */
-export async function refreshTenants(
-  deps: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse'>,
-  fence: Int64 | undefined,
-): Promise<Grants> {
+export async function refreshTenants(deps: Recording, fence: Int64 | undefined): Promise<Grants> {
   const listing = await readAll(deps)
   const known = await deps.warehouse.read((db) =>
     db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).execute(),
@@ -110,10 +111,7 @@ export async function refreshTenants(
   const gone = known.filter(({ tenant_id }) => !listing.rows.has(tenant_id))
   const fresh = listing.consistent ? gone.filter(({ revoked_at }) => revoked_at === null) : []
   if (!listing.consistent)
-    deps.observer.notice?.(
-      'The list of authorizations kept moving: nobody is marked as revoked in this run',
-      {},
-    )
+    deps.observer.notice?.('The list of authorizations kept moving: this run marks no tenant as revoked', {})
   for (const { tenant_id } of fresh)
     deps.observer.notice?.('A tenant is no longer granted; its rows are kept', { tenant_id })
   await deps.warehouse.write(

@@ -1,24 +1,23 @@
 import { setMaxListeners } from 'node:events'
 import { readCursors } from '../../warehouse/cursors.js'
+import { chooseResources, planTasks } from './choice.js'
 import type { CursorContext, Dependencies } from './context.js'
-import type { Begin, CursorEnd } from './cursor.js'
+import { type CursorEnd, runCursors } from './cursor.js'
 import { readGrants } from './grants.js'
-import type { RunRequest } from './report.js'
-import { chooseResources, chooseTenants, tasksOf, workOnAll } from './run.js'
-
-export type Choice = Pick<RunRequest, 'tenants' | 'resources'>
+import type { CursorChoice } from './report.js'
+import type { Begin } from './work.js'
 
 /**
- * Looks at every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
- * and so knows nothing.
+ * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
+ * so that nothing is read from it either.
  */
 export async function readOnlyRun(
   deps: Dependencies,
-  choice: Choice,
+  choice: CursorChoice,
   begin: (context: CursorContext) => Begin,
   isNew = false,
 ): Promise<CursorEnd[]> {
-  // Every request under way listens to it.
+  // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
   const grants = await readGrants(deps, isNew)
@@ -28,7 +27,5 @@ export async function readOnlyRun(
     counted: { quarantined: 0 },
     isGranted: async (tenantId) => (await readGrants(deps, isNew)).granted.includes(tenantId),
   }
-  const tasks = tasksOf(chooseTenants(deps, choice, grants), resources, context.cursors)
-  deps.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
-  return workOnAll(context, tasks, begin(context))
+  return runCursors(context, planTasks(context, choice, { resources, grants }), begin(context))
 }

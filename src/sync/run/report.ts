@@ -1,16 +1,20 @@
+/*
+ * What a run is asked for and what it reports: the types of requests, of the documents that commands print, and of the
+ * observer. The command line and every part of the sync use them.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 
-/** What a walk can claim about its completeness (design: the walk). */
+/** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
 export type Verdict = 'proven' | 'repaired' | 'unproven'
 export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify'
 
-/** What a reconcile has found and mended of one cursor. */
+/** What a reconcile has found and repaired in one cursor. */
 export interface Reconciled {
-  /** By counts at cut points, or by listing every id: whichever costs fewer requests. */
+  /** By counts at cut points, or by a list of every record: whichever costs fewer requests. */
   readonly method: 'counting' | 'listing'
   /** Records that the warehouse lacked, or had in an older version. */
   readonly stored: number
-  /** Rows whose record is gone at the source. */
+  /** Rows that were marked deleted, because the source no longer has their record. */
   readonly deleted: number
   /** Records at the source, and live rows, at the end. */
   readonly source: number
@@ -20,7 +24,7 @@ export interface Reconciled {
   readonly listed: number
 }
 
-/** One cursor in the JSON document of a run (contract: command line). */
+/** One cursor in the JSON document of a run. */
 export interface CursorReport {
   readonly tenant_id: Int64
   readonly resource: string
@@ -35,7 +39,7 @@ export interface CursorReport {
   readonly reconciled?: Reconciled
 }
 
-/** The JSON document of `sync`, `backfill`, `reconcile` and `run` (contract: command line). */
+/** The JSON document of `sync`, `backfill`, `reconcile` and `run`. */
 export interface RunReport {
   readonly run_id: string
   readonly job: string | null
@@ -52,31 +56,42 @@ export interface RunReport {
   readonly cursors: readonly CursorReport[]
 }
 
-/** What a run tells while it works; the progress display and the log listen. */
+/** Tells people of one event, with the fields that the log keeps of it. */
+export type Note = (message: string, fields: Record<string, unknown>) => void
+
+/** What a run tells while it works. The progress display and the log listen. */
 export interface Observer {
   planned?(tenants: number, cursors: number): void
   page?(event: {
     tenantId: Int64
     resource: string
+    /** Records of this page. */
     records: number
+    /** Rows that this page has written. */
     rows: number
+    /** Records that the list holds, by the source's count. */
     expected: number
+    /** Records of the list that were read so far. */
     done: number
   }): void
   cursor?(report: CursorReport): void
   /** Something a person should know: unknown fields, quarantined values, a revoked tenant, a step back. */
-  notice?(message: string, fields: Record<string, unknown>): void
+  notice?: Note
 }
 
-/** What may be run, after configuration, flags and job file are joined. `null` means all. */
-export interface RunRequest {
-  readonly mode: Mode
-  readonly job: string | null
+/** Which cursors are meant, after configuration, flags and job file are joined. `null` means all. */
+export interface CursorChoice {
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
-  /** Reconcile: list every id, whatever the counts say. */
+}
+
+/** What a run is to do. */
+export interface RunRequest extends CursorChoice {
+  readonly mode: Mode
+  readonly job: string | null
+  /** Reconcile: list every record, whatever the counts say. */
   readonly full?: boolean
-  /** Reconcile: mark as deleted however many are gone. */
+  /** Reconcile: mark rows as deleted, however many of them have no record any more. */
   readonly acceptDeletes?: boolean
   /** Backfill: half-open ranges of `updated_at`. */
   readonly ranges?: readonly TimeRange[]

@@ -1,18 +1,23 @@
+/*
+ * A backfill of one cursor: reads what was updated in given ranges once more. It starts at the page that one count
+ * tells and keeps progress of its own, so that the watermark stays where it is. `backfill` and jobs use it.
+ */
 import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/types.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
-import { type RangeOutcome, RangeWalk } from '../../walk/range.js'
+import { type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
 import type { WalkPage } from '../../walk/types.js'
-import { cursorName } from '../../warehouse/cursors.js'
-import type { RunContext } from '../run/context.js'
-import type { CursorTask } from '../run/cursor.js'
+import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
+import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
+import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { TimeRange, Verdict } from '../run/report.js'
-import type { CursorResult } from './incremental.js'
-import { CursorList, type Fetched, timeOf } from './list.js'
+import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
+import { CursorList } from './list.js'
 import { Pace } from './pace.js'
+import { timeOf } from './sightings.js'
 
-/** What an instant before the range is newer than: `updated_after` leaves out what it names. */
+/** The last instant before the range: `updated_after` leaves out the instant that it names. */
 export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
 /** The last instant of the range. */
 export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
@@ -23,15 +28,21 @@ export const manyRecords = 20_000
 const worst = (verdicts: readonly Verdict[]): Verdict =>
   verdicts.includes('unproven') ? 'unproven' : verdicts.includes('repaired') ? 'repaired' : 'proven'
 
-/**
- * Pulls what was updated in given ranges once more, one cursor's: starts at the page that one count tells, and keeps
- * its own progress, so that the watermark stays where it is.
- */
-export class Backfill {
+/** Keeps the records of a range, and records without a time: a page may show more than the range. */
+function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
+  const second = `${from.slice(0, 19)}.000000Z`
+  return (record) => {
+    const time = timeOf(record)
+    return time === '' || (time >= second && time < to)
+  }
+}
+
+/** One cursor's backfill. */
+export class Backfill implements CursorWork {
   readonly #list: CursorList
   readonly #pace: Pace
+  readonly #store: PageStore
   #expected = 0
-  readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0 }
 
   constructor(
     private readonly context: RunContext,
@@ -41,15 +52,11 @@ export class Backfill {
   ) {
     this.#list = new CursorList(source, task, { priority: 'backfill', signal: context.signal })
     this.#pace = new Pace(context)
+    this.#store = new PageStore(context, keyOf(task), 'backfill')
   }
 
-  get #key() {
-    return { tenantId: this.task.tenantId, resource: this.task.resource.name }
-  }
-
-  get result(): Omit<CursorResult, 'outcome'> {
-    const state = this.context.cursors.get(cursorName(this.#key))
-    return { ...this.#counts, watermark: state?.watermark ?? null }
+  get progress(): CursorProgress {
+    return { ...this.#store.counts, watermark: stateOf(this.context, this.task)?.watermark ?? null }
   }
 
   async run(): Promise<CursorResult> {
@@ -58,9 +65,9 @@ export class Backfill {
     const verdict = worst(outcomes.map((outcome) => outcome.verdict))
     const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
     const [expected, seen] = [sum('expected'), sum('seen')]
-    const problem = `Records hide behind others of the same updated_at: ${expected} are in the range, ${seen} were shown. Run the same backfill again`
+    const problem = `Records hide behind others of the same updated_at: the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
     return {
-      ...this.result,
+      ...this.progress,
       outcome: {
         verdict,
         ceiling: null,
@@ -72,81 +79,43 @@ export class Backfill {
   }
 
   async #range(range: TimeRange): Promise<RangeOutcome> {
-    const boundary = await this.#boundary(range)
+    const { warehouse } = this.context
+    const key = { ...keyOf(this.task), ...range }
+    const note = noteOf(this.context, keyOf(this.task))
+    const boundary = await readBoundary(warehouse, key)
+    if (boundary !== null) note('Going on with a backfill that was cut short', { boundary })
     // A range that was cut short is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
-    const after = beginningOf(range)
-    const port = {
-      fetch: (from: string, page: number, perPage: number) => this.#fetch(range, from, page, perPage),
+    const wanted = isWithin(range)
+    const fetch: RangePort<Fetched>['fetch'] = async (from, page, perPage) => {
+      await warehouse.room()
+      return this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted))
     }
-    const newer = await countAfter(port, until)
+    const newer = await countAfter({ fetch }, until)
+    const progress = (reached: string): CompiledQuery =>
+      moveBoundary(warehouse.db, key, { boundary: reached, run_id: this.context.runId })
     const walk = new RangeWalk<Fetched>(
       {
-        ...port,
-        take: (page, reached) => this.#take(range, page, { reached, newer }),
-        reached: async (reached) => void (await this.#write(this.#progress(range, reached))),
+        fetch,
+        take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
+        reached: (reached) => this.#write(progress(reached)),
         readAhead: () => this.#readAhead(),
-        note: (message, fields) => this.#note(message, fields),
+        note,
       },
-      { after, until: endOfSecond(until), newer },
+      { after: beginningOf(range), until: endOfSecond(until), newer },
     )
     const outcome = await walk.run()
-    await this.#write(this.#forget(range))
+    await this.#write(forgetBoundary(warehouse.db, key))
     return boundary !== null && outcome.verdict === 'proven' ? { ...outcome, verdict: 'repaired' } : outcome
   }
 
-  /** Only what lies in the range goes on its way; a page may show more. */
-  async #fetch(
-    { from, to }: TimeRange,
-    after: string,
-    page: number,
-    perPage: number,
-  ): Promise<WalkPage<Fetched>> {
-    await this.context.warehouse.room()
-    const second = `${from.slice(0, 19)}.000000Z`
-    const wanted = (record: unknown): boolean => {
-      const time = timeOf(record)
-      return time === '' || (time >= second && time < to)
-    }
-    return this.#pace.fetching(
-      this.#list.fetch(after, page, perPage, wanted),
-      ({ payload }) => payload.startedAt,
-    )
-  }
-
   async #take(
-    range: TimeRange,
-    page: WalkPage<Fetched>,
-    { reached, newer }: { readonly reached: string | null; readonly newer: number },
+    { payload, total }: WalkPage<Fetched>,
+    newer: number,
+    statements: readonly CompiledQuery[],
   ): Promise<void> {
-    const { flattened, startedAt, requestId = null } = page.payload
-    const { runId, fence } = this.context
-    const applied = await this.#pace.storing(
-      this.context.warehouse.apply({
-        ...this.#key,
-        flattened,
-        syncedAt: startedAt,
-        statements: reached === null ? [] : [this.#progress(range, reached)],
-        fence,
-        origin: { runId, way: 'backfill', page: page.page, requestId },
-      }),
-    )
-    const counts = this.#counts
-    counts.records += flattened.records.length + flattened.unstorable
-    counts.unstorable += flattened.unstorable
-    counts.written += applied.written
-    counts.removed += applied.removed
-    this.context.counted.quarantined += flattened.quarantine.length
-    const { records } = page
-    const expected = Math.max(counts.records, page.total - newer)
-    this.#expected = expected
-    this.context.observer.page?.({
-      ...this.#key,
-      records,
-      rows: applied.written,
-      expected,
-      done: counts.records,
-    })
+    this.#expected = Math.max(this.#store.counts.records + payload.records, total - newer)
+    await this.#pace.storing(this.#store.store(payload, { statements, expected: this.#expected }))
   }
 
   /** Pages that are read together have to be checked, which is worth a request only where there are many. */
@@ -154,49 +123,7 @@ export class Backfill {
     return this.#expected > manyRecords ? this.#pace.readAhead() : Math.min(1, this.#pace.readAhead())
   }
 
-  async #boundary({ from, to }: TimeRange): Promise<string | null> {
-    const { tenantId, resource } = this.#key
-    const row = await this.context.warehouse.read((db) =>
-      db
-        .selectFrom('sync_backfills')
-        .select('boundary')
-        .where('tenant_id', '=', tenantId)
-        .where('resource', '=', resource)
-        .where('from_at', '=', from)
-        .where('to_at', '=', to)
-        .executeTakeFirst(),
-    )
-    if (row?.boundary) this.#note('Going on with a backfill that was cut short', { boundary: row.boundary })
-    return row?.boundary ?? null
-  }
-
-  #progress({ from, to }: TimeRange, boundary: string): CompiledQuery {
-    const { tenantId, resource } = this.#key
-    const change = { boundary, run_id: this.context.runId }
-    return this.context.warehouse.db
-      .insertInto('sync_backfills')
-      .values({ tenant_id: tenantId, resource, from_at: from, to_at: to, ...change })
-      .onConflict((c) => c.columns(['tenant_id', 'resource', 'from_at', 'to_at']).doUpdateSet(change))
-      .compile()
-  }
-
-  #forget({ from, to }: TimeRange): CompiledQuery {
-    const { tenantId, resource } = this.#key
-    return this.context.warehouse.db
-      .deleteFrom('sync_backfills')
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('from_at', '=', from)
-      .where('to_at', '=', to)
-      .compile()
-  }
-
-  #write(statement: CompiledQuery): Promise<number> {
-    return this.context.warehouse.write([statement], this.context.fence)
-  }
-
-  #note(message: string, fields: Record<string, unknown>): void {
-    const { tenantId: tenant_id, resource } = this.#key
-    this.context.observer.notice?.(message, { tenant_id, resource, ...fields })
+  async #write(statement: CompiledQuery): Promise<void> {
+    await this.context.warehouse.write([statement], this.context.fence)
   }
 }

@@ -1,234 +1,129 @@
+/*
+ * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Users: `sync`,
+ * `sync --full`, and `reconcile`, which walks before it compares.
+ */
 import type { CompiledQuery } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source } from '../../api/types.js'
-import type { Flattened } from '../../model/flatten/batch.js'
-import type { ResourceModel } from '../../model/registry.js'
-import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
+import type { Source } from '../../api/types.js'
 import { epoch } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
-import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort, WalkProgress } from '../../walk/types.js'
-import { pageSizes, Walk } from '../../walk/walk.js'
-import { type CursorState, cursorName, moveCursor } from '../../warehouse/cursors.js'
-import { now, type RunContext } from '../run/context.js'
-import type { Reconciled } from '../run/report.js'
-import { sightingsIn } from './list.js'
+import { sightingsOf } from '../../walk/sightings.js'
+import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
+import { Walk } from '../../walk/walk.js'
+import { moveCursor } from '../../warehouse/cursors.js'
+import { forgetNameless } from '../../warehouse/quarantine.js'
+import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
+import { type Fetched, PageStore } from '../run/pagestore.js'
+import { floorOf, storedWalk, walkPlan } from '../run/resume.js'
+import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
+import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 
-/** What came of one cursor, before the run judges it. */
-export interface CursorResult {
-  readonly outcome: WalkOutcome | null
-  readonly watermark: string | null
-  readonly records: number
-  readonly unstorable: number
-  readonly written: number
-  readonly removed: number
-  readonly reconciled?: Reconciled
-  /** What kept the work from being complete, where no walk is to blame. */
-  readonly problem?: string
-}
-
-/** A page on its way from the API to the warehouse. */
-interface Payload {
-  readonly flattened: Flattened
-  readonly startedAt: string
-  readonly requestId: string | undefined
-}
-
-/** Progress, and in which mode it was made: a full walk that was cut short is not gone on with by another sync. */
-interface StoredWalk extends WalkProgress {
-  readonly mode: 'sync' | 'full'
-}
-
-/** How many records a walk that was cut short had still before it. */
-export const remaining = (state: CursorState | undefined): number =>
-  (state?.walk as StoredWalk | null | undefined)?.below ?? 0
-
-/**
- * Where to start: the watermark less the overlap, for records that become visible late. Always at the last microsecond
- * of a second, where "newer than" means the same whatever precision the source prints (design.md §2).
- */
-export function floorOf(watermark: string | null, overlapMs: number): string {
-  if (watermark === null) return epoch
-  const from = toMicros(watermark) - BigInt(overlapMs) * 1000n
-  const second = fromMicros(from - 1_000_000n)
-  return second < epoch ? epoch : endOfSecond(second)
-}
-
-/** One cursor's walk: joins the API's list, the books and the warehouse. */
-export class CursorWalk {
+/** One cursor's incremental walk. */
+export class CursorWalk implements CursorWork {
   #floor: string
   #before: string | null
-  readonly #counts = { records: 0, unstorable: 0, written: 0, removed: 0, done: 0 }
+  #watermark: string | null
+  readonly #list: CursorList
   readonly #pace: Pace
   readonly #startedAt: string
-  #watermark: string | null
+  readonly #store: PageStore
 
   constructor(
     private readonly context: RunContext,
-    private readonly tenantId: Int64,
-    private readonly resource: ResourceModel,
-    private readonly source: Source,
+    private readonly task: CursorTask,
+    source: Source,
     private readonly mode: 'sync' | 'full',
   ) {
+    const { warehouse, signal, config } = context
+    this.#list = new CursorList(source, task, {
+      priority: 'incremental',
+      signal,
+      prepare: (flattened) => warehouse.foresee(flattened),
+    })
     this.#pace = new Pace(context)
     this.#startedAt = now(context)
+    this.#store = new PageStore(context, keyOf(task), 'walk')
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
-    this.#floor = floorOf(mode === 'full' ? null : this.#before, context.config.sync.overlap)
+    this.#floor = floorOf(mode === 'full' ? null : this.#before, config.sync.overlap)
   }
 
-  get #key(): { tenantId: Int64; resource: string } {
-    return { tenantId: this.tenantId, resource: this.resource.name }
+  get #key() {
+    return keyOf(this.task)
   }
 
   get #state() {
-    return this.context.cursors.get(cursorName(this.#key))
+    return stateOf(this.context, this.task)
   }
 
-  /** What has been done so far; also after a failure. */
-  get result(): Omit<CursorResult, 'outcome'> {
-    const { done: _, ...counts } = this.#counts
-    return { ...counts, watermark: this.#watermark }
+  get progress(): CursorProgress {
+    return { ...this.#store.counts, watermark: this.#watermark }
   }
 
   async run(): Promise<CursorResult> {
-    // Never synced, cut short, or all of it again: a long walk. An idle one must not pay for it.
-    if (this.mode === 'full' || !this.#state || this.#state.walk) this.context.warehouse.warm()
+    const { warehouse, config } = this.context
+    // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
+    if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
     const resume = await this.#resumable()
-    const expected = this.mode === 'full' && this.#before !== null ? await this.#liveRows() : undefined
+    const expected =
+      this.mode === 'full' && this.#before !== null
+        ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
+        : undefined
     const outcome = await this.#walk({
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
     })
-    if (!resume || outcome.verdict === 'unproven') return { ...this.result, outcome }
-    // A resumed walk speaks of the time when it began. What has come since within the overlap, or within the second
-    // of its ceiling, is for the walk after it; a run that says it is done must not leave that to the next.
+    if (!resume || outcome.verdict === 'unproven') return { ...this.progress, outcome }
+    // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
+    // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
-    this.#floor = floorOf(this.#before, this.context.config.sync.overlap)
+    this.#floor = floorOf(this.#before, config.sync.overlap)
     const next = await this.#walk({})
     return {
-      ...this.result,
+      ...this.progress,
       outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
     }
   }
 
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
-    const walk = new Walk<Payload>(this.#port(), {
-      floor: this.#floor,
-      nextFloor: (ceiling) => floorOf(ceiling, this.context.config.sync.overlap),
-      pageSizes: this.context.pageSizes ?? pageSizes,
-      ...plan,
-    })
-    const outcome = await walk.run()
+    const outcome = await new Walk(this.#port(), { ...walkPlan(this.context, this.#floor), ...plan }).run()
     if (outcome.verdict === 'unproven') await this.#giveUp(outcome)
     return outcome
   }
 
-  #liveRows(): Promise<number> {
-    const [root] = this.resource.tables
-    return root ? this.context.warehouse.countRows(root, this.tenantId) : Promise.resolve(0)
-  }
-
-  async #resumable(): Promise<{ progress: WalkProgress; ids: Int64[]; entered: Int64[] } | undefined> {
-    const progress = this.#state?.walk as StoredWalk | null | undefined
-    if (!progress || progress.floor !== this.#floor) return undefined
+  async #resumable(): Promise<WalkPlan['resume']> {
+    const progress = storedWalk(this.#state)
+    if (progress?.floor !== this.#floor) return undefined
     if (progress.mode !== this.mode && this.#before !== null) return undefined
-    const parts = await this.context.warehouse.read((db) =>
-      db
-        .selectFrom('sync_walk_parts')
-        .select(['ids', 'entered'])
-        .where('tenant_id', '=', this.tenantId)
-        .where('resource', '=', this.resource.name)
-        .where('part', '<=', progress.part)
-        .execute(),
-    )
-    const all = (name: 'ids' | 'entered'): Int64[] => parts.flatMap((part) => decodeIds(part[name] ?? ''))
+    const parts = await readWalkParts(this.context.warehouse, this.#key, progress.part)
+    const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
     return { progress, ids: all('ids'), entered: all('entered') }
   }
 
-  #port(): WalkPort<Payload> {
+  #port(): WalkPort<Fetched> {
     return {
-      fetch: (page, perPage) => this.#fetch(page, perPage),
-      store: (page, mark) => this.#store(page, mark),
-      countAfter: (t) => this.#countAfter(t),
+      fetch: async (page, perPage) => {
+        await this.context.warehouse.room()
+        return this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
+      },
+      store: (page, commit) => this.#commit(page, commit),
+      countAfter: (t) => this.#list.countAfter(t),
       readAhead: () => this.#pace.readAhead(),
-      note: (message, fields) => this.#note(message, fields),
+      note: noteOf(this.context, this.#key),
     }
   }
 
-  #note(message: string, fields: Record<string, unknown>): void {
-    const { tenantId: tenant_id, resource } = this.#key
-    this.context.observer.notice?.(message, { tenant_id, resource, ...fields })
-  }
-
-  async #fetch(page: number, perPage: number): Promise<WalkPage<Payload>> {
-    await this.context.warehouse.room()
-    const request = { ...this.#request, updatedAfter: this.#floor, page, perPage }
-    return this.#pace.fetching(
-      this.source.take(request, (answer) => this.#pageOf(answer)),
-      ({ payload }) => payload.startedAt,
+  async #commit(
+    page: WalkPage<Fetched>,
+    commit: PageCommit,
+  ): Promise<(id: number | bigint) => string | undefined> {
+    const statements = this.#statements(commit)
+    const { previous } = await this.#pace.storing(
+      this.#store.store(page.payload, { statements, expected: page.total }),
     )
-  }
-
-  #pageOf(answer: Page): WalkPage<Payload> {
-    const flattened = this.resource.flatten(answer.records, answer.careful)
-    this.context.warehouse.foresee(flattened)
-    return {
-      total: answer.total,
-      page: answer.page,
-      totalPages: answer.totalPages,
-      records: answer.records.length,
-      sightings: sightingsIn(answer.records, flattened),
-      payload: { flattened, startedAt: answer.startedAt, requestId: answer.requestId },
-    }
-  }
-
-  /** `total_count` of what is newer than t (design.md §2), whatever precision is printed. */
-  async #countAfter(t: string): Promise<number> {
-    const updatedAfter = t === epoch ? t : endOfSecond(t)
-    return (await this.source.list({ ...this.#request, updatedAfter, page: 1, perPage: 1 })).total
-  }
-
-  get #request() {
-    const { signal } = this.context
-    return { tenantId: this.tenantId, path: this.resource.path, priority: 'incremental' as const, signal }
-  }
-
-  async #store(page: WalkPage<Payload>, mark: PageCommit): Promise<(id: Int64) => string | undefined> {
-    const { flattened, startedAt, requestId = null } = page.payload
-    const { runId, fence } = this.context
-    const applied = await this.#pace.storing(
-      this.context.warehouse.apply({
-        ...this.#key,
-        flattened,
-        syncedAt: startedAt,
-        statements: this.#statements(mark),
-        fence,
-        origin: { runId, way: 'walk', page: page.page, requestId },
-      }),
-    )
-    const counts = this.#counts
-    counts.records += page.records
-    counts.unstorable += flattened.unstorable
-    counts.written += applied.written
-    counts.removed += applied.removed
-    counts.done += flattened.records.length
-    this.context.counted.quarantined += flattened.quarantine.length
-    if (applied.drift.length > 0)
-      this.#note('The API sends what its document does not show; it is kept, see sync_drift', {
-        found: applied.drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
-      })
-    if (flattened.quarantine.length > 0)
-      this.#note('Values could not be stored: see sync_quarantine', { count: flattened.quarantine.length })
-    if (mark.outcome) this.#watermark = this.#moved(mark.outcome)
-    this.context.observer.page?.({
-      ...this.#key,
-      records: page.records,
-      rows: applied.written,
-      expected: page.total,
-      done: counts.done,
-    })
-    return (id) => applied.previous.get(id)?.updatedAt
+    if (commit.outcome) this.#watermark = this.#moved(commit.outcome)
+    return (id) => previous.get(id)?.updatedAt
   }
 
   /** A watermark never moves back: the newest record may have been deleted since. */
@@ -237,45 +132,22 @@ export class CursorWalk {
     return this.#before !== null && this.#before > ceiling ? this.#before : ceiling
   }
 
+  /** The state that commits with a page: the part of the walk, then its progress or, with the last page, its end. */
   #statements({ progress, part, outcome }: PageCommit): CompiledQuery[] {
     const { db } = this.context.warehouse
-    const walk = progress && { ...progress, mode: this.mode }
+    const key = this.#key
     const statements: CompiledQuery[] = []
-    if (part?.number === 1 || outcome) statements.push(this.#forgetParts())
+    if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
     if (part) {
-      const row = { part: part.number, ids: encodeIds(part.ids), entered: encodeIds(part.entered) }
-      const key = { tenant_id: this.tenantId, resource: this.resource.name }
-      statements.push(
-        db
-          .insertInto('sync_walk_parts')
-          .values({ ...key, ...row })
-          .onConflict((c) => c.columns(['tenant_id', 'resource', 'part']).doUpdateSet(row))
-          .compile(),
-      )
+      const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
+      statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
     }
-    if (outcome && this.#floor === epoch) statements.push(this.#forgetNameless())
-    if (outcome) statements.push(this.#finished(outcome))
-    else if (walk !== undefined) statements.push(moveCursor(db, this.#key, { walk }))
+    if (outcome) {
+      if (this.#floor === epoch) statements.push(forgetNameless(db, key, this.#startedAt))
+      statements.push(this.#finished(outcome))
+    } else if (progress !== undefined)
+      statements.push(moveCursor(db, key, { walk: progress && { ...progress, mode: this.mode } }))
     return statements
-  }
-
-  /** Records without an id can only be told apart by what they held; a walk of everything shows which are left. */
-  #forgetNameless(): CompiledQuery {
-    return this.context.warehouse.db
-      .deleteFrom('sync_quarantine')
-      .where('tenant_id', '=', this.tenantId)
-      .where('resource', '=', this.resource.name)
-      .where('record_id', 'like', '?%')
-      .where('last_seen_at', '<', this.#startedAt)
-      .compile()
-  }
-
-  #forgetParts(): CompiledQuery {
-    return this.context.warehouse.db
-      .deleteFrom('sync_walk_parts')
-      .where('tenant_id', '=', this.tenantId)
-      .where('resource', '=', this.resource.name)
-      .compile()
   }
 
   /** The walk is complete: the watermark moves in the transaction of its last rows. */
@@ -291,7 +163,7 @@ export class CursorWalk {
     })
   }
 
-  /** The books stayed open: what came is stored, the watermark stays, and the next run begins anew. */
+  /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
   async #giveUp(outcome: WalkOutcome): Promise<void> {
     const { warehouse, runId, fence } = this.context
     const cursor = moveCursor(warehouse.db, this.#key, {
@@ -301,6 +173,6 @@ export class CursorWalk {
       last_run_id: runId,
       walk: null,
     })
-    await warehouse.write([this.#forgetParts(), cursor], fence)
+    await warehouse.write([forgetWalkParts(warehouse.db, this.#key), cursor], fence)
   }
 }

@@ -1,81 +1,39 @@
-import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Page, Priority, Source } from '../../api/types.js'
 import type { Flattened } from '../../model/flatten/batch.js'
-import { convert } from '../../model/flatten/convert.js'
-import { rawJson } from '../../model/flatten/jsontext.js'
-import type { ResourceModel } from '../../model/registry.js'
-import { canonical } from '../../timestamp.js'
-import { type Sighting, sightingsOf } from '../../walk/sightings.js'
+import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
+import type { CursorTask } from '../run/context.js'
+import type { Fetched } from '../run/pagestore.js'
+import { sightingsIn } from './sightings.js'
 
-/** What was fetched, on its way into the warehouse or a comparison with it. */
-export interface Fetched {
-  readonly flattened: Flattened
-  /** When its request was sent. */
-  readonly startedAt: string
-  readonly requestId: string | undefined
-  /** Page of the list; undefined for a record that was asked for by its id. */
-  readonly page: number | undefined
+interface ListOptions {
+  readonly priority: Priority
+  readonly signal: AbortSignal
+  /** Runs on each page before anything waits for it. */
+  readonly prepare?: (flattened: Flattened) => void
 }
 
-const member = (record: unknown, name: string): unknown =>
-  typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
-
-/** `updated_at` of a record as it came; empty when it has none that can be used. */
-export function timeOf(record: unknown): string {
-  const time = member(record, 'updated_at')
-  return (typeof time === 'string' ? canonical(time) : null) ?? ''
-}
-
-/** The record's id as flatten stores it; a digest of the content where it has none that can be used. */
-function keyOf(record: unknown): string {
-  const id = member(record, 'id') ?? null
-  const usable = id === null ? null : convert.id(id).value
-  if (usable !== null) return String(usable)
-  return `?${createHash('sha256').update(rawJson(record)).digest('base64url').slice(0, 16)}`
-}
-
-/** The sightings of a page's records. Where flatten stored every record, its records are the sightings. */
-export function sightingsIn(records: readonly unknown[], flattened: Flattened): readonly Sighting[] {
-  if (flattened.records.length === records.length) return flattened.records
-  const stored = new Map(flattened.records.map((record) => [String(record.id), record]))
-  return sightingsOf(
-    records.map((record) => {
-      const key = keyOf(record)
-      return { stored: stored.get(key), key, updatedAt: timeOf(record) }
-    }),
-  )
-}
-
-/** One cursor's list, for those who ask for parts of it and for single records. */
+/** One cursor's list at the source: its pages, its counts, and single records. */
 export class CursorList {
-  readonly #tenantId: Int64
-  readonly #resource: ResourceModel
-  readonly #priority: Priority
-  readonly #signal: AbortSignal
   /** Records that were read. */
   records = 0
-  /** A record that the list has shown of late. */
+  /** A record that the list showed on its last page. */
   witness: Int64 | undefined
 
   constructor(
     private readonly source: Source,
-    cursor: { readonly tenantId: Int64; readonly resource: ResourceModel },
-    how: { readonly priority: Priority; readonly signal: AbortSignal },
-  ) {
-    this.#tenantId = cursor.tenantId
-    this.#resource = cursor.resource
-    this.#priority = how.priority
-    this.#signal = how.signal
-  }
+    private readonly task: CursorTask,
+    private readonly options: ListOptions,
+  ) {}
 
   get #request() {
-    const { path } = this.#resource
-    return { tenantId: this.#tenantId, path, priority: this.#priority, signal: this.#signal }
+    const { tenantId, resource } = this.task
+    const { priority, signal } = this.options
+    return { tenantId, path: resource.path, priority, signal }
   }
 
-  /** A page of what is newer than `after`; with `wanted`, only the records that it accepts are flattened. */
+  /** A page of what is newer than `after`. With `wanted`, only the records that it accepts are kept of the page. */
   fetch(
     after: string,
     page: number,
@@ -86,21 +44,31 @@ export class CursorList {
     return this.source.take(request, (answer) => this.#pageOf(answer, page, wanted))
   }
 
+  /** How many records are newer than the second of an instant, by the source's count. */
+  async countAfter(t: string): Promise<number> {
+    return (await this.source.list({ ...this.#request, updatedAfter: cutPoint(t), page: 1, perPage: 1 }))
+      .total
+  }
+
   #pageOf(answer: Page, page: number, wanted: ((record: unknown) => boolean) | undefined): WalkPage<Fetched> {
-    const flattened = this.#resource.flatten(answer.records, answer.careful)
-    const sightings = sightingsIn(answer.records, flattened)
+    const { records, startedAt, requestId, careful, total, totalPages } = answer
+    const { resource } = this.task
+    const { prepare } = this.options
+    const flattened = resource.flatten(records, careful)
     this.witness = flattened.records[0]?.id
-    this.records += answer.records.length
-    const isPart = wanted !== undefined && !answer.records.every(wanted)
-    const { startedAt, requestId } = answer
+    this.records += records.length
+    const kept = wanted ? records.filter(wanted) : records
+    const isPart = kept.length < records.length
+    prepare?.(flattened)
     return {
-      total: answer.total,
+      total,
       page,
-      totalPages: answer.totalPages,
-      records: answer.records.length,
-      sightings,
+      totalPages,
+      records: records.length,
+      sightings: sightingsIn(records, flattened),
       payload: {
-        flattened: isPart ? this.#resource.flatten(answer.records.filter(wanted), answer.careful) : flattened,
+        flattened: isPart ? resource.flatten(kept, careful) : flattened,
+        records: kept.length,
         startedAt,
         requestId,
         page,
@@ -108,11 +76,12 @@ export class CursorList {
     }
   }
 
-  /** undefined: the source answers that it does not exist. */
+  /** One record; undefined where the source answers that it does not exist. */
   async item(id: Int64): Promise<Fetched | undefined> {
     const item = await this.source.item({ ...this.#request, id })
     if (!item) return undefined
-    const flattened = this.#resource.flatten([item.record], item.careful)
-    return { flattened, startedAt: item.startedAt, requestId: item.requestId, page: undefined }
+    const { record, careful, startedAt, requestId } = item
+    const flattened = this.task.resource.flatten([record], careful)
+    return { flattened, records: 1, startedAt, requestId, page: undefined }
   }
 }

@@ -1,75 +1,101 @@
-import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
-import { Bug } from '../../errors.js'
+/*
+ * A resource that is a bare list of strings: no ids, no times, no pages. Each sync reads the list whole and marks the
+ * rows deleted, in the same transaction, whose names are no longer in it. `verify` reads the same list and its rows.
+ */
+import type { Priority, Source } from '../../api/types.js'
 import type { Value } from '../../model/flatten/batch.js'
-import type { ResourceModel } from '../../model/registry.js'
-import type { Table } from '../../model/tables.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { rootTable } from '../../warehouse/dialect.js'
-import { now, type RunContext } from '../run/context.js'
-import type { CursorResult } from './incremental.js'
+import { type CursorContext, type CursorTask, keyOf, now, type RunContext, rootOf } from '../run/context.js'
+import { type Fetched, PageStore } from '../run/pagestore.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  type CursorWork,
+  noCounts,
+  wholeOutcome,
+} from '../run/work.js'
 
-/**
- * A bare list of strings: no ids, no time, no pages. It is read whole each time, and what is no longer in it is marked
- * deleted in the same transaction.
- */
-export async function syncStrings(
-  context: RunContext,
-  tenantId: Int64,
-  resource: ResourceModel,
-  source: Source,
-): Promise<CursorResult> {
-  const { warehouse, signal, runId, fence } = context
-  const answer = await source.strings({ tenantId, path: resource.path, priority: 'incremental', signal })
-  const flattened = resource.flatten(answer.values, answer.careful)
-  const [table] = resource.tables
-  if (!table) throw new Bug(`${resource.name} has no table`)
-  const gone = warehouse.db
-    .updateTable(rootTable(table))
-    .set({ _deleted_at: answer.startedAt })
-    .where('tenant_id', '=', tenantId)
-    .where('_deleted_at', 'is', null)
-    .where('_synced_at', '<', answer.startedAt)
-  const key = { tenantId, resource: resource.name }
-  const cursor = moveCursor(warehouse.db, key, {
-    status: 'ok',
-    completeness: 'proven',
-    last_success_at: now(context),
-    last_error: null,
-    last_run_id: runId,
-  })
-  const before = await liveNames(context, table, tenantId)
-  await warehouse.apply({
-    ...key,
-    flattened,
-    syncedAt: answer.startedAt,
-    statements: [gone.compile(), cursor],
-    fence,
-  })
-  context.counted.quarantined += flattened.quarantine.length
-  const records = answer.values.length
-  const names = (flattened.rows.get(table.name) ?? []).map((tuple) => tuple[0] ?? null)
-  const written = names.filter((name) => !before.has(name)).length
-  context.observer.page?.({ ...key, records, rows: written, expected: records, done: records })
-  const books = { first: records, last: records, distinct: records, entered: 0, fallen: 0 }
-  return {
-    outcome: { verdict: 'proven', ceiling: null, books, reason: null },
-    watermark: null,
-    records,
-    unstorable: flattened.unstorable,
-    written,
-    removed: [...before].filter((name) => !names.includes(name)).length,
-  }
+interface NamesRead extends Fetched {
+  /** The names that can be stored. */
+  readonly names: ReadonlySet<Value>
 }
 
-async function liveNames(context: RunContext, table: Table, tenantId: Int64): Promise<Set<Value>> {
-  const rows = await context.warehouse.read((db) =>
+/** The list of names at the source. */
+export async function readNames(
+  source: Source,
+  { tenantId, resource }: CursorTask,
+  options: { readonly priority: Priority; readonly signal: AbortSignal },
+): Promise<NamesRead> {
+  const answer = await source.strings({ tenantId, path: resource.path, ...options })
+  const { values, careful, startedAt, requestId } = answer
+  const flattened = resource.flatten(values, careful)
+  const rows = flattened.rows.get(rootOf(resource).name) ?? []
+  const names = new Set(rows.map(([name]) => name ?? null))
+  return { flattened, records: values.length, startedAt, requestId, page: undefined, names }
+}
+
+/** The names of the live rows. */
+export async function liveNames(
+  { warehouse }: Pick<CursorContext, 'warehouse'>,
+  { tenantId, resource }: CursorTask,
+): Promise<ReadonlySet<Value>> {
+  const rows = await warehouse.read((db) =>
     db
-      .selectFrom(rootTable(table))
+      .selectFrom(rootTable(rootOf(resource)))
       .select('name')
       .where('tenant_id', '=', tenantId)
       .where('_deleted_at', 'is', null)
       .execute(),
   )
   return new Set(rows.map((row) => row.name))
+}
+
+/** How many values the first set has and the second lacks. */
+export const surplus = (some: ReadonlySet<Value>, others: ReadonlySet<Value>): number =>
+  [...some].filter((value) => !others.has(value)).length
+
+/** Syncs one tenant's names. */
+export class NamesSync implements CursorWork {
+  readonly progress: CursorProgress = { ...noCounts, watermark: null }
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+    private readonly source: Source,
+  ) {}
+
+  async run(): Promise<CursorResult> {
+    const { warehouse, signal, runId, observer } = this.context
+    const key = keyOf(this.task)
+    const read = await readNames(this.source, this.task, { priority: 'incremental', signal })
+    const { names, records, startedAt } = read
+    const gone = warehouse.db
+      .updateTable(rootTable(rootOf(this.task.resource)))
+      .set({ _deleted_at: startedAt })
+      .where('tenant_id', '=', key.tenantId)
+      .where('_deleted_at', 'is', null)
+      .where('_synced_at', '<', startedAt)
+      .compile()
+    const cursor = moveCursor(warehouse.db, key, {
+      status: 'ok',
+      completeness: 'proven',
+      last_success_at: now(this.context),
+      last_error: null,
+      last_run_id: runId,
+    })
+    const before = await liveNames(this.context, this.task)
+    const store = new PageStore(this.context, key, undefined)
+    await store.store(read, { statements: [gone, cursor] })
+    // Every name's row is written each time, for its stamp: new names alone count as written.
+    const written = surplus(names, before)
+    observer.page?.({ ...key, records, rows: written, expected: records, done: records })
+    return {
+      ...store.counts,
+      written,
+      removed: surplus(before, names),
+      watermark: null,
+      outcome: wholeOutcome(records),
+    }
+  }
 }

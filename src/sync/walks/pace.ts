@@ -1,54 +1,53 @@
-import type { Clock } from '../../clock.js'
 import { toMicros } from '../../timestamp.js'
+import type { WalkPage } from '../../walk/types.js'
+import type { Dependencies } from '../run/context.js'
+import type { Fetched } from '../run/pagestore.js'
 
-/** How much a new measurement counts against those before. */
+/** The weight of a new measurement against the average of the earlier ones. */
 const weight = 0.2
-/** Reading several pages together costs checks; below this ratio of waiting to working it gains too little. */
+/** Pages that are read together cost checks; below this ratio of fetching to storing they gain too little. */
 const worthwhile = 3
-/** Where requests spend most of their time in the queue, the rate limit or other cursors hold the walk back. */
+/** Below this share of time under way, requests mostly wait for the rate limit or for other cursors. */
 const leastShare = 0.25
 
 /**
- * Measures what holds a walk back. While storing a page takes about as long as fetching one, it is enough to ask for
- * the next page when the last has come. Where the source takes several times as long to answer, several pages are
- * asked for together; not where the answer comes soon, and it is the rate limit that lets no more requests pass.
+ * Measures what holds a walk back, and says how many pages to ask for at once. While storing a page takes about as long
+ * as fetching one, it is enough to ask for the next page when the last has come. Where the source takes several times
+ * as long to answer, several pages are asked for together; not where answers come soon and the rate limit lets no more
+ * requests pass.
  */
 export class Pace {
-  readonly #clock: Clock
-  readonly #most: number
   #answer = 0
   #store = 0
-  /** Which share of the time that a request takes it is under way. */
+  /** The share of a request's time in which it is under way, and does not wait to be sent. */
   #share = 1
 
-  constructor({ clock, readAhead = 16 }: { readonly clock: Clock; readonly readAhead?: number }) {
-    this.#clock = clock
-    this.#most = readAhead
-  }
+  constructor(private readonly context: Pick<Dependencies, 'clock' | 'readAhead'>) {}
 
-  /** See WalkPort.readAhead. Twice as many as keep the warehouse busy: answers do not come one by one. */
+  /** See WalkPort.readAhead. Twice as many pages as keep the warehouse busy, since answers come in bunches. */
   readAhead(): number {
-    if (this.#most <= 1) return this.#most
+    const { readAhead: most = 16 } = this.context
+    if (most <= 1) return most
     const ratio = this.#answer / Math.max(this.#store, 1000)
     if (ratio < worthwhile || this.#share < leastShare) return 1
-    return Math.min(this.#most, Math.ceil(2 * ratio))
+    return Math.min(most, Math.ceil(2 * ratio))
   }
 
-  async fetching<T>(answer: Promise<T>, sentAt: (result: T) => string): Promise<T> {
-    const from = this.#clock.nowMicros()
-    const result = await answer
-    const until = this.#clock.nowMicros()
-    // Stamps run ahead of a clock that was set back; then nothing is known, and nothing is read together.
-    const took = Math.max(0, Number(until - toMicros(sentAt(result))))
+  async fetching(answer: Promise<WalkPage<Fetched>>): Promise<WalkPage<Fetched>> {
+    const from = this.context.clock.nowMicros()
+    const page = await answer
+    const until = this.context.clock.nowMicros()
+    // Stamps run ahead of a clock that was set back: the time is then unknown, and pages are not read together.
+    const took = Math.max(0, Number(until - toMicros(page.payload.startedAt)))
     this.#answer = blend(this.#answer, took)
     this.#share = blend(this.#share, Math.min(1, took / Math.max(1, Number(until - from))))
-    return result
+    return page
   }
 
   async storing<T>(work: Promise<T>): Promise<T> {
-    const from = this.#clock.nowMicros()
+    const from = this.context.clock.nowMicros()
     const result = await work
-    this.#store = blend(this.#store, Number(this.#clock.nowMicros() - from))
+    this.#store = blend(this.#store, Number(this.context.clock.nowMicros() - from))
     return result
   }
 }

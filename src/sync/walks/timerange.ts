@@ -18,7 +18,7 @@ function instant(flag: string, text: string): string {
   )
 }
 
-/** How the two ends are called where they were written. */
+/** The names of the two ends, as messages use them: flags of the command line, or members of a job. */
 interface Names {
   readonly from: string
   readonly to: string
@@ -26,7 +26,7 @@ interface Names {
 
 const flags: Names = { from: '--from', to: '--to' }
 
-/** The half-open range [from, to) that two words name, of the command line or of a job. `now`: canonical. */
+/** The half-open range [from, to) between two times as a person has written them. `now`: canonical. */
 export function parseRange(fromText: string, toText: string, now: string, names = flags): TimeRange {
   const [from, to] = [instant(names.from, fromText), instant(names.to, toText)]
   for (const [flag, time] of [
@@ -36,18 +36,18 @@ export function parseRange(fromText: string, toText: string, now: string, names 
     if (time > now)
       throw usage(
         `Found ${flag} ${time}, which lies in the future; it is ${now} now`,
-        'Expected a time that has been',
+        'Expected a time in the past',
       )
   if (from < to) return { from, to }
   throw usage(
     from === to
-      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} does not belong to it`
+      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} itself does not belong to it`
       : `Found ${names.from} ${from} after ${names.to} ${to}`,
     from === to ? `Give ${names.to} a later time` : 'Exchange the two',
   )
 }
 
-/** Several ranges: as many --from as --to, in pairs. */
+/** Several ranges: the n-th --from belongs to the n-th --to. */
 export function parseRanges(froms: readonly string[], tos: readonly string[], now: string): TimeRange[] {
   if (froms.length === 0 || froms.length !== tos.length)
     throw usage(

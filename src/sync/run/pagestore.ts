@@ -1,0 +1,80 @@
+/*
+ * The one way of a fetched page into the warehouse. The walks, the reconciliation and the replay of quarantined records
+ * store their pages here; nothing else calls `warehouse.apply`.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Flattened } from '../../model/flatten/batch.js'
+import type { Applied } from '../../warehouse/apply.js'
+import type { CursorKey } from '../../warehouse/cursors.js'
+import type { Origin } from '../../warehouse/requests.js'
+import { noteOf, type RunContext } from './context.js'
+import { addCounts, type Counts, noCounts } from './work.js'
+
+/** An answer of the source, flattened: on its way into the warehouse, or into a comparison with it. */
+export interface Fetched {
+  readonly flattened: Flattened
+  /** Records that it shows, those included that cannot be stored. */
+  readonly records: number
+  /** When its request was sent. */
+  readonly startedAt: string
+  readonly requestId: string | undefined
+  /** Page of the list; undefined for a record that was asked for by its id. */
+  readonly page: number | undefined
+}
+
+/** What commits with a page, and what is told of it. */
+export interface PageDetails {
+  /** State that speaks of the rows: it commits in their transaction. */
+  readonly statements?: readonly CompiledQuery[]
+  /** Records that the whole list holds, so that the observer can tell how far the cursor has come. */
+  readonly expected?: number
+}
+
+type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId' | 'fence'>
+
+/** Stores the pages of one cursor, counts what they bring, and tells of drift and of values in quarantine. */
+export class PageStore {
+  #counts = noCounts
+
+  /** `way`: how the pages come, for `why`; undefined where their requests are not recorded. */
+  constructor(
+    private readonly context: StoreContext,
+    private readonly key: CursorKey,
+    private readonly way: Origin['way'] | undefined,
+  ) {}
+
+  /** What the pages have brought so far. */
+  get counts(): Counts {
+    return this.#counts
+  }
+
+  async store(fetched: Fetched, { statements = [], expected }: PageDetails = {}): Promise<Applied> {
+    const { flattened, records, startedAt, requestId = null, page = null } = fetched
+    const { warehouse, runId, fence, observer } = this.context
+    const applied = await warehouse.apply({
+      ...this.key,
+      flattened,
+      syncedAt: startedAt,
+      statements,
+      fence,
+      ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
+    })
+    const { written, removed } = applied
+    this.#counts = addCounts(this.#counts, { records, unstorable: flattened.unstorable, written, removed })
+    this.#tell(flattened, applied)
+    if (expected !== undefined)
+      observer.page?.({ ...this.key, records, rows: written, expected, done: this.#counts.records })
+    return applied
+  }
+
+  #tell({ quarantine }: Flattened, { drift }: Applied): void {
+    const note = noteOf(this.context, this.key)
+    this.context.counted.quarantined += quarantine.length
+    if (drift.length > 0)
+      note('The API sends fields or values that its document does not show; they are kept, see sync_drift', {
+        found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
+      })
+    if (quarantine.length > 0)
+      note('Values could not be stored: see sync_quarantine', { count: quarantine.length })
+  }
+}

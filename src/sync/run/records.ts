@@ -1,0 +1,89 @@
+/*
+ * What a run records of itself: its beginning and end in sync_runs, its cursors in sync_run_cursors, and failures in
+ * sync_cursors. run/run.ts calls it.
+ */
+import { hostname } from 'node:os'
+import { describeError } from '../../errors.js'
+import { toMicros } from '../../timestamp.js'
+import { moveCursor } from '../../warehouse/cursors.js'
+import { endOrphans, endRun, newestOrphanStamp, startRun, storeRunCursors } from '../../warehouse/runs.js'
+import { keyOf, type RunContext } from './context.js'
+import type { CursorEnd } from './cursor.js'
+import type { RunReport, RunRequest } from './report.js'
+
+/** Cursors in one statement. */
+const cursorsAtOnce = 200
+
+/**
+ * Records that the run has begun. Killed runs are recorded as interrupted, and the stamps of this run begin after
+ * theirs, even if the clock was set back since.
+ */
+export async function recordStart(
+  { warehouse, stamps, runId, fence }: RunContext,
+  { job, mode }: RunRequest,
+  startedAt: string,
+): Promise<void> {
+  const newest = await newestOrphanStamp(warehouse)
+  if (newest !== undefined) stamps.raise(toMicros(newest))
+  const row = {
+    run_id: runId,
+    job,
+    mode,
+    status: 'running',
+    started_at: startedAt,
+    host: hostname(),
+    pid: process.pid,
+  }
+  await warehouse.write([endOrphans(warehouse.db), startRun(warehouse.db, row)], fence)
+}
+
+/**
+ * Records what failed in the cursors themselves; a success was recorded in the transaction of its last rows. A backfill
+ * moves no cursor, and so says nothing of how fresh one is.
+ */
+export async function recordFailures(
+  { warehouse, runId, fence }: RunContext,
+  ends: readonly CursorEnd[],
+): Promise<void> {
+  for (const { task, report, interrupted } of ends) {
+    if (report.status === 'ok' || interrupted) continue
+    const change = {
+      status: report.status,
+      last_error: report.error,
+      last_run_id: runId,
+      ...(report.status === 'failed' && { completeness: report.completeness }),
+    }
+    await warehouse.write([moveCursor(warehouse.db, keyOf(task), change)], fence)
+  }
+}
+
+export async function recordCursors(
+  { warehouse, runId, fence }: RunContext,
+  ends: readonly CursorEnd[],
+): Promise<void> {
+  const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => {
+    const { reconciled: _, ...columns } = report
+    return {
+      ...columns,
+      run_id: runId,
+      started_at: startedAt,
+      finished_at: finishedAt,
+      quarantined,
+      books: books === null ? null : JSON.stringify(books),
+    }
+  })
+  for (let i = 0; i < rows.length; i += cursorsAtOnce)
+    await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))], fence)
+}
+
+/** Records the end of the run. Without the fence: a run that has lost its lease records its end all the same. */
+export async function recordEnd(
+  { warehouse, runId }: RunContext,
+  report: RunReport,
+  { status, error }: { readonly status: string; readonly error: unknown },
+): Promise<void> {
+  const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
+  const counts = { requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined }
+  const row = { status, finished_at, ...counts, error: error === null ? null : describeError(error) }
+  await warehouse.write([endRun(warehouse.db, runId, row)])
+}

@@ -1,0 +1,39 @@
+import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
+import { epoch } from '../../walk/cutpoint.js'
+import type { WalkPlan, WalkProgress } from '../../walk/types.js'
+import { pageSizes } from '../../walk/walk.js'
+import type { CursorState } from '../../warehouse/cursors.js'
+import type { Dependencies } from './context.js'
+
+/** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
+export interface StoredWalk extends WalkProgress {
+  readonly mode: 'sync' | 'full'
+}
+
+export const storedWalk = (state: CursorState | undefined): StoredWalk | undefined =>
+  (state?.walk as StoredWalk | null | undefined) ?? undefined
+
+/** How many records a walk that was cut short had still before it. */
+export const remaining = (state: CursorState | undefined): number => storedWalk(state)?.below ?? 0
+
+/**
+ * Where a walk starts: the watermark less the overlap, for records that become visible late. Always at the last
+ * microsecond of a second, where "newer than" means the same whatever precision the source prints
+ * (docs/api.md, Timestamps).
+ */
+export function floorOf(watermark: string | null, overlapMs: number): string {
+  if (watermark === null) return epoch
+  const from = toMicros(watermark) - BigInt(overlapMs) * 1000n
+  const second = fromMicros(from - 1_000_000n)
+  return second < epoch ? epoch : endOfSecond(second)
+}
+
+/** A walk from that floor, and where the walk after it would start. */
+export const walkPlan = (
+  { config, pageSizes: sizes = pageSizes }: Pick<Dependencies, 'config' | 'pageSizes'>,
+  floor: string,
+): WalkPlan => ({
+  floor,
+  nextFloor: (ceiling) => floorOf(ceiling, config.sync.overlap),
+  pageSizes: sizes,
+})

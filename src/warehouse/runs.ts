@@ -1,0 +1,62 @@
+/*
+ * The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease.
+ */
+import type { CompiledQuery, Insertable } from 'kysely'
+import type { StateRows } from '../model/state.js'
+import type { Reader } from './cursors.js'
+import type { Dialect } from './dialect.js'
+
+type RunRow = Insertable<StateRows['sync_runs']>
+
+/**
+ * The newest stamp of runs that were killed: their ends are not recorded, but their rows carry stamps. undefined where
+ * there is no such run.
+ */
+export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
+  const orphans = await warehouse.read((db) =>
+    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running').execute(),
+  )
+  if (orphans.length === 0) return undefined
+  const ids = orphans.map((run) => run.run_id)
+  const newest = await warehouse.read(async (db) => [
+    await db
+      .selectFrom('sync_requests')
+      .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
+      .where('run_id', 'in', ids)
+      .executeTakeFirst(),
+    await db
+      .selectFrom('sync_cursors')
+      .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
+      .executeTakeFirst(),
+  ])
+  return newest
+    .flatMap((row) => row?.at ?? [])
+    .sort()
+    .at(-1)
+}
+
+/** A killed run could not record its own end; whoever holds the lease after it knows that it has ended. */
+export const endOrphans = (db: Dialect['db']): CompiledQuery =>
+  db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
+
+export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): CompiledQuery =>
+  db
+    .insertInto('sync_runs')
+    .values(row)
+    // The statement is repeated when the answer to its commit was lost.
+    .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
+    .compile()
+
+export const endRun = (db: Dialect['db'], runId: string, row: Omit<RunRow, 'run_id'>): CompiledQuery =>
+  db.updateTable('sync_runs').set(row).where('run_id', '=', runId).compile()
+
+export const storeRunCursors = (
+  db: Dialect['db'],
+  rows: readonly Insertable<StateRows['sync_run_cursors']>[],
+): CompiledQuery =>
+  db
+    .insertInto('sync_run_cursors')
+    .values(rows)
+    // The statement is repeated when the answer to its commit was lost.
+    .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id']).doNothing())
+    .compile()
