@@ -1,7 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Table } from '../../model/tables.js'
-import { checkFence } from '../../warehouse/apply.js'
 import { type Dependencies, newRunId } from '../run/context.js'
 
 /** What was erased. */
@@ -51,11 +50,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
         .deleteFrom(name as 'tenants')
         .where('tenant_id', '=', tenantId)
         .compile()
-      const rows = await warehouse.transaction(async (session) => {
-        const { affected } = await session.run(gone)
-        await checkFence(warehouse.dialect, session, lease.token)
-        return affected
-      })
+      const rows = await warehouse.write([gone], lease.token)
       if (rows > 0) tables.push({ table: name, rows })
     }
     return { tenant_id: tenantId, rows: tables.reduce((sum, { rows }) => sum + rows, 0), tables }

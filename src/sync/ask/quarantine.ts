@@ -80,7 +80,7 @@ async function store(deps: Dependencies, record: QuarantinedRecord, item: Item, 
   await deps.warehouse.apply({
     tenantId: record.tenantId,
     resource: record.resource.name,
-    flattened,
+    page: deps.warehouse.encode(flattened),
     syncedAt: item.startedAt,
     statements: [],
     fence: run.fence,

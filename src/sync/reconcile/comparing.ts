@@ -13,7 +13,7 @@ import {
   type WalkPlan,
   type WalkPort,
 } from '../../walk/walk.js'
-import type { Version } from '../../warehouse/dialect.js'
+import type { Version } from '../../warehouse/batch.js'
 import type { Dependencies } from '../run/context.js'
 import { floorOf } from '../walks/incremental.js'
 import type { CursorList, Fetched } from '../walks/list.js'

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../compare/comparison.js'
 import { type Cell, forever, type Move } from '../../compare/histogram.js'
-import type { Version } from '../../warehouse/dialect.js'
+import type { Version } from '../../warehouse/batch.js'
 import type { Fetched } from '../walks/list.js'
 import type { ComparedSide } from './comparing.js'
 import type { Confirmation } from './confirm.js'

@@ -4,8 +4,8 @@ import type { Candidate } from '../../compare/comparison.js'
 import { type Cell, forever, type Move } from '../../compare/histogram.js'
 import { epoch } from '../../walk/books.js'
 import { supersedes } from '../../warehouse/apply.js'
+import type { Version } from '../../warehouse/batch.js'
 import { cursorName } from '../../warehouse/cursors.js'
-import type { Version } from '../../warehouse/dialect.js'
 import type { RunContext } from '../run/context.js'
 import type { CursorTask } from '../run/cursor.js'
 import type { Reconciled } from '../run/report.js'
@@ -137,7 +137,7 @@ export class Reconciliation implements ComparedSide {
     const applied = await warehouse.apply({
       tenantId,
       resource: resource.name,
-      flattened,
+      page: warehouse.encode(flattened),
       syncedAt: startedAt,
       statements: [],
       fence,

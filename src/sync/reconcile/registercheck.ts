@@ -1,7 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
-import { checkFence } from '../../warehouse/apply.js'
 import {
   changeRegister,
   countLive,
@@ -82,7 +81,7 @@ export class RegisterCheck {
   async #change(
     work: (register: Register | null, found: () => Promise<Register>) => Promise<Register | undefined>,
   ): Promise<void> {
-    const { db, dialect } = this.#warehouse
+    const { db } = this.#warehouse
     const [root, { tenantId }, fence] = [this.#root, this.#key, this.fence]
     if (fence === undefined) {
       const found = () =>
@@ -93,8 +92,7 @@ export class RegisterCheck {
     await this.#warehouse.transaction(async (session) => {
       const found = () => countLive(db, (query) => session.run(query), root, tenantId)
       await changeRegister(db, session, this.#key, root, (register) => work(register, found))
-      await checkFence(dialect, session, fence)
-    })
+    }, fence)
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Table } from '../../model/tables.js'
-import { checkFence } from '../../warehouse/apply.js'
-import { rootTable, type Session } from '../../warehouse/dialect.js'
+import { rootTable } from '../../warehouse/database.js'
+import type { Session } from '../../warehouse/dialect.js'
 import { enterRows, lockRegister } from '../../warehouse/register/register.js'
 import type { RunContext } from '../run/context.js'
 
@@ -40,9 +40,8 @@ export async function markDeleted(
         if (await mark(warehouse.db, session, place, one)) done.push(one)
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
-      await checkFence(warehouse.dialect, session, fence)
       return done
-    })
+    }, fence)
     buried.push(...marked)
   }
   return buried

@@ -124,7 +124,7 @@ export class Backfill {
     const applied = await this.#pace.storing(
       this.context.warehouse.apply({
         ...this.#key,
-        flattened,
+        page: this.context.warehouse.encode(flattened),
         syncedAt: startedAt,
         statements: reached === null ? [] : [this.#progress(range, reached)],
         fence,

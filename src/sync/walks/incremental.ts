@@ -16,6 +16,7 @@ import {
   type WalkPlan,
   type WalkPort,
 } from '../../walk/walk.js'
+import type { EncodedPage } from '../../warehouse/batch.js'
 import { type CursorState, cursorName, moveCursor } from '../../warehouse/cursors.js'
 import { now, type RunContext } from '../run/context.js'
 import type { Reconciled } from '../run/report.js'
@@ -36,7 +37,7 @@ export interface CursorResult {
 
 /** A page on its way from the API to the warehouse. */
 interface Payload {
-  readonly flattened: Flattened
+  readonly page: EncodedPage
   readonly startedAt: string
   readonly requestId: string | undefined
 }
@@ -200,14 +201,17 @@ export class CursorWalk {
 
   #pageOf(answer: Page): WalkPage<Payload> {
     const flattened = this.resource.flatten(answer.records, answer.careful)
-    this.context.warehouse.foresee(flattened)
     return {
       total: answer.total,
       page: answer.page,
       totalPages: answer.totalPages,
       records: answer.records.length,
       sightings: sightingsOf(answer, flattened),
-      payload: { flattened, startedAt: answer.startedAt, requestId: answer.requestId },
+      payload: {
+        page: this.context.warehouse.encode(flattened),
+        startedAt: answer.startedAt,
+        requestId: answer.requestId,
+      },
     }
   }
 
@@ -223,12 +227,12 @@ export class CursorWalk {
   }
 
   async #store(page: WalkPage<Payload>, mark: PageCommit): Promise<(id: Int64) => string | undefined> {
-    const { flattened, startedAt, requestId = null } = page.payload
+    const { page: encoded, startedAt, requestId = null } = page.payload
     const { runId, fence } = this.context
     const applied = await this.#pace.storing(
       this.context.warehouse.apply({
         ...this.#key,
-        flattened,
+        page: encoded,
         syncedAt: startedAt,
         statements: this.#statements(mark),
         fence,
@@ -237,17 +241,17 @@ export class CursorWalk {
     )
     const counts = this.#counts
     counts.records += page.records
-    counts.unstorable += flattened.unstorable
+    counts.unstorable += encoded.unstorable
     counts.written += applied.written
     counts.removed += applied.removed
-    counts.done += flattened.records.length
-    this.context.counted.quarantined += flattened.quarantine.length
+    counts.done += encoded.records.length
+    this.context.counted.quarantined += encoded.quarantine.length
     if (applied.drift.length > 0)
       this.#note('The API sends what its document does not show; it is kept, see sync_drift', {
         found: applied.drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
       })
-    if (flattened.quarantine.length > 0)
-      this.#note('Values could not be stored: see sync_quarantine', { count: flattened.quarantine.length })
+    if (encoded.quarantine.length > 0)
+      this.#note('Values could not be stored: see sync_quarantine', { count: encoded.quarantine.length })
     if (mark.outcome) this.#watermark = this.#moved(mark.outcome)
     this.context.observer.page?.({
       ...this.#key,

@@ -5,7 +5,7 @@ import type { Value } from '../../model/flatten/batch.js'
 import type { ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import { moveCursor } from '../../warehouse/cursors.js'
-import { rootTable } from '../../warehouse/dialect.js'
+import { rootTable } from '../../warehouse/database.js'
 import { now, type RunContext } from '../run/context.js'
 import type { CursorResult } from './incremental.js'
 
@@ -41,7 +41,7 @@ export async function syncStrings(
   const before = await liveNames(context, table, tenantId)
   await warehouse.apply({
     ...key,
-    flattened,
+    page: warehouse.encode(flattened),
     syncedAt: answer.startedAt,
     statements: [gone.compile(), cursor],
     fence,

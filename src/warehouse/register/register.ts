@@ -1,12 +1,16 @@
+/**
+ * The register: which live rows a cursor should have (docs/architecture.md, The register).
+ * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/sync/reconcile).
+ */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/tables.js'
 import type { CursorKey } from '../cursors.js'
-import { type Dialect, rootTable, type Session } from '../dialect.js'
+import { type Db, rootTable } from '../database.js'
+import type { Session } from '../dialect.js'
 import { digest, type SetDifference, Sketch } from './sketch.js'
 
-type Db = Dialect['db']
 type Row = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
 
 /** Which live rows a cursor should have, going by everything that was written; null where that is not known. */

@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import { exact } from '../dialect.js'
+import { exact } from '../../int64.js'
 
 /** Each row is entered in one cell of each part. With so many, some thirty rows can be read from a difference. */
 const parts = 4

@@ -1,34 +1,29 @@
-/** What the writer thread and its owner write to each other. */
+/**
+ * The messages between the main thread and the writer thread, as plain data.
+ * client.ts sends batches; main.ts replies.
+ */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../errors.js'
-import type { Table } from '../../../model/tables.js'
-import type { Applied, Batch } from '../../apply.js'
-import { type Packed, packedRows, received } from './pack.js'
-
-type PlainStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
-
-/** Which tables a resource's batches go to. */
-export interface ResourceTables {
-  readonly tables: readonly Table[]
-  readonly embedded: readonly Table[]
-}
+import { type Applied, type Batch, type BatchTables, PageRows } from '../../batch.js'
+import type { SqlitePage } from '../encode.js'
+import type { Packed } from './pack.js'
 
 /** A batch on its way to the thread. */
 export interface BatchMessage {
   readonly number: number
-  /** Sent with the first batch of a resource; the thread remembers. */
-  readonly plan: ResourceTables | undefined
+  /** Sent with the first batch of a resource only: the thread keeps it. */
+  readonly to: BatchTables | undefined
   readonly rows: Packed
-  readonly statements: readonly PlainStatement[]
-  readonly rest: Omit<Batch, 'flattened' | 'statements'>
-  readonly flattened: Omit<Batch['flattened'], 'rows'>
+  readonly statements: readonly Pick<CompiledQuery, 'sql' | 'parameters'>[]
+  readonly page: Omit<Batch['page'], 'rows'>
+  readonly rest: Omit<Batch, 'page' | 'statements'>
 }
 
 export type WriterReply =
   | { readonly number: number; readonly applied: Applied }
   | { readonly number: number; readonly failure: Failure }
 
-/** An error as plain data: a clone would lose its class. */
+/** An error as plain data: a structured clone would lose its class. */
 interface Failure {
   readonly name: string
   readonly message: string
@@ -38,23 +33,20 @@ interface Failure {
   readonly after?: number
 }
 
-export function batchMessage(number: number, plan: ResourceTables | undefined, batch: Batch): BatchMessage {
-  const { flattened, statements, ...rest } = batch
-  const { rows, ...others } = flattened
-  return {
-    number,
-    plan,
-    rows: packedRows(rows),
-    // What Kysely keeps besides, the query's tree, is of no use any more.
-    statements: statements.map(({ sql, parameters }) => ({ sql, parameters })),
-    rest,
-    flattened: others,
-  }
+export function batchMessage(
+  number: number,
+  to: BatchTables | undefined,
+  { page: { rows: _, ...page }, statements, ...rest }: Batch,
+  rows: Packed,
+): BatchMessage {
+  // Kysely's tree of each query stays here: the thread needs text and parameters only.
+  const plain = statements.map(({ sql, parameters }) => ({ sql, parameters }))
+  return { number, to, rows, statements: plain, page, rest }
 }
 
-export const batchOf = ({ rows, statements, rest, flattened }: BatchMessage): Batch => ({
+export const batchOf = ({ rows, statements, page, rest }: BatchMessage): Batch<SqlitePage> => ({
   ...rest,
-  flattened: { ...flattened, rows: received(rows) },
+  page: { ...page, rows: new PageRows<SqlitePage>({ packed: rows }) },
   statements: statements as readonly CompiledQuery[],
 })
 

@@ -1,19 +1,17 @@
 /**
- * Tuples as flat things in memory that two threads share: 2 ms a page of 3,600 rows both ways together, where the
- * structured clone of the tuples themselves takes 9 (bench/), and nothing of it in either thread's heap.
+ * Packs tuples into memory that two threads share. A page of 3,600 rows takes 2 ms in both threads together, where a
+ * structured clone of the tuples takes 9 (bench/), and no value lies in either thread's heap.
+ * Packed by sqlite/encode.ts in the main thread; read by unpack.ts in the writer thread.
  */
-
 import { Bug } from '../../../errors.js'
-import type { Flattened, Tuple } from '../../../model/flatten/batch.js'
+import type { Tuple } from '../../../model/flatten/batch.js'
 
-type Rows = Flattened['rows']
-
-/** How much of each thing there is. */
+/** The size of a packed table, or of a packed page. */
 interface Extent {
   readonly cells: number
-  /** Characters of texts that are ASCII. */
+  /** Characters of all ASCII texts. */
   readonly narrow: number
-  /** UTF-16 units of those that are not. */
+  /** UTF-16 units of all other texts. */
   readonly wide: number
 }
 
@@ -35,8 +33,8 @@ const bytesOfNumber = 8
 const bytesOfWide = 2
 
 /**
- * The parts of a packed page: of each cell a number (of a text its length) and a kind, and the texts one behind the
- * other. Those in ASCII, nearly all, take a byte a character, and SQLite is given them in half the time.
+ * The parts of a packed page: for each cell a kind and a number (for a text its length), and the texts one behind the
+ * other. ASCII texts, nearly all, take a byte a character: the driver hands them to SQLite in half the time.
  */
 export function views(memory: SharedArrayBuffer, { cells, narrow, wide }: Extent) {
   const narrows = cells * bytesOfNumber
@@ -61,7 +59,7 @@ export const sumOf = (tables: readonly Extent[]): Extent => ({
 
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
 
-/** Memory of pages that are stored, for those to come: what is made anew for each page waits long to be collected. */
+/** Memory of stored pages, for pages to come: new memory for each page would wait long to be collected. */
 const spare: SharedArrayBuffer[] = []
 const mostSpare = 8
 const smallest = 1 << 16
@@ -72,7 +70,10 @@ function take(size: number): SharedArrayBuffer {
   return new SharedArrayBuffer(Math.max(smallest, 2 ** Math.ceil(Math.log2(size))))
 }
 
-/** Where cells are gathered before it is known how much room they take. */
+/**
+ * Gathers the cells of a page before the size of its memory is known. Kinds and numbers of all pages are gathered in the
+ * same two arrays, which grow to the largest page.
+ */
 class Packing {
   static #kinds = new Uint8Array(smallest)
   static #numbers = new Float64Array(smallest)
@@ -111,7 +112,7 @@ class Packing {
     return memory
   }
 
-  /** Returns the texts among the cells. */
+  /** Gathers kinds and numbers of the cells; returns their texts. */
   #gather(tuples: readonly Tuple[], width: number): string[] {
     const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
     const texts: string[] = []
@@ -139,7 +140,7 @@ class Packing {
     return texts
   }
 
-  /** Tells the texts of the cells from here on apart. */
+  /** Separates ASCII texts from others, and corrects the kinds of the cells from `from` on. */
   #split(texts: readonly string[], from: number): { narrow: string; wide: string } {
     const kinds = Packing.#kinds
     const [narrow, wide] = [[] as string[], [] as string[]]
@@ -173,36 +174,7 @@ export function pack(rows: ReadonlyMap<string, readonly Tuple[]>): Packed {
   return { tables, memory: packing.memory(sumOf(tables)) }
 }
 
-const ready = new WeakMap<Rows, Packed | 'stored'>()
-
-/**
- * Packs a page as soon as it is flattened, and drops its tuples: some hundred thousand small things that would lie in
- * the heap until the page's turn comes, and that the garbage collector would copy twice until then.
- */
-export function packEarly(rows: Rows): void {
-  ready.set(rows, pack(rows))
-  rows.clear()
-}
-
-export const isPacked = (rows: Rows): boolean => ready.has(rows)
-
-/** Rows that came packed from the other thread. */
-export function received(packed: Packed): Rows {
-  const rows: Rows = new Map()
-  ready.set(rows, packed)
-  return rows
-}
-
-export function packedRows(rows: Rows): Packed {
-  const packed = ready.get(rows)
-  if (packed === 'stored') throw new Bug('A page that was packed early can be stored once')
-  return packed ?? pack(rows)
-}
-
-/** The page is stored: its memory may hold another. */
-export function release(rows: Rows): void {
-  const packed = ready.get(rows)
-  if (packed === undefined || packed === 'stored') return
-  ready.set(rows, 'stored')
-  if (spare.length < mostSpare) spare.push(packed.memory)
+/** The page is stored: its memory may hold another page. */
+export function recycle({ memory }: Packed): void {
+  if (spare.length < mostSpare) spare.push(memory)
 }

@@ -1,0 +1,48 @@
+import type { CompiledQuery } from 'kysely'
+import type { QuarantineEntry } from '../model/flatten/batch.js'
+import type { Batch } from './batch.js'
+import type { Db } from './database.js'
+
+/** Entries a statement: 8 parameters each, far below the limits of both databases. */
+const entriesPerStatement = 100
+
+/** The statements that record a batch's quarantine entries. A page may show a record twice: the last entry counts. */
+export function quarantineStatements(
+  db: Db,
+  batch: Batch,
+  entries: readonly QuarantineEntry[],
+): CompiledQuery[] {
+  const unique = [...new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry])).values()]
+  const parts = Array.from({ length: Math.ceil(unique.length / entriesPerStatement) }, (_, i) =>
+    unique.slice(i * entriesPerStatement, (i + 1) * entriesPerStatement),
+  )
+  return parts.map((part) => quarantineStatement(db, batch, part))
+}
+
+function quarantineStatement(
+  db: Db,
+  { tenantId, resource, syncedAt }: Batch,
+  entries: readonly QuarantineEntry[],
+): CompiledQuery {
+  const rows = entries.map(({ recordId, path, value, reason }) => ({
+    tenant_id: tenantId,
+    resource,
+    record_id: recordId,
+    path,
+    value,
+    reason,
+    first_seen_at: syncedAt,
+    last_seen_at: syncedAt,
+  }))
+  return db
+    .insertInto('sync_quarantine')
+    .values(rows)
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'resource', 'record_id', 'path']).doUpdateSet((eb) => ({
+        value: eb.ref('excluded.value'),
+        reason: eb.ref('excluded.reason'),
+        last_seen_at: eb.ref('excluded.last_seen_at'),
+      })),
+    )
+    .compile()
+}
