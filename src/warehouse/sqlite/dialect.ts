@@ -9,7 +9,7 @@ import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { columnTypes } from '../../model/dictionary.js'
 import { fromMicros } from '../../timestamp.js'
 import type { Database } from '../database.js'
-import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import type { Dialect, LiveColumn } from '../dialect.js'
 import { encode, release, rowsOf, type SqlitePage } from './encode.js'
 import { classify, classifyOpening } from './errors.js'
 import type { SqliteRows } from './rows.js'
@@ -44,6 +44,18 @@ function open(path: string, where: string): BetterSqlite3.Database {
   }
 }
 
+async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>): Promise<T> {
+  raw.exec('begin immediate')
+  try {
+    const result = await work()
+    raw.exec('commit')
+    return result
+  } catch (error) {
+    if (raw.inTransaction) raw.exec('rollback')
+    throw error
+  }
+}
+
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing. `threadFrom`: see OpenOptions. */
 export function sqliteDialect(url: string, threadFrom = 300): Dialect<SqliteRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
@@ -56,23 +68,6 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<SqliteRows
   const session = new SqliteSession(raw, db)
   const lock = new WriteLock()
   const writer = new WriterThread(url)
-
-  const transaction = <T>(work: (session: Session<SqliteRows>) => Promise<T>): Promise<T> =>
-    // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
-    lock.own(() =>
-      db.connection().execute(async () => {
-        raw.exec('begin immediate')
-        try {
-          const result = await work(session)
-          raw.exec('commit')
-          return result
-        } catch (error) {
-          if (raw.inTransaction) raw.exec('rollback')
-          throw error
-        }
-      }),
-    )
-
   return {
     db,
     where,
@@ -80,7 +75,8 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<SqliteRows
     heapGrowth: 60,
     locksRows: false,
     columnType: (kind) => columnTypes[kind].sqlite,
-    transaction,
+    // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
+    transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, WriterThread.entry ? threadFrom : Infinity),
     rows: rowsOf,

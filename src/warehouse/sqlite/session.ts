@@ -41,38 +41,6 @@ const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
   _deleted_at: sql.raw('null'),
 }
 
-/** One statement of many rows for every count of rows: for 32, 16, … 1 rows, each prepared when first needed. */
-class SizedStatements {
-  readonly #statements = new Map<number, Statement>()
-
-  constructor(
-    private readonly raw: BetterSqlite3.Database,
-    private readonly text: (rows: number) => string,
-  ) {}
-
-  /** Calls `work` for each part of the rows; returns the sum of its results. */
-  sum(rows: SqliteRows, work: (statement: Statement, parameters: unknown[]) => number): number {
-    const reader = rows.read()
-    let left = rows.owners.length
-    let sum = 0
-    for (let size = rowsPerStatement; size >= 1; size >>= 1)
-      for (; left >= size; left -= size) {
-        const parameters: unknown[] = []
-        for (let row = 0; row < size; row++) reader.next(parameters)
-        sum += work(this.#statement(size), parameters)
-      }
-    return sum
-  }
-
-  #statement(rows: number): Statement {
-    const known = this.#statements.get(rows)
-    if (known) return known
-    const statement = this.raw.prepare<unknown[]>(this.text(rows))
-    this.#statements.set(rows, statement)
-    return statement
-  }
-}
-
 /** As JSON; SQLite reads integers exactly, beyond 2^53 too. */
 const jsonScalar = (value: unknown): string =>
   typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
@@ -81,7 +49,7 @@ const jsonList = (values: readonly unknown[]): string => `[${values.map(jsonScal
 
 export class SqliteSession extends SharedSession<SqliteRows> {
   protected readonly locking = ''
-  readonly #sized = new Map<string, SizedStatements>()
+  /** By name or text. */
   readonly #statements = new Map<string, Statement>()
 
   constructor(
@@ -102,12 +70,17 @@ export class SqliteSession extends SharedSession<SqliteRows> {
 
   async upsert(table: Table, rows: SqliteRows, stamp: BatchStamp, differing: boolean): Promise<number> {
     const { tenantId, syncedAt } = stamp
-    const upsert = this.#sizedStatements(`${differing} ${table.name}`, () => {
+    const textOf = (count: number): string => {
       const row = slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot]))
-      return (count) => upsertSql(this.db, table, valuesOf(count, row), differing)
-    })
+      return upsertSql(this.db, table, valuesOf(count, row), differing)
+    }
     // Arguments one by one: the driver takes twice as long to read them from an array.
-    return upsert.sum(rows, (statement, values) => statement.run(...values, { tenantId, syncedAt }).changes)
+    return this.#sum(
+      `${differing} ${table.name}`,
+      textOf,
+      rows,
+      (statement, values) => statement.run(...values, { tenantId, syncedAt }).changes,
+    )
   }
 
   async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: SqliteRows): Promise<number> {
@@ -131,13 +104,18 @@ export class SqliteSession extends SharedSession<SqliteRows> {
   }
 
   protected async countAlike(table: Table, tenantId: Int64, rows: SqliteRows): Promise<number> {
-    const alike = this.#sizedStatements(`alike ${table.name}`, () => {
-      const names = tupleColumns(table).map((column) => column.name)
+    const names = tupleColumns(table).map((column) => column.name)
+    const textOf = (count: number): string => {
       const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
-      const row = names.map(() => bound)
-      return (count) => alikeSql(this.db, table, sql`select ${picked} from (${valuesOf(count, row)})`, tenant)
-    })
-    return alike.sum(rows, (statement, values) => Number(statement.pluck(true).get(...values, { tenantId })))
+      const values = valuesOf(
+        count,
+        names.map(() => bound),
+      )
+      return alikeSql(this.db, table, sql`select ${picked} from (${values})`, tenant)
+    }
+    return this.#sum(`alike ${table.name}`, textOf, rows, (statement, values) =>
+      Number(statement.pluck(true).get(...values, { tenantId })),
+    )
   }
 
   protected async ask<T extends unknown[]>(
@@ -163,19 +141,33 @@ export class SqliteSession extends SharedSession<SqliteRows> {
     return `in (select value from json_each(${parameter}))`
   }
 
-  #sizedStatements(name: string, textOf: () => (rows: number) => string): SizedStatements {
-    const known = this.#sized.get(name)
-    if (known) return known
-    const made = new SizedStatements(this.raw, textOf())
-    this.#sized.set(name, made)
-    return made
+  /** Runs statements of 32, 16, … 1 rows until all rows are through; returns the sum of their results. */
+  #sum(
+    name: string,
+    textOf: (rows: number) => string,
+    rows: SqliteRows,
+    run: (statement: Statement, values: unknown[]) => number,
+  ): number {
+    const reader = rows.read()
+    let left = rows.owners.length
+    let sum = 0
+    for (let size = rowsPerStatement; size >= 1; size >>= 1)
+      for (; left >= size; left -= size) {
+        const values: unknown[] = []
+        for (let row = 0; row < size; row++) reader.next(values)
+        sum += run(
+          this.#prepare(`${size} ${name}`, () => textOf(size)),
+          values,
+        )
+      }
+    return sum
   }
 
-  #prepare(text: string): Statement {
-    const known = this.#statements.get(text)
+  #prepare(name: string, textOf = (): string => name): Statement {
+    const known = this.#statements.get(name)
     if (known) return known
-    const statement = this.raw.prepare<unknown[]>(text)
-    this.#statements.set(text, statement)
+    const statement = this.raw.prepare<unknown[]>(textOf())
+    this.#statements.set(name, statement)
     return statement
   }
 }

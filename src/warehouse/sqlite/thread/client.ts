@@ -25,11 +25,11 @@ const youngMegabytes = 16
  * A thread that fails or ends rejects all waiting batches; the next batch starts another thread.
  */
 export class WriterThread {
-  readonly #waiting = new Map<number, Waiting>()
+  /** The batches that wait for replies, in the order in which they were sent. */
+  readonly #waiting: Waiting[] = []
   /** Resources whose tables the thread knows. */
   readonly #told = new Set<string>()
   #thread: Worker | undefined
-  #number = 0
 
   /** `url`: the warehouse's. */
   constructor(private readonly url: string) {}
@@ -41,14 +41,13 @@ export class WriterThread {
 
   /** `packed`: the rows of the batch. The thread shares their memory: a batch whose transaction failed is sent again. */
   apply(to: BatchTables, batch: Batch, packed: Packed): Promise<Applied> {
-    const number = ++this.#number
-    const message = batchMessage(number, this.#told.has(batch.resource) ? undefined : to, batch, packed)
+    const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch, packed)
     return new Promise((resolve, reject) => {
       this.#thread ??= this.#start()
-      this.#told.add(batch.resource)
-      this.#waiting.set(number, { resolve, reject })
-      this.#thread.ref()
       this.#thread.postMessage(message)
+      this.#thread.ref()
+      this.#told.add(batch.resource)
+      this.#waiting.push({ resolve, reject })
     })
   }
 
@@ -82,9 +81,8 @@ export class WriterThread {
   }
 
   #receive(thread: Worker, reply: WriterReply): void {
-    const waiting = this.#waiting.get(reply.number)
-    this.#waiting.delete(reply.number)
-    if (this.#waiting.size === 0) thread.unref()
+    const waiting = this.#waiting.shift()
+    if (this.#waiting.length === 0) thread.unref()
     if ('failure' in reply) waiting?.reject(errorOf(reply.failure))
     else waiting?.resolve(reply.applied)
   }
@@ -92,7 +90,6 @@ export class WriterThread {
   #lose(thread: Worker, error: unknown): void {
     if (this.#thread === thread) this.#thread = undefined
     this.#told.clear()
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }

@@ -15,16 +15,16 @@ const dialect = sqliteDialect(String(workerData))
 await sql`pragma temp_store = memory`.execute(dialect.db)
 
 async function reply(message: BatchMessage): Promise<WriterReply> {
-  const { number, rest } = message
-  if (message.to) known.set(rest.resource, message.to)
+  const { to: told, rest } = message
+  if (told) known.set(rest.resource, told)
   try {
     const to = known.get(rest.resource)
     if (!to) throw new Bug(`The writer thread does not know the tables of ${rest.resource}`)
     const batch = batchOf(message)
     const applied = await dialect.transaction((session) => applyBatch(dialect, session, to, batch))
-    return { number, applied }
+    return { applied }
   } catch (error) {
-    return { number, failure: failureOf(dialect.classify(error)) }
+    return { failure: failureOf(dialect.classify(error)) }
   }
 }
 

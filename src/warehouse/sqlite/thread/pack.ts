@@ -70,108 +70,76 @@ function take(size: number): SharedArrayBuffer {
   return new SharedArrayBuffer(Math.max(smallest, 2 ** Math.ceil(Math.log2(size))))
 }
 
-/**
- * Gathers the cells of a page before the size of its memory is known. Kinds and numbers of all pages are gathered in the
- * same two arrays, which grow to the largest page.
- */
-class Packing {
-  static #kinds = new Uint8Array(smallest)
-  static #numbers = new Float64Array(smallest)
-  readonly #narrow: string[] = []
-  readonly #wide: string[] = []
-  #cells = 0
+/** The texts of one table, in the order of its cells. */
+interface Texts {
+  readonly narrow: string
+  readonly wide: string
+  /** For each text whether it is wide; undefined where none is. */
+  readonly isWide: readonly boolean[] | undefined
+}
 
-  add(name: string, tuples: readonly Tuple[]): PackedTable {
-    const width = tuples[0]?.length ?? 0
-    const from = this.#cells
-    this.#reserve(tuples.length * width)
-    const texts = this.#gather(tuples, width)
-    const whole = texts.join('')
-    const extent = isAscii(whole) ? { narrow: whole, wide: '' } : this.#split(texts, from)
-    this.#narrow.push(extent.narrow)
-    this.#wide.push(extent.wide)
-    return {
-      name,
-      rows: tuples.length,
-      width,
-      cells: tuples.length * width,
-      narrow: extent.narrow.length,
-      wide: extent.wide.length,
-    }
-  }
+function gatherTexts(tuples: readonly Tuple[]): Texts {
+  const texts: string[] = []
+  for (const tuple of tuples)
+    for (const value of tuple)
+      if (typeof value === 'string') texts.push(value)
+      else if (typeof value === 'bigint') texts.push(String(value))
+  const all = texts.join('')
+  if (isAscii(all)) return { narrow: all, wide: '', isWide: undefined }
+  const isWide = texts.map((text) => !isAscii(text))
+  const those = (wide: boolean): string => texts.filter((_, i) => isWide[i] === wide).join('')
+  return { narrow: those(false), wide: those(true), isWide }
+}
 
-  memory(extent: Extent): SharedArrayBuffer {
-    const memory = take(sizeOf(extent))
-    const { numbers, narrow, wide, kinds } = views(memory, extent)
-    numbers.set(Packing.#numbers.subarray(0, extent.cells))
-    kinds.set(Packing.#kinds.subarray(0, extent.cells))
-    let at = 0
-    for (const text of this.#narrow) at += narrow.write(text, at, 'latin1')
-    at = 0
-    for (const text of this.#wide) at += wide.write(text, at, 'utf16le')
-    return memory
-  }
-
-  /** Gathers kinds and numbers of the cells; returns their texts. */
-  #gather(tuples: readonly Tuple[], width: number): string[] {
-    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
-    const texts: string[] = []
-    let at = this.#cells
-    for (const tuple of tuples) {
-      if (tuple.length !== width) throw new Bug('Tuples of one table differ in length')
-      for (let i = 0; i < width; i++, at++) {
-        const value = tuple[i]
-        if (typeof value === 'string') {
-          kinds[at] = kind.narrow
-          numbers[at] = value.length
-          texts.push(value)
-        } else if (typeof value === 'number') {
-          kinds[at] = kind.number
-          numbers[at] = value
-        } else if (typeof value === 'bigint') {
-          const digits = String(value)
-          kinds[at] = kind.bigint
-          numbers[at] = digits.length
-          texts.push(digits)
-        } else kinds[at] = value === true ? kind.true : value === false ? kind.false : kind.null
-      }
-    }
-    this.#cells = at
-    return texts
-  }
-
-  /** Separates ASCII texts from others, and corrects the kinds of the cells from `from` on. */
-  #split(texts: readonly string[], from: number): { narrow: string; wide: string } {
-    const kinds = Packing.#kinds
-    const [narrow, wide] = [[] as string[], [] as string[]]
-    let at = from
-    for (const text of texts) {
-      while (kinds[at] !== kind.narrow && kinds[at] !== kind.bigint) at++
-      if (isAscii(text)) narrow.push(text)
-      else {
-        kinds[at] = kind.wide
-        wide.push(text)
-      }
+/** Writes kinds and numbers of a table's cells from the cell `at` on; returns the cell behind them. */
+function writeCells(
+  { kinds, numbers }: ReturnType<typeof views>,
+  tuples: readonly Tuple[],
+  isWide: Texts['isWide'],
+  start: number,
+): number {
+  let [at, text] = [start, 0]
+  for (const tuple of tuples)
+    for (const value of tuple) {
+      if (typeof value === 'string') {
+        kinds[at] = isWide?.[text++] ? kind.wide : kind.narrow
+        numbers[at] = value.length
+      } else if (typeof value === 'number') {
+        kinds[at] = kind.number
+        numbers[at] = value
+      } else if (typeof value === 'bigint') {
+        text++
+        kinds[at] = kind.bigint
+        numbers[at] = String(value).length
+      } else kinds[at] = value === true ? kind.true : value === false ? kind.false : kind.null
       at++
     }
-    return { narrow: narrow.join(''), wide: wide.join('') }
-  }
+  return at
+}
 
-  #reserve(more: number): void {
-    const cells = this.#cells + more
-    if (cells <= Packing.#kinds.length) return
-    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
-    Packing.#kinds = new Uint8Array(cells * 2)
-    Packing.#numbers = new Float64Array(cells * 2)
-    Packing.#kinds.set(kinds)
-    Packing.#numbers.set(numbers)
-  }
+function describe(name: string, tuples: readonly Tuple[], { narrow, wide }: Texts): PackedTable {
+  const width = tuples[0]?.length ?? 0
+  if (tuples.some((tuple) => tuple.length !== width)) throw new Bug(`Tuples of ${name} differ in length`)
+  const rows = tuples.length
+  return { name, rows, width, cells: rows * width, narrow: narrow.length, wide: wide.length }
 }
 
 export function pack(rows: ReadonlyMap<string, readonly Tuple[]>): Packed {
-  const packing = new Packing()
-  const tables = [...rows].map(([name, tuples]) => packing.add(name, tuples))
-  return { tables, memory: packing.memory(sumOf(tables)) }
+  const parts = [...rows].map(([name, tuples]) => {
+    const texts = gatherTexts(tuples)
+    return { tuples, texts, table: describe(name, tuples, texts) }
+  })
+  const tables = parts.map(({ table }) => table)
+  const extent = sumOf(tables)
+  const memory = take(sizeOf(extent))
+  const all = views(memory, extent)
+  let [cell, narrow, wide] = [0, 0, 0]
+  for (const { tuples, texts } of parts) {
+    cell = writeCells(all, tuples, texts.isWide, cell)
+    narrow += all.narrow.write(texts.narrow, narrow, 'latin1')
+    wide += all.wide.write(texts.wide, wide, 'utf16le')
+  }
+  return { tables, memory }
 }
 
 /** The page is stored: its memory may hold another page. */

@@ -39,7 +39,12 @@ class PackedReader implements RowReader {
   ) {}
 
   next(into: unknown[]): void {
-    if (this.kept) while (this.kept[this.#row] === false) this.#skip()
+    // Rows that are not kept are read too: where the next row's texts begin is known only behind them.
+    while (this.kept?.[this.#row] === false) this.#read([])
+    this.#read(into)
+  }
+
+  #read(into: unknown[]): void {
     const { numbers, kinds, narrow, wide, width, rows } = this.cells
     if (this.#row >= rows) throw new Bug('There are no more rows')
     let at = this.#row++ * width
@@ -70,16 +75,6 @@ class PackedReader implements RowReader {
         default:
           into.push(null)
       }
-    }
-  }
-
-  #skip(): void {
-    const { numbers, kinds, width } = this.cells
-    let at = this.#row++ * width
-    for (const end = at + width; at < end; at++) {
-      const number = numbers[at] ?? 0
-      if (kinds[at] === kind.narrow || kinds[at] === kind.bigint) this.#narrow += number
-      else if (kinds[at] === kind.wide) this.#wide += number
     }
   }
 }
