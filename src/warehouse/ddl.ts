@@ -1,3 +1,7 @@
+/**
+ * The statements that bring the warehouse's tables up to date.
+ * Used by migrate.ts; the changes are shown by `plan` and `migrate`.
+ */
 import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../errors.js'
 import type { Column, Table } from '../model/tables.js'

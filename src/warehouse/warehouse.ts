@@ -28,7 +28,7 @@ export interface WarehouseOptions {
   readonly dialect: Dialect
   readonly model: Model
   readonly clock?: Clock
-  /** Waits between attempts; tests shorten them. */
+  /** Waits between attempts, in milliseconds; tests shorten them. */
   readonly patience?: readonly number[]
 }
 
@@ -136,7 +136,7 @@ export class Warehouse {
     return applied
   }
 
-  /** Writes state, in one transaction; returns the rows affected. */
+  /** Writes state in one transaction; returns the number of rows affected. */
   write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
     return this.transaction(async (session) => {
       let affected = 0

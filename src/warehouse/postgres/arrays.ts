@@ -179,7 +179,7 @@ export interface Placed {
   readonly place: number
 }
 
-/** Columns of the tuples as array parameters, all in one piece of memory: hundreds of pieces a page would burden the garbage collector. */
+/** Columns of the tuples as array parameters, all in one piece of memory: hundreds of pieces a page cost collections. */
 export function binaryArrays(tuples: readonly Tuple[], columns: readonly Placed[]): Buffer[] {
   scratch.at = 0
   const ends = columns.map(({ kind, place }) => writeArray(tuples, place, kind))

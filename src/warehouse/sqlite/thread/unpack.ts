@@ -1,6 +1,6 @@
 /**
  * Reads packed tables: each value is made when it is bound to a statement.
- * Used by the sessions of both threads, through sqlite/encode.ts.
+ * Used by the writer thread's session, through sqlite/encode.ts.
  */
 import { Bug } from '../../../errors.js'
 import type { Value } from '../../../model/flatten/batch.js'
