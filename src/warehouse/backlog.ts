@@ -1,16 +1,16 @@
 /**
- * Counts the pages on their way into the warehouse. Where it is slower than the source, cursors that go on asking only
- * fill the memory: eight of them hold sixty megabytes more than one, and nothing is stored sooner.
+ * Counts the pages that wait to be stored. Where the warehouse is slower than the source, cursors that go on fetching
+ * only fill memory: eight cursors hold sixty megabytes more than one, and store nothing sooner.
  */
 export class Backlog {
   readonly #waiting: (() => void)[] = []
   #pages = 0
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly limit: number) {}
 
-  /** Resolves when another page may be asked for. What is under way always ends, so this does too. */
+  /** Resolves when another page may be fetched. Every store ends, so this promise resolves too. */
   room(): Promise<void> {
-    if (this.#pages < this.most) return Promise.resolve()
+    if (this.#pages < this.limit) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
@@ -20,7 +20,7 @@ export class Backlog {
       return await work()
     } finally {
       this.#pages--
-      if (this.#pages < this.most) this.#waiting.shift()?.()
+      if (this.#pages < this.limit) this.#waiting.shift()?.()
     }
   }
 }

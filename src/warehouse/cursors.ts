@@ -1,7 +1,7 @@
-import type { CompiledQuery, Insertable, Kysely, Updateable } from 'kysely'
+import type { CompiledQuery, Insertable, Updateable } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
-import { type Database, readJson } from './dialect.js'
+import { type Db, readJson } from './database.js'
 
 /** A cursor: one resource of one tenant. */
 export interface CursorKey {
@@ -12,7 +12,7 @@ export interface CursorKey {
 /** How far a cursor has come. */
 export interface CursorState {
   readonly watermark: string | null
-  /** Progress of a walk that was cut short; its shape is the walk's own. */
+  /** Progress of a walk that was cut short; the walk alone knows its shape. */
   readonly walk: unknown
 }
 
@@ -21,9 +21,9 @@ export const cursorColumns = ({ tenantId, resource }: CursorKey) => ({ tenant_id
 
 export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
 
-/** Reads, and tries again when the warehouse was away. */
+/** The part of a warehouse that reads, and repeats a read while the database is away. */
 export interface Reader {
-  read<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T>
+  read<T>(work: (db: Db) => Promise<T>): Promise<T>
 }
 
 /** Every cursor's state, by `cursorName`. */
@@ -39,9 +39,9 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
   )
 }
 
-/** The statement that moves a cursor; it runs in the transaction of the rows that it speaks of. */
+/** The statement that moves a cursor; it runs in the transaction of the rows that justify the move. */
 export function moveCursor(
-  db: Kysely<Database>,
+  db: Db,
   key: CursorKey,
   change: Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | 'walk'> & { walk?: unknown },
 ): CompiledQuery {

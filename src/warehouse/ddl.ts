@@ -1,9 +1,13 @@
+/**
+ * The statements that bring the warehouse's tables up to date.
+ * Used by migrate.ts; the changes are shown by `plan` and `migrate`.
+ */
 import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../errors.js'
 import type { Column, Table } from '../model/tables.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 
-/** One thing that a migration would do, or did. */
+/** One change that a migration would make, or has made. */
 export interface Change {
   readonly table: string
   /** For people, such as `create table` or `add column vin text`. */
@@ -13,7 +17,7 @@ export interface Change {
 
 const longestName = 63
 
-/** Index names say what they order; the tenant, which all have in front, is left out. */
+/** Index names say which columns they order. All begin with the tenant, which names leave out. */
 export function indexName(table: string, columns: readonly string[]): string {
   const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
   if (name.length > longestName)
@@ -68,9 +72,12 @@ function missingColumns(dialect: Dialect, table: Table, live: readonly LiveColum
   })
 }
 
-/** What the warehouse lacks, in the order in which it must be made. Additive only: nothing is dropped or altered. */
+/** The changes that the warehouse lacks, in the order in which they must be made. Nothing is dropped or altered. */
 export async function missing(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
-  const [live, indexes] = [await dialect.liveTables(), await dialect.liveIndexes()]
+  const live = new Map<string, LiveColumn[]>()
+  for (const column of await dialect.liveColumns())
+    live.set(column.table, [...(live.get(column.table) ?? []), column])
+  const indexes = new Set(await dialect.liveIndexes())
   return tables.flatMap((table) => {
     const columns = live.get(table.name)
     const changes = columns

@@ -1,3 +1,7 @@
+/**
+ * The lease: one run writes at a time (docs/architecture.md, The lease).
+ * warehouse.ts claims it for commands that write; apply.ts checks its token in every commit.
+ */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Int64 } from '../../schema/resource.js'
@@ -6,11 +10,18 @@ import { Retry, Stop } from '../errors.js'
 import { fromMicros, toMicros } from '../timestamp.js'
 import type { Dialect, Session } from './dialect.js'
 
-/** A run's claim on the warehouse. */
+/**
+ * A run's claim on the warehouse.
+ *
+ * held:     the heartbeat moves the expiry forward four times a lease; every commit checks the token.
+ * lost:     the lease expired and another run claimed it. Commits of this run fail from that claim on; `lost` aborts at
+ *           the next heartbeat.
+ * released: the heartbeat has stopped, and the next claim succeeds at once.
+ */
 export interface Lease {
-  /** Fencing token: checked in every commit. */
+  /** Fencing token: every claim takes a higher one. */
   readonly token: Int64
-  /** Aborts when the lease turns out to be lost. */
+  /** Aborts when the lease is lost. */
   readonly lost: AbortSignal
   release(): Promise<void>
 }
@@ -19,10 +30,11 @@ export interface LeaseClaim {
   readonly runId: string
   readonly command: string
   readonly clock: Clock
-  /** How long the lease lasts without a sign of life, in milliseconds. */
+  /** How long the lease lasts without a heartbeat, in milliseconds. */
   readonly leaseMs: number
 }
 
+/** The row of `sync_lease`. */
 interface LeaseHolder {
   readonly token: Int64 | null
   readonly owner: string | null
@@ -33,24 +45,25 @@ interface LeaseHolder {
   readonly expires_at: string | null
 }
 
+const nobody = { owner: null, host: null, pid: null, command: null, expires_at: null }
+
+/** The text that `read` returns; an empty one where this system has no such file. */
+function orEmpty(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
+
 /**
- * This machine, as far as process ids mean anything on it: host name, boot and pid namespace. Only there may the death
- * of a holder be seen by its pid; elsewhere its lease has to expire.
+ * Host name, boot and pid namespace: within these three, a pid names one process. A holder elsewhere cannot be seen to
+ * be dead by its pid; its lease has to expire.
  */
 function thisMachine(): string {
-  const parts = ['/proc/sys/kernel/random/boot_id'].map((path) => {
-    try {
-      return readFileSync(path, 'utf8').trim().slice(0, 8)
-    } catch {
-      return ''
-    }
-  })
-  try {
-    parts.push(readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''))
-  } catch {
-    parts.push('')
-  }
-  return [hostname(), ...parts].filter(Boolean).join('/')
+  const boot = orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8))
+  const namespace = orEmpty(() => readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''))
+  return [hostname(), boot, namespace].filter(Boolean).join('/')
 }
 
 function isDead(holder: LeaseHolder): boolean {
@@ -63,7 +76,7 @@ function isDead(holder: LeaseHolder): boolean {
   }
 }
 
-/** Our own: the commit of a claim was not heard of, and it is made again. */
+/** A run may claim its own lease again: it repeats a claim whose commit was not confirmed. */
 const isFree = (holder: LeaseHolder, now: string, runId: string): boolean =>
   holder.owner === null ||
   holder.owner === runId ||
@@ -71,43 +84,33 @@ const isFree = (holder: LeaseHolder, now: string, runId: string): boolean =>
   holder.expires_at <= now ||
   isDead(holder)
 
-function held(holder: LeaseHolder, where: string): Stop {
+function heldBy(holder: LeaseHolder, where: string): Stop {
   return new Stop(
     `Another run (${holder.command ?? 'unknown'}, ${holder.owner}) has held ${where} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
     {
       exitCode: 4,
-      hint: `Wait for it to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
+      hint: `Wait for that run to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
     },
   )
 }
 
 async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Promise<Int64> {
   const { db } = dialect
-  const free = {
-    name: 'run',
-    token: 0,
-    owner: null,
-    host: null,
-    pid: null,
-    command: null,
-    claimed_at: null,
-    expires_at: null,
-  }
   await session.run(
     db
       .insertInto('sync_lease')
-      .values(free)
+      .values({ name: 'run', token: 0, ...nobody, claimed_at: null })
       .onConflict((c) => c.doNothing())
       .compile(),
   )
-  // The no-op update locks the row: of two claims at once, the second sees what the first has written.
+  // The update changes nothing, but locks the row: of two claims at once, the second sees the first one's claim.
   await session.run(db.updateTable('sync_lease').set({ name: 'run' }).where('name', '=', 'run').compile())
   const found = await session.run<LeaseHolder>(
     db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').compile(),
   )
   const holder = found.rows[0]
   const now = await dialect.now(session, claim.clock)
-  if (holder && !isFree(holder, now, claim.runId)) throw held(holder, dialect.where)
+  if (holder && !isFree(holder, now, claim.runId)) throw heldBy(holder, dialect.where)
   const token = Number(holder?.token ?? 0) + 1
   const mine = {
     token,
@@ -125,7 +128,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Prom
 const later = (now: string, milliseconds: number): string =>
   fromMicros(toMicros(now) + BigInt(milliseconds) * 1000n)
 
-/** Moves the expiry forward; false when somebody else holds the lease by now. */
+/** Moves the expiry forward; false when another run has claimed the lease. */
 const extend = (dialect: Dialect, claim: LeaseClaim, token: Int64): Promise<boolean> =>
   dialect.transaction(async (session) => {
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
@@ -147,7 +150,7 @@ export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<L
       if (await extend(dialect, claim, token)) return
       lost.abort(new Stop('The lease was taken by another run', { exitCode: 4 }))
     } catch (error) {
-      // The warehouse may be away for a while; the fence in every commit decides, not the heartbeat.
+      // A warehouse that is away has not given the lease to another run: the next heartbeat asks again.
       if (!(dialect.classify(error) instanceof Retry)) lost.abort(error)
     }
   }
@@ -165,7 +168,7 @@ export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<L
         session.run(
           dialect.db
             .updateTable('sync_lease')
-            .set({ owner: null, host: null, pid: null, command: null, expires_at: null })
+            .set(nobody)
             .where('name', '=', 'run')
             .where('token', '=', token)
             .compile(),
@@ -173,4 +176,23 @@ export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<L
       )
     },
   }
+}
+
+/** Stops when another run holds the lease; otherwise keeps every claim out until the transaction ends. */
+export async function checkFence(
+  { db, locksRows }: Pick<Dialect, 'db' | 'locksRows'>,
+  session: Pick<Session, 'run'>,
+  fence: Int64 | undefined,
+): Promise<void> {
+  if (fence === undefined) return
+  const token = db.selectFrom('sync_lease').select('token').where('name', '=', 'run')
+  const held = (await session.run((locksRows ? token.forShare() : token).compile())).rows[0]?.token
+  if (held === fence) return
+  throw new Stop(
+    `Another run has taken over (its token is ${held}, ours ${fence}); nothing of this page was written`,
+    {
+      exitCode: 4,
+      hint: 'This process was stopped longer than its lease lasts. Run the same command again when the other run has ended',
+    },
+  )
 }

@@ -12,8 +12,8 @@ const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
 
 async function readMeta(dialect: Dialect): Promise<Map<string, string | null>> {
-  const live = await dialect.liveTables()
-  if (!live.has('sync_meta')) return new Map()
+  const live = await dialect.liveColumns()
+  if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
   const rows = await dialect.db.selectFrom('sync_meta').selectAll().execute()
   return new Map(rows.map((row) => [row.name, row.value]))
 }
@@ -38,22 +38,22 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
     )
 }
 
-/** What `migrate` would do now. Writes nothing. */
+/** The changes that `migrate` would make now. Writes nothing. */
 export async function planMigration(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
   refuseNewer(await readMeta(dialect), dialect.where)
   return missing(dialect, tables)
 }
 
-/** Brings the warehouse's tables up to date, in one transaction; several at once wait for each other. */
+/** Brings the warehouse's tables up to date, in one transaction. Several migrations at once wait for each other. */
 export async function migrateTables(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
   const meta = await readMeta(dialect)
   refuseNewer(meta, dialect.where)
   const wanted = digest(tables)
-  const live = await dialect.liveTables()
+  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
   if (meta.get('model') === wanted && tables.every((table) => live.has(table.name))) return []
   return dialect.transaction(async (session) => {
     await dialect.prepare(session)
-    // Looked up again behind the lock: another process may just have done it.
+    // Compared again behind the lock: another process may have migrated meanwhile.
     const changes = await missing(dialect, tables)
     for (const change of changes) await session.run(change.statement)
     for (const table of tables) for (const comment of dialect.comments(table)) await session.run(comment)
@@ -62,7 +62,7 @@ export async function migrateTables(dialect: Dialect, tables: readonly Table[]):
   })
 }
 
-/** Whether the warehouse can be written: tried, and undone. */
+/** Throws when the warehouse cannot be written: creates a table, and rolls back. */
 export async function tryWrite(dialect: Dialect): Promise<void> {
   const undo = new Error('undo')
   try {

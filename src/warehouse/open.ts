@@ -12,11 +12,13 @@ export interface OpenOptions {
   readonly model: Model
   readonly clock?: Clock
   readonly patience?: readonly number[]
+  /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
+  readonly threadFrom?: number
 }
 
-/** Drivers are loaded when their kind of warehouse is opened, and not before: start-up time. */
-async function dialectOf(url: string, schema: string): Promise<Dialect> {
-  if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url)
+/** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
+async function dialectOf({ url, schema, threadFrom }: OpenOptions): Promise<Dialect> {
+  if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url, threadFrom)
   if (/^postgres(ql)?:\/\//.test(url))
     return (await import('./postgres/dialect.js')).postgresDialect(url, schema)
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
@@ -25,7 +27,7 @@ async function dialectOf(url: string, schema: string): Promise<Dialect> {
   })
 }
 
-/** Opens a warehouse; its tables are made by `migrate`. Throws Stop when it cannot be reached or used. */
-export async function openWarehouse({ url, schema, ...rest }: OpenOptions): Promise<Warehouse> {
-  return new Warehouse({ dialect: await dialectOf(url, schema), ...rest })
+/** Opens a warehouse; `migrate` makes its tables. Throws Stop when the warehouse cannot be reached or used. */
+export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
+  return new Warehouse({ ...options, dialect: await dialectOf(options) })
 }

@@ -1,9 +1,55 @@
 import type { CompiledQuery } from 'kysely'
+import type { QuarantineEntry } from '../model/flatten/batch.js'
+import type { Batch } from './batch.js'
 import { type CursorKey, cursorColumns } from './cursors.js'
-import type { Dialect } from './dialect.js'
+import type { Db } from './database.js'
+
+/** Entries a statement: 8 parameters each, far below the limits of both databases. */
+const entriesPerStatement = 100
+
+/** The statements that record a batch's quarantine entries. A page may show a record twice: the last entry counts. */
+export function quarantineStatements(
+  db: Db,
+  batch: Batch,
+  entries: readonly QuarantineEntry[],
+): CompiledQuery[] {
+  const unique = [...new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry])).values()]
+  const parts = Array.from({ length: Math.ceil(unique.length / entriesPerStatement) }, (_, i) =>
+    unique.slice(i * entriesPerStatement, (i + 1) * entriesPerStatement),
+  )
+  return parts.map((part) => quarantineStatement(db, batch, part))
+}
+
+function quarantineStatement(
+  db: Db,
+  { tenantId, resource, syncedAt }: Batch,
+  entries: readonly QuarantineEntry[],
+): CompiledQuery {
+  const rows = entries.map(({ recordId, path, value, reason }) => ({
+    tenant_id: tenantId,
+    resource,
+    record_id: recordId,
+    path,
+    value,
+    reason,
+    first_seen_at: syncedAt,
+    last_seen_at: syncedAt,
+  }))
+  return db
+    .insertInto('sync_quarantine')
+    .values(rows)
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'resource', 'record_id', 'path']).doUpdateSet((eb) => ({
+        value: eb.ref('excluded.value'),
+        reason: eb.ref('excluded.reason'),
+        last_seen_at: eb.ref('excluded.last_seen_at'),
+      })),
+    )
+    .compile()
+}
 
 /** Forgets what is in quarantine for one record. */
-export const forgetRecord = (db: Dialect['db'], key: CursorKey, recordId: string): CompiledQuery =>
+export const forgetRecord = (db: Db, key: CursorKey, recordId: string): CompiledQuery =>
   db
     .deleteFrom('sync_quarantine')
     .where((eb) => eb.and({ ...cursorColumns(key), record_id: recordId }))
@@ -13,7 +59,7 @@ export const forgetRecord = (db: Dialect['db'], key: CursorKey, recordId: string
  * Forgets records without an id that were last seen before that moment. Their names in quarantine are digests of their
  * content, so that only a walk of the whole list shows which of them still exist.
  */
-export const forgetNameless = (db: Dialect['db'], key: CursorKey, before: string): CompiledQuery =>
+export const forgetNameless = (db: Db, key: CursorKey, before: string): CompiledQuery =>
   db
     .deleteFrom('sync_quarantine')
     .where((eb) => eb.and(cursorColumns(key)))

@@ -1,31 +1,14 @@
 import type { CompiledQuery } from 'kysely'
-import type { Int64 } from '../../schema/resource.js'
-import type { Flattened } from '../model/flatten/batch.js'
-import type { Dialect } from './dialect.js'
-
-/** How a batch came: what `why` tells of the rows that it brought. */
-export interface Origin {
-  readonly runId: string | null
-  readonly way: 'walk' | 'backfill' | 'reconcile' | 'webhook' | 'replay'
-  /** Page of the list; null for a record that was asked for by its id. */
-  readonly page: number | null
-  readonly requestId: string | null
-}
-
-interface BroughtBatch {
-  readonly tenantId: Int64
-  readonly resource: string
-  readonly syncedAt: string
-  readonly flattened: Flattened
-}
+import type { Batch, Origin } from './batch.js'
+import type { Db } from './database.js'
 
 /**
- * One row a request that wrote anything, for all the rows that it brought: they carry its stamp. That is some 250 bytes
- * for up to a hundred records with all that belongs to them.
+ * The statement that records the request of a batch: one row a request that wrote anything, about 250 bytes for up to a
+ * hundred records. The rows that the request brought carry its stamp.
  */
 export function requestStatement(
-  db: Dialect['db'],
-  { tenantId, resource, syncedAt, flattened: { records } }: BroughtBatch,
+  db: Db,
+  { tenantId, resource, syncedAt, page: { records } }: Batch,
   { runId, way, page, requestId }: Origin,
   written: number,
 ): CompiledQuery {

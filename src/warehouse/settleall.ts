@@ -1,6 +1,6 @@
 /**
- * As Promise.all, but a failure is thrown only when all have ended, the first of them: nothing may still be under way,
- * or begin, when the transaction that all of it belongs to is rolled back.
+ * As Promise.all, but throws the first failure only when all works have ended. A work that was still under way, or
+ * began, while its transaction is rolled back would write outside of the transaction.
  */
 export async function settleAll<T extends readonly unknown[] | []>(
   works: T,

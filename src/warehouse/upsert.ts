@@ -1,23 +1,25 @@
+/**
+ * The upsert, in SQL that both databases take (docs/architecture.md, Apply and the guard).
+ * The sessions of sqlite/ and postgres/ compile it, each with its own source of rows.
+ */
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
-import type { Table } from '../model/tables.js'
-import { stampColumns } from '../model/tables.js'
+import { stampColumns, type Table, tupleColumns } from '../model/tables.js'
 
 /**
- * The SQL of the one write path, the same for every dialect: what happens when a row is there already.
- * Guard of root rows: version is (updated_at, _synced_at), and an older one never overwrites a newer one. A tombstone
- * moreover yields only to a request that was sent after the one that found the record gone: a page in flight meanwhile
- * must not resurrect it. Equal stamps pass, so that a replay writes the same again.
+ * The guard of root rows. A version is (updated_at, _synced_at), and an older one never overwrites a newer one. A
+ * tombstone yields only to a request that was sent after the request which found the record gone: a page that was under
+ * way meanwhile must not bring the record back. Equal stamps pass, so that a repeated batch writes the same again.
  */
 const rootGuard = (table: string): Expression<SqlBool> => {
   const mine = sql.id(table)
   return sql<SqlBool>`(${mine}.updated_at, ${mine}._synced_at) <= (excluded.updated_at, excluded._synced_at) and (${mine}._deleted_at is null or ${mine}._synced_at < excluded._synced_at)`
 }
 
-/** Rows without a version of their own: the list that was asked for later wins. */
+/** Rows without a version: the list that was requested later wins. */
 const unversionedGuard = (table: string): Expression<SqlBool> =>
   sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
 
-/** Whether the row says something else than the stored one; the stamp, which every request would change, apart. */
+/** Whether the row's content differs from the stored one. The stamp, which every request changes, is not compared. */
 function differs(table: Table): Expression<SqlBool> {
   const names = table.columns
     .map((c) => c.name)
@@ -28,9 +30,9 @@ function differs(table: Table): Expression<SqlBool> {
 }
 
 /**
- * A child that another owner claims goes to the owner with the newer version: without a rule, the order of the pages
- * would decide, and a re-read of an old record would take children back from where they have moved. An owner that this
- * very batch has written (its stamp says so) claims it no longer: within a page, flatten has settled that.
+ * A child that two owners show belongs to the owner with the newer version. Without this rule the order of the pages
+ * would decide, and a record that is read again would take back children that have moved on. An owner with the stamp of
+ * this batch claims the child no longer: within a page, flatten has decided.
  */
 function ownerGuard(table: Table, root: (name: string) => Expression<unknown>): Expression<SqlBool> {
   if (!table.owner || table.key.includes(table.owner)) return sql<SqlBool>`true`
@@ -67,7 +69,7 @@ export function upsertSql<DB>(
   ).sql
 }
 
-/** Where each column's value comes from: a place in the tuple, or what the batch shares. */
+/** The source of a column's value: a place in the tuple, or a value that the batch shares. */
 export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at'
 
 export function slots(table: Table): Slot[] {
@@ -76,14 +78,12 @@ export function slots(table: Table): Slot[] {
 }
 
 /** The place of a column in a table's tuples. */
-export function tupleIndex(table: Table, column: string): number {
-  const names = table.columns.filter((c) => !stampColumns.has(c.name)).map((c) => c.name)
-  return names.indexOf(column)
-}
+export const tupleIndex = (table: Table, column: string): number =>
+  tupleColumns(table).findIndex(({ name }) => name === column)
 
 /**
- * `select` that counts the rows of a source which are stored as they are; `source` yields rows `v` of the table's tuple
- * columns, and `tenant` is the expression for the tenant. Read only: an upsert that finds nothing to do locks rows.
+ * The `select` that counts those rows of a source which are stored as they are. `source` yields the table's tuple
+ * columns. Only a `select` locks nothing: an upsert that has nothing to change locks its rows all the same.
  */
 export function alikeSql<DB>(
   db: Kysely<DB>,
@@ -92,12 +92,12 @@ export function alikeSql<DB>(
   tenant: Expression<unknown>,
   qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
 ): string {
-  const names = table.columns.map((c) => c.name).filter((name) => !stampColumns.has(name))
+  const names = tupleColumns(table).map(({ name }) => name)
   const pair = (name: string) => sql`s.${sql.id(name)} = v.${sql.id(name)}`
   const keys = sql.join(table.key.slice(1).map(pair), sql` and `)
   const stored = sql.join(names.map((name) => sql`s.${sql.id(name)}`))
   const brought = sql.join(names.map((name) => sql`v.${sql.id(name)}`))
-  // `offset 0` keeps Postgres from making a join of it: without statistics it would read the whole table for one page.
+  // `offset 0` keeps Postgres from making a join, for which it would read a whole table without statistics.
   const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and (${stored}) is not distinct from (${brought}) limit 1 offset 0`
   return sql`select count(*) as n from (${source}) as v where exists (${found})`.compile(db).sql
 }

@@ -1,3 +1,7 @@
+/**
+ * The warehouse: the one place through which rows and state are written, and read again while the database is away.
+ * Opened by open.ts; used by every command but demo and config.
+ */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
@@ -7,11 +11,14 @@ import type { Model } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/tables.js'
 import { toMicros } from '../timestamp.js'
-import { type Applied, applyBatch, type Batch, checkFence } from './apply.js'
+import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
+import { type Applied, type Batch, type EncodedPage, PageRows } from './batch.js'
+import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
-import { type Dialect, rootTable, type Session } from './dialect.js'
-import { claimLease, type Lease, type LeaseClaim } from './lease.js'
+import type { Dialect, Session } from './dialect.js'
+import { driftName } from './drift.js'
+import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
 import { migrateTables, planMigration, tryWrite } from './migrate.js'
 
 /** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
@@ -21,20 +28,19 @@ export interface WarehouseOptions {
   readonly dialect: Dialect
   readonly model: Model
   readonly clock?: Clock
-  /** Waits between attempts; tests shorten them. */
+  /** Waits between attempts, in milliseconds; tests shorten them. */
   readonly patience?: readonly number[]
 }
 
-/** The warehouse: the one place through which rows and state are written. */
 export class Warehouse {
   readonly dialect: Dialect
   readonly #model: Model
   readonly #clock: Clock
   readonly #patience: readonly number[]
   readonly #backlog: Backlog
-  /** Whether it has answered once: before, nobody should wait two minutes to hear that an address is wrong. */
+  /** Whether the database has answered once. Before, a wrong address must not take two minutes to be reported. */
   #reached = false
-  /** Drift that this process has reported already: once is enough, and concurrent cursors do not queue for its row. */
+  /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
 
   constructor({ dialect, model, clock = systemClock, patience: waits = patience }: WarehouseOptions) {
@@ -45,8 +51,8 @@ export class Warehouse {
     this.#backlog = new Backlog(dialect.backlog)
   }
 
-  /** For state and for reading; rows are written by `apply` alone. */
-  get db(): Dialect['db'] {
+  /** For state and for reading; `apply` alone writes rows. */
+  get db(): Db {
     return this.dialect.db
   }
 
@@ -95,39 +101,42 @@ export class Warehouse {
     }
   }
 
-  /** Resolves when the warehouse can take another page soon: asked before one is fetched. */
+  /** Resolves when the warehouse can take another page soon: asked before a page is fetched. */
   room(): Promise<void> {
     return this.#backlog.room()
   }
 
-  /** Much is about to come: what that needs is started while the first page is on its way. */
+  /** Starts what a long load needs, while its first page is on the way. */
   warm(): void {
     this.dialect.warm()
   }
 
-  /** For pages that wait for their turn: what is flattened is kept in the least space. Afterwards, only apply may read its rows. */
-  foresee(flattened: Flattened): void {
-    this.dialect.foresee(flattened, this.#model.tableByName)
+  /**
+   * Encodes a page at once, so that its tuples can be collected while the page waits: a hundred thousand small objects
+   * that the garbage collector would otherwise copy twice.
+   */
+  encode({ rows, ...rest }: Flattened): EncodedPage {
+    const encoded = this.dialect.encode(rows, this.#model.tableByName)
+    return { ...rest, rows: new PageRows(encoded, () => this.dialect.release(encoded)) }
   }
 
-  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
+  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Each page is stored once. */
   async apply(batch: Batch): Promise<Applied> {
     const resource = this.#model.byName.get(batch.resource)
     if (!resource) throw new Bug(`No resource ${batch.resource}`)
-    const embedded = this.#model.embedded?.tables ?? []
-    const drift = batch.flattened.drift.filter((entry) => !this.#reported.has(driftName(entry)))
-    const fresh = { ...batch, flattened: { ...batch.flattened, drift } }
-    const { tables } = resource
+    const to = { tables: resource.tables, embedded: this.#model.embedded?.tables ?? [] }
+    const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
+    const fresh = { ...batch, page: { ...batch.page, drift } }
     const store = (): Promise<Applied> =>
-      this.dialect.elsewhere?.(tables, embedded, fresh) ??
-      this.dialect.transaction((session) => applyBatch(this.dialect, tables, embedded, session, fresh))
+      this.dialect.offload?.(to, fresh) ??
+      this.dialect.transaction((session) => applyBatch(this.dialect, session, to, fresh))
     const applied = await this.#backlog.storing(() => this.#trying(store))
-    this.dialect.applied(batch.flattened)
+    batch.page.rows.release()
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied
   }
 
-  /** Writes state, in one transaction; returns the rows affected. */
+  /** Writes state in one transaction; returns the number of rows affected. */
   write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
     return this.transaction(async (session) => {
       let affected = 0
@@ -151,7 +160,7 @@ export class Warehouse {
   }
 
   /** Reads, again when the warehouse was away. */
-  read<T>(work: (db: Dialect['db']) => Promise<T>): Promise<T> {
+  read<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#trying(() => work(this.db))
   }
 
@@ -214,6 +223,3 @@ export class Warehouse {
     }
   }
 }
-
-const driftName = (entry: { resource: string; path: string; kind: string; detail: string }): string =>
-  [entry.resource, entry.path, entry.kind, entry.detail].join('\n')

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Retry } from '../../src/errors.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import type { Applied, Batch } from '../../src/warehouse/apply.js'
+import type { Applied, Batch } from '../../src/warehouse/batch.js'
 import type { Session } from '../../src/warehouse/dialect.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { type LawRun, lawSync } from '../support/lawrun.js'

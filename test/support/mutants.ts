@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Book } from '../../src/walk/books.js'
-import type { BatchStamp } from '../../src/warehouse/dialect.js'
+import type { BatchStamp } from '../../src/warehouse/batch.js'
 import type { Mutant } from './motion.js'
 import type { MotionScript } from './motionscript.js'
 import { moving, resource } from './motionworld.js'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
-import type { Batch } from '../../src/warehouse/apply.js'
+import type { Batch } from '../../src/warehouse/batch.js'
 import { moveCursor } from '../../src/warehouse/cursors.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { sync } from '../support/run.js'
@@ -79,7 +79,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     const found: number[] = []
     const early = (batch: Batch): Batch => {
-      const watermark = batch.flattened.records[0]?.updatedAt ?? null
+      const watermark = batch.page.records[0]?.updatedAt ?? null
       const moved = moveCursor(
         warehouse.db,
         { tenantId: batch.tenantId, resource: batch.resource },

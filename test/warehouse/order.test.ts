@@ -5,9 +5,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
+import type { Flattened } from '../../src/model/flatten/batch.js'
 import { model } from '../../src/model/registry.js'
 import { fromMicros } from '../../src/timestamp.js'
-import type { Batch } from '../../src/warehouse/apply.js'
+import type { Batch } from '../../src/warehouse/batch.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -61,7 +62,12 @@ function play(steps: readonly { service: number; to: number; stamped: boolean; l
 
 const stamp = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
 
-function batch(seen: Seen): Batch {
+/** A batch before its page is encoded: a page is stored once, and these are stored several times. */
+interface Unencoded extends Omit<Batch, 'page'> {
+  readonly flattened: Flattened
+}
+
+function batch(seen: Seen): Unencoded {
   const records = [...seen.owners].map(([id, { version, services }]) => ({
     id,
     updated_at: stamp(version),
@@ -82,9 +88,10 @@ function batch(seen: Seen): Batch {
   }
 }
 
-async function outcome(warehouse: Warehouse, batches: readonly Batch[]): Promise<unknown> {
+async function outcome(warehouse: Warehouse, batches: readonly Unencoded[]): Promise<unknown> {
   for (const table of tables) await warehouse.db.deleteFrom(table as 'tenants').execute()
-  for (const one of batches) await warehouse.apply(one)
+  for (const { flattened, ...rest } of batches)
+    await warehouse.apply({ ...rest, page: warehouse.encode(flattened) })
   return Promise.all(
     tables.map(async (table) => (await rowsOf(warehouse, table)).map(({ _synced_at, ...row }) => row)),
   )
@@ -144,7 +151,7 @@ describe.each(warehouses())('$name', (kind) => {
 })
 
 /** The older page's rows under the newer page's version: what a write path without the guard would store. */
-function pretend(older: Batch, newer: Batch): Batch['flattened'] {
+function pretend(older: Unencoded, newer: Unencoded): Flattened {
   const place = orders.tables[0]!.columns.filter((c) => c.name !== 'tenant_id').findIndex(
     (c) => c.name === 'updated_at',
   )

@@ -1,16 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Tuple } from '../../src/model/flatten/batch.js'
-import { TupleRows } from '../../src/warehouse/rows.js'
-import {
-  isPacked,
-  type Packed,
-  pack,
-  packEarly,
-  packedRows,
-  received,
-} from '../../src/warehouse/sqlite/thread/pack.js'
-import { rowsOf } from '../../src/warehouse/sqlite/thread/unpack.js'
+import { release } from '../../src/warehouse/sqlite/encode.js'
+import { type SqliteRows, TupleRows } from '../../src/warehouse/sqlite/rows.js'
+import { type Packed, pack } from '../../src/warehouse/sqlite/thread/pack.js'
+import { packedRows } from '../../src/warehouse/sqlite/thread/unpack.js'
 
 const value = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -31,7 +25,7 @@ const page = fc
   .map((entries) => new Map(entries as [string, Tuple[]][]))
 
 /** Rows one by one, as statements are given them. */
-function read(rows: Pick<TupleRows, 'owners' | 'read'> | undefined): unknown[][] | undefined {
+function read(rows: SqliteRows | undefined): unknown[][] | undefined {
   const reader = rows?.read()
   return rows?.owners.map(() => {
     const row: unknown[] = []
@@ -40,7 +34,7 @@ function read(rows: Pick<TupleRows, 'owners' | 'read'> | undefined): unknown[][]
   })
 }
 
-const stored = (packed: Packed, name: string) => read(rowsOf(packed, name, 0))
+const stored = (packed: Packed, name: string) => read(packedRows(packed, name, 0))
 
 it('gives back every value of every table, whichever is asked for first', () => {
   fc.assert(
@@ -63,7 +57,7 @@ it('gives the rows of some owners only, as if the others had never been there', 
       const packed = pack(rows)
       for (const [name, tuples] of rows) {
         const expected = new TupleRows(tuples, place)
-        const found = rowsOf(packed, name, place)
+        const found = packedRows(packed, name, place)
         expect(found?.owners).toEqual(expected.owners)
         expect(read(found?.pick(first))).toEqual(read(expected.pick(first)))
         expect(read(found?.pick(first).pick(second))).toEqual(read(expected.pick(first).pick(second)))
@@ -72,14 +66,12 @@ it('gives the rows of some owners only, as if the others had never been there', 
   )
 })
 
-it('keeps what was packed early, and drops the tuples', () => {
-  const tuples = [
-    [1, 'x'],
-    [null, 'y'],
-  ]
-  const rows = new Map<string, Tuple[]>([['a', tuples]])
-  packEarly(rows)
-  expect(rows.size).toBe(0)
-  expect(isPacked(rows)).toBe(true)
-  expect(stored(packedRows(received(packedRows(rows))), 'a')).toEqual(tuples)
+it('gives the memory of a stored page to a later one, and to one only', () => {
+  const rows = (text: string) => new Map<string, Tuple[]>([['a', [[1, text]]]])
+  const first = pack(rows('first'))
+  release({ packed: first })
+  const [second, third] = [pack(rows('second')), pack(rows('third'))]
+  expect(second.memory).toBe(first.memory)
+  expect(stored(second, 'a')).toEqual([[1, 'second']])
+  expect(stored(third, 'a')).toEqual([[1, 'third']])
 })

@@ -1,6 +1,6 @@
 /**
- * The writer thread runs compiled files only, so this file tests those: `npm test` builds them first. What the thread
- * stores must be what this thread stores, and an error must come back as what it was.
+ * The writer thread loads compiled files only: this test imports the compiled program, which `npm test` builds first.
+ * Both threads must store the same, and an error must keep its class on the way.
  */
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,48 +30,66 @@ const page = (version: number) =>
     false,
   )
 
-const batch = (version: number, fence?: number) => ({
+const batch = (warehouse: Warehouse, version: number, fence?: number) => ({
   tenantId: 7,
   resource: 'repair_orders',
-  flattened: page(version),
+  page: warehouse.encode(page(version)),
   syncedAt: at(10 + version),
   statements: [],
   fence,
 })
 
-describe.skipIf(!existsSync(compiled))('compiled', () => {
+describe.skipIf(!existsSync(compiled)).each([
+  ['every page', 0],
+  ['large pages', 300],
+  ['no page', Infinity],
+])('%s in the writer thread', (_name, threadFrom) => {
   let threaded: Warehouse
   let local: Warehouse
   beforeAll(async () => {
     const { openWarehouse } = (await import(compiled.href)) as typeof import('../../src/warehouse/open.js')
-    threaded = await openWarehouse({ ...warehouses()[0]!.address(), model: known })
+    threaded = await openWarehouse({ ...warehouses()[0]!.address(), model: known, threadFrom })
     await threaded.migrate()
     local = await open(warehouses()[0]!, known)
   })
   afterAll(() => Promise.all([threaded.close(), local.close()]))
 
-  it('stores the same, counts the same, and takes batches that were packed early', async () => {
+  it('stores the same, and counts the same', async () => {
     for (const version of [0, 1, 1, 0]) {
-      const given = batch(version)
-      if (version === 1) threaded.foresee(given.flattened)
-      const [there, here] = [await threaded.apply(given), await local.apply(batch(version))]
+      const [there, here] = [
+        await threaded.apply(batch(threaded, version)),
+        await local.apply(batch(local, version)),
+      ]
       expect(there).toEqual(here)
     }
     expect(await contents(threaded, known)).toEqual(await contents(local, known))
   })
 
-  it('lets this thread write between the batches of that', async () => {
+  it('packs a page for the thread from the given number of rows on', () => {
+    const isPacked = (warehouse: Warehouse, rows: number): boolean => {
+      const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
+      return 'packed' in (warehouse.dialect.encode(tuples, known.tableByName) as object)
+    }
+    for (const rows of [0, 299, 300]) {
+      expect(isPacked(threaded, rows)).toBe(rows >= threadFrom)
+      // The sources run uncompiled here, where no thread can start.
+      expect(isPacked(local, rows)).toBe(false)
+    }
+  })
+
+  it('lets transactions of this thread in between', async () => {
     const both = await Promise.all([
-      threaded.apply(batch(2)),
+      threaded.apply(batch(threaded, 2)),
       threaded.write([threaded.db.deleteFrom('sync_drift').compile()]),
-      threaded.apply(batch(2)),
+      threaded.apply(batch(threaded, 2)),
     ])
     expect(both[0].written).toBeGreaterThan(0)
   })
 
-  it('gives errors back in their class, and writes nothing of the batch', async () => {
+  it('throws an error of the same class, and stores no row of the batch', async () => {
     const before = await contents(threaded, known)
-    const failed = await threaded.apply(batch(3, 99)).catch((error: unknown) => error)
+    const failing = batch(threaded, 3, 99)
+    const failed = await threaded.apply(failing).catch((error: unknown) => error)
     expect(failed).toMatchObject({
       name: 'Stop',
       exitCode: 4,
@@ -79,5 +97,9 @@ describe.skipIf(!existsSync(compiled))('compiled', () => {
     })
     expect(Object.getPrototypeOf(failed).constructor.name).toBe(Stop.name)
     expect(await contents(threaded, known)).toEqual(before)
+    // The page was not stored, and can be sent again; then it cannot.
+    const again = { ...failing, fence: undefined }
+    await threaded.apply(again)
+    await expect(threaded.apply(again)).rejects.toMatchObject({ name: 'Bug' })
   })
 })

@@ -21,7 +21,7 @@ import type { RunRequest } from '../run/report.js'
 import { floorOf, remaining } from '../run/resume.js'
 import { type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
 import { beginningOf, endOf, manyRecords } from '../walks/backfill.js'
-import { CursorList } from '../walks/list.js'
+import { type CursorList, flatList } from '../walks/list.js'
 import {
   backfillCost,
   burstChecks,
@@ -91,7 +91,7 @@ class Forecast implements CursorWork {
     how: { readonly request: RunRequest; readonly hasTable: boolean },
   ) {
     this.#request = how.request
-    this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
   }
 

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../warehouse/warehouse.js'
 import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
 import { PageStore } from '../run/pagestore.js'
 import type { CursorChoice } from '../run/report.js'
-import { CursorList } from '../walks/list.js'
+import { flatList } from '../walks/list.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
 export interface Quarantined {
@@ -86,12 +86,12 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
       `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const list = new CursorList(run.source, record, { priority: 'lookup', signal: run.signal })
+    const list = flatList(run.source, record, { priority: 'lookup', signal: run.signal })
     const fetched = await list.item(id)
     if (!fetched) return done('gone', 'the source has it no longer: shopsync reconcile marks it deleted')
     // The outcome tells what is left in quarantine: the log need not.
     const store = new PageStore({ ...run, observer: {}, counted: { quarantined: 0 } }, key, 'replay')
-    await store.store(fetched)
+    await store.storeFlat(fetched)
     const left = fetched.flattened.quarantine.length
     return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)
   } catch (error) {

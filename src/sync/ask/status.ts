@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
-import { rootTable } from '../../warehouse/dialect.js'
+import { rootTable } from '../../warehouse/database.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
 export interface CursorStatus {

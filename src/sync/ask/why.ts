@@ -5,7 +5,7 @@ import type { Table } from '../../model/tables.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import type { Dependencies } from '../run/context.js'
-import { CursorList } from '../walks/list.js'
+import { flatList } from '../walks/list.js'
 import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
 import type { Quarantined } from './quarantine.js'
 
@@ -100,7 +100,7 @@ async function askSource(
   if (id === null || resource.resource.list === 'strings')
     return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the list whole' }
   const cursor = { tenantId, resource }
-  const list = new CursorList(deps.source, cursor, { priority: 'lookup', signal: deps.signal })
+  const list = flatList(deps.source, cursor, { priority: 'lookup', signal: deps.signal })
   try {
     const item = await list.item(id)
     if (!item)

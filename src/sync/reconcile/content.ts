@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened, Tuple, Value } from '../../model/flatten/batch.js'
 import { type Column, type Table, tupleColumns } from '../../model/tables.js'
-import { readJson } from '../../warehouse/dialect.js'
+import { readJson } from '../../warehouse/database.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { CursorTask } from '../run/context.js'
 

@@ -13,7 +13,7 @@ import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
 import { addCounts, type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
 import { CursorWalk } from '../walks/incremental.js'
-import { CursorList } from '../walks/list.js'
+import { type CursorList, flatList } from '../walks/list.js'
 import { Breaker } from './breaker.js'
 import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
 import { Confirmation } from './confirm.js'
@@ -63,7 +63,7 @@ export class Reconciliation implements CursorWork, Repair {
     this.#note = noteOf(context, keyOf(task))
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#check = new RegisterCheck(context, task, context.fence)
-    this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#store = new PageStore(context, keyOf(task), 'reconcile')
     this.#comparing = new Comparing(context, {
       list: this.#list,
@@ -126,7 +126,7 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   async store(fetched: Fetched): Promise<Move[]> {
-    const { previous } = await this.#store.store(fetched)
+    const { previous } = await this.#store.storeFlat(fetched)
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
       const stored = previous.get(id)
       if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) return []

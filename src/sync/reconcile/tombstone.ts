@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
-import { rootTable, type Session } from '../../warehouse/dialect.js'
+import { rootTable } from '../../warehouse/database.js'
+import type { Session } from '../../warehouse/dialect.js'
 import { forgetRecord } from '../../warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../warehouse/register/register.js'
 import { type CursorTask, keyOf, type RunContext, rootOf } from '../run/context.js'

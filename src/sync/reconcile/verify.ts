@@ -15,7 +15,7 @@ import {
   noCounts,
   wholeOutcome,
 } from '../run/work.js'
-import { CursorList } from '../walks/list.js'
+import { type CursorList, flatList } from '../walks/list.js'
 import { liveNames, readNames, surplus } from '../walks/names.js'
 import { type ComparedCursor, Comparing } from './comparing.js'
 import { Confirmation } from './confirm.js'
@@ -66,7 +66,7 @@ export class Verification implements VerifyWork {
     private readonly options: VerifyOptions,
   ) {
     const note = noteOf(context, keyOf(task))
-    this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#dryRun = new DryRun({
       liveRows: this.#liveRows,

@@ -4,15 +4,17 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Flattened } from '../../model/flatten/batch.js'
-import type { Applied } from '../../warehouse/apply.js'
+import type { Applied, EncodedPage, Origin } from '../../warehouse/batch.js'
 import type { CursorKey } from '../../warehouse/cursors.js'
-import type { Origin } from '../../warehouse/requests.js'
 import { noteOf, type RunContext } from './context.js'
 import { addCounts, type Counts, noCounts } from './work.js'
 
+/** A page without its rows, which are tuples in a flattened page and the dialect's own form in an encoded one. */
+export type FlatPage = Omit<Flattened, 'rows'>
+
 /** An answer of the source, flattened: on its way into the warehouse, or into a comparison with it. */
-export interface Fetched {
-  readonly flattened: Flattened
+export interface Fetched<P extends FlatPage = Flattened> {
+  readonly flattened: P
   /** Records that it shows, those included that cannot be stored. */
   readonly records: number
   /** When its request was sent. */
@@ -48,12 +50,20 @@ export class PageStore {
     return this.#counts
   }
 
-  async store(fetched: Fetched, { statements = [], expected }: PageDetails = {}): Promise<Applied> {
+  /** Encodes a page that was compared first, and stores it. */
+  storeFlat(fetched: Fetched, details?: PageDetails): Promise<Applied> {
+    return this.store({ ...fetched, flattened: this.context.warehouse.encode(fetched.flattened) }, details)
+  }
+
+  async store(
+    fetched: Fetched<EncodedPage>,
+    { statements = [], expected }: PageDetails = {},
+  ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
     const { warehouse, runId, fence, observer } = this.context
     const applied = await warehouse.apply({
       ...this.key,
-      flattened,
+      page: flattened,
       syncedAt: startedAt,
       statements,
       fence,
@@ -67,7 +77,7 @@ export class PageStore {
     return applied
   }
 
-  #tell({ quarantine }: Flattened, { drift }: Applied): void {
+  #tell({ quarantine }: FlatPage, { drift }: Applied): void {
     const note = noteOf(this.context, this.key)
     this.context.counted.quarantined += quarantine.length
     if (drift.length > 0)

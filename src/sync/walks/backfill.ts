@@ -13,7 +13,7 @@ import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { TimeRange, Verdict } from '../run/report.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
-import { CursorList } from './list.js'
+import { type CursorList, flatList } from './list.js'
 import { Pace } from './pace.js'
 import { timeOf } from './sightings.js'
 
@@ -50,7 +50,7 @@ export class Backfill implements CursorWork {
     source: Source,
     private readonly ranges: readonly TimeRange[],
   ) {
-    this.#list = new CursorList(source, task, { priority: 'backfill', signal: context.signal })
+    this.#list = flatList(source, task, { priority: 'backfill', signal: context.signal })
     this.#pace = new Pace(context)
     this.#store = new PageStore(context, keyOf(task), 'backfill')
   }
@@ -115,7 +115,7 @@ export class Backfill implements CursorWork {
     statements: readonly CompiledQuery[],
   ): Promise<void> {
     this.#expected = Math.max(this.#store.counts.records + payload.records, total - newer)
-    await this.#pace.storing(this.#store.store(payload, { statements, expected: this.#expected }))
+    await this.#pace.storing(this.#store.storeFlat(payload, { statements, expected: this.#expected }))
   }
 
   /** Pages that are read together have to be checked, which is worth a request only where there are many. */

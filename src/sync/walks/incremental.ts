@@ -6,9 +6,9 @@ import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/types.js'
 import { epoch } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
-import { sightingsOf } from '../../walk/sightings.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
 import { Walk } from '../../walk/walk.js'
+import type { EncodedPage } from '../../warehouse/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { forgetNameless } from '../../warehouse/quarantine.js'
 import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
@@ -24,7 +24,7 @@ export class CursorWalk implements CursorWork {
   #floor: string
   #before: string | null
   #watermark: string | null
-  readonly #list: CursorList
+  readonly #list: CursorList<EncodedPage>
   readonly #pace: Pace
   readonly #startedAt: string
   readonly #store: PageStore
@@ -36,11 +36,8 @@ export class CursorWalk implements CursorWork {
     private readonly mode: 'sync' | 'full',
   ) {
     const { warehouse, signal, config } = context
-    this.#list = new CursorList(source, task, {
-      priority: 'incremental',
-      signal,
-      prepare: (flattened) => warehouse.foresee(flattened),
-    })
+    const options = { priority: 'incremental', signal } as const
+    this.#list = new CursorList(source, task, options, (flattened) => warehouse.encode(flattened))
     this.#pace = new Pace(context)
     this.#startedAt = now(context)
     this.#store = new PageStore(context, keyOf(task), 'walk')
@@ -101,7 +98,7 @@ export class CursorWalk implements CursorWork {
     return { progress, ids: all('ids'), entered: all('entered') }
   }
 
-  #port(): WalkPort<Fetched> {
+  #port(): WalkPort<Fetched<EncodedPage>> {
     return {
       fetch: async (page, perPage) => {
         await this.context.warehouse.room()
@@ -115,7 +112,7 @@ export class CursorWalk implements CursorWork {
   }
 
   async #commit(
-    page: WalkPage<Fetched>,
+    page: WalkPage<Fetched<EncodedPage>>,
     commit: PageCommit,
   ): Promise<(id: number | bigint) => string | undefined> {
     const statements = this.#statements(commit)

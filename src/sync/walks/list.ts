@@ -4,18 +4,20 @@ import type { Flattened } from '../../model/flatten/batch.js'
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { CursorTask } from '../run/context.js'
-import type { Fetched } from '../run/pagestore.js'
+import type { Fetched, FlatPage } from '../run/pagestore.js'
 import { sightingsIn } from './sightings.js'
 
 interface ListOptions {
   readonly priority: Priority
   readonly signal: AbortSignal
-  /** Runs on each page before anything waits for it. */
-  readonly prepare?: (flattened: Flattened) => void
 }
 
+/** One cursor's list whose pages are compared, or encoded when they are stored. */
+export const flatList = (source: Source, task: CursorTask, options: ListOptions): CursorList<Flattened> =>
+  new CursorList(source, task, options, (flattened) => flattened)
+
 /** One cursor's list at the source: its pages, its counts, and single records. */
-export class CursorList {
+export class CursorList<P extends FlatPage = Flattened> {
   /** Records that were read. */
   records = 0
   /** A record that the list showed on its last page. */
@@ -25,6 +27,8 @@ export class CursorList {
     private readonly source: Source,
     private readonly task: CursorTask,
     private readonly options: ListOptions,
+    /** Runs on each page before a promise holds the page: the tuples of a page that waits would be copied again and again. */
+    private readonly form: (flattened: Flattened) => P,
   ) {}
 
   get #request() {
@@ -39,7 +43,7 @@ export class CursorList {
     page: number,
     perPage: number,
     wanted?: (record: unknown) => boolean,
-  ): Promise<WalkPage<Fetched>> {
+  ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
     return this.source.take(request, (answer) => this.#pageOf(answer, page, wanted))
   }
@@ -50,24 +54,27 @@ export class CursorList {
       .total
   }
 
-  #pageOf(answer: Page, page: number, wanted: ((record: unknown) => boolean) | undefined): WalkPage<Fetched> {
+  #pageOf(
+    answer: Page,
+    page: number,
+    wanted: ((record: unknown) => boolean) | undefined,
+  ): WalkPage<Fetched<P>> {
     const { records, startedAt, requestId, careful, total, totalPages } = answer
     const { resource } = this.task
-    const { prepare } = this.options
     const flattened = resource.flatten(records, careful)
     this.witness = flattened.records[0]?.id
     this.records += records.length
     const kept = wanted ? records.filter(wanted) : records
     const isPart = kept.length < records.length
-    prepare?.(flattened)
+    const sightings = sightingsIn(records, flattened)
     return {
       total,
       page,
       totalPages,
       records: records.length,
-      sightings: sightingsIn(records, flattened),
+      sightings,
       payload: {
-        flattened: isPart ? resource.flatten(kept, careful) : flattened,
+        flattened: this.form(isPart ? resource.flatten(kept, careful) : flattened),
         records: kept.length,
         startedAt,
         requestId,
@@ -77,11 +84,11 @@ export class CursorList {
   }
 
   /** One record; undefined where the source answers that it does not exist. */
-  async item(id: Int64): Promise<Fetched | undefined> {
+  async item(id: Int64): Promise<Fetched<P> | undefined> {
     const item = await this.source.item({ ...this.#request, id })
     if (!item) return undefined
     const { record, careful, startedAt, requestId } = item
-    const flattened = this.task.resource.flatten([record], careful)
+    const flattened = this.form(this.task.resource.flatten([record], careful))
     return { flattened, records: 1, startedAt, requestId, page: undefined }
   }
 }

@@ -5,7 +5,7 @@
 import type { Priority, Source } from '../../api/types.js'
 import type { Value } from '../../model/flatten/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
-import { rootTable } from '../../warehouse/dialect.js'
+import { rootTable } from '../../warehouse/database.js'
 import { type CursorContext, type CursorTask, keyOf, now, type RunContext, rootOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import {
@@ -86,7 +86,7 @@ export class NamesSync implements CursorWork {
     })
     const before = await liveNames(this.context, this.task)
     const store = new PageStore(this.context, key, undefined)
-    await store.store(read, { statements: [gone, cursor] })
+    await store.storeFlat(read, { statements: [gone, cursor] })
     // Every name's row is written each time, for its stamp: new names alone count as written.
     const written = surplus(names, before)
     observer.page?.({ ...key, records, rows: written, expected: records, done: records })

@@ -1,7 +1,7 @@
 import { toMicros } from '../../timestamp.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { Dependencies } from '../run/context.js'
-import type { Fetched } from '../run/pagestore.js'
+import type { Fetched, FlatPage } from '../run/pagestore.js'
 
 /** The weight of a new measurement against the average of the earlier ones. */
 const weight = 0.2
@@ -33,7 +33,7 @@ export class Pace {
     return Math.min(most, Math.ceil(2 * ratio))
   }
 
-  async fetching(answer: Promise<WalkPage<Fetched>>): Promise<WalkPage<Fetched>> {
+  async fetching<P extends FlatPage>(answer: Promise<WalkPage<Fetched<P>>>): Promise<WalkPage<Fetched<P>>> {
     const from = this.context.clock.nowMicros()
     const page = await answer
     const until = this.context.clock.nowMicros()

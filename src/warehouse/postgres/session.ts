@@ -1,202 +1,162 @@
-import { type CompiledQuery, type Kysely, sql } from 'kysely'
+/**
+ * A transaction on Postgres. Rows are sent as binary arrays, one a column, and statements without waiting for the one
+ * before. Made by postgres/dialect.ts, once a transaction.
+ */
+import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { Int64, Kind } from '../../../schema/resource.js'
-import { Bug } from '../../errors.js'
-import type { Value } from '../../model/flatten/batch.js'
+import { columnTypes } from '../../model/dictionary.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
-import type { BatchStamp, Database, Session, Version } from '../dialect.js'
-import type { Rows } from '../rows.js'
+import type { BatchStamp } from '../batch.js'
+import type { Db } from '../database.js'
+import { type Parameter, SharedSession } from '../session.js'
 import { alikeSql, slots, tupleIndex, upsertSql } from '../upsert.js'
-import { columnsOf } from './rows.js'
+import type { BinaryRows } from './rows.js'
 
-/** SQL types of the kinds. */
-export const types: Record<Kind, string> = {
-  id: 'bigint',
-  integer: 'bigint',
-  cents: 'bigint',
-  number: 'numeric',
-  boolean: 'boolean',
-  text: 'text',
-  timestamp: 'timestamptz',
-  json: 'jsonb',
-}
+/** `unnest` of array parameters of these kinds; the first is `$first`. */
+const unnested = (kinds: readonly Kind[], first: number): string =>
+  `unnest(${kinds.map((kind, i) => `$${first + i}::${columnTypes[kind].postgres}[]`).join(', ')})`
 
-/** The upsert of one table, compiled once: one array a column, unnested by the server. $1: tenant, $2: stamp. */
-function upsertText(db: Kysely<Database>, table: Table, schema: string, differing: boolean): string {
-  const picked = slots(table).map((place) => {
-    if (place === 'tenant_id') return '$1::bigint'
-    if (place === '_synced_at') return '$2::timestamptz'
-    if (place === '_deleted_at') return 'null::timestamptz'
-    return `u.c${place}`
+const kindsOf = (table: Table): Kind[] => tupleColumns(table).map(({ kind }) => kind)
+
+/** $1: tenant, $2: stamp, then one array a column. */
+function upsertText(db: Db, table: Table, schema: string, differing: boolean): string {
+  const picked = slots(table).map((slot) => {
+    if (slot === 'tenant_id') return '$1::bigint'
+    if (slot === '_synced_at') return '$2::timestamptz'
+    if (slot === '_deleted_at') return 'null::timestamptz'
+    return `u.c${slot}`
   })
-  const columns = tupleColumns(table)
-  const arrays = columns.map(({ kind }, place) => `$${place + 3}::${types[kind]}[]`)
-  const names = columns.map((_, place) => `c${place}`)
-  const source = sql.raw(
-    `select ${picked.join(', ')} from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`,
-  )
+  const kinds = kindsOf(table)
+  const names = kinds.map((_, i) => `c${i}`)
+  const source = sql.raw(`select ${picked.join(', ')} from ${unnested(kinds, 3)} as u(${names.join(', ')})`)
   return upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
 }
 
-const idList = (ids: readonly Value[]): string => `{${ids.join(',')}}`
+/** Counts the rows that are stored as they are. $1: tenant, then one array a column. */
+function alikeText(db: Db, table: Table, schema: string): string {
+  const names = tupleColumns(table).map((column) => pg.escapeIdentifier(column.name))
+  const source = sql.raw(`select * from ${unnested(kindsOf(table), 2)} as u(${names.join(', ')})`)
+  return alikeSql(db, table, source, sql.raw('$1::bigint'), (name) => sql.id(schema, name))
+}
 
-/** Quarantine's statements are as many as there are numbers of rows; a server keeps prepared ones for good. */
-const mostNames = 50
+/** A server keeps prepared statements for good, and quarantine has a statement for every number of entries. */
+const namesAtMost = 50
 
-/** What all sessions of one warehouse share: the statements compiled so far, and what was written. */
+/** Shared by all sessions of one warehouse: compiled statements, and the rows written so far. */
 export class StatementCache {
-  readonly db: Kysely<Database>
-  readonly schema: string
-  /** Rows written by this process since it made statistics of their table. */
+  /** Rows written by this process since it last made statistics of their table. */
   readonly written = new Map<string, number>()
-  readonly #upserts = new Map<string, string>()
-  readonly #alike = new Map<string, string>()
-  /** What statements are called when they come again. */
+  readonly #texts = new Map<string, string>()
+  /** Names of the statements of `run`, by text. */
   readonly #names = new Map<string, string>()
 
-  constructor(db: Kysely<Database>, schema: string) {
-    this.db = db
-    this.schema = schema
-  }
+  constructor(
+    readonly db: Db,
+    readonly schema: string,
+  ) {}
 
-  /** Undefined the first time. What comes again is prepared: progress and books of a page take longer to plan than to write. */
+  /** undefined the first time. A statement that comes again is prepared: its planning takes longer than its work. */
   nameOf(text: string): string | undefined {
     const known = this.#names.get(text)
-    if (known === undefined && this.#names.size < mostNames)
+    if (known === undefined && this.#names.size < namesAtMost)
       this.#names.set(text, `again ${this.#names.size}`)
     return known
   }
 
-  upsert(table: Table, differing: boolean): string {
-    const name = `${table.name} ${differing}`
-    const known = this.#upserts.get(name)
-    if (known !== undefined) return known
-    const made = upsertText(this.db, table, this.schema, differing)
-    this.#upserts.set(name, made)
-    return made
-  }
-
-  /** Counts the rows of arrays that are stored as they are. $1: tenant; the arrays from $3 on. */
-  alike(table: Table): string {
-    const known = this.#alike.get(table.name)
-    if (known !== undefined) return known
-    const columns = tupleColumns(table)
-    const arrays = columns.map((column, i) => `$${i + 3}::${types[column.kind]}[]`)
-    const names = columns.map((column) => pg.escapeIdentifier(column.name))
-    const source = sql.raw(`select * from unnest(${arrays.join(', ')}) as u(${names.join(', ')})`)
-    const text = alikeSql(this.db, table, source, sql.raw('$1::bigint'), (name) => sql.id(this.schema, name))
-    this.#alike.set(table.name, text)
+  /** The text of that name, compiled once. */
+  text(name: string, compile: (db: Db, schema: string) => string): string {
+    const text = this.#texts.get(name) ?? compile(this.db, this.schema)
+    this.#texts.set(name, text)
     return text
   }
 }
 
-export class PostgresSession implements Session {
+type Query = pg.QueryConfig & { readonly rowMode?: 'array' }
+
+const listOf = (values: readonly (Int64 | string)[]): unknown =>
+  typeof values[0] === 'string' ? values : `{${values.join(',')}}`
+
+export class PostgresSession extends SharedSession<BinaryRows> {
+  protected readonly locking = 'order by id for update'
   /** The first statement that failed. */
   failure: { readonly error: unknown } | undefined
 
   constructor(
     private readonly client: pg.PoolClient,
-    private readonly shelf: StatementCache,
-  ) {}
-
-  async run<R>(query: CompiledQuery<R>): Promise<{ rows: R[]; affected: number }> {
-    const parameters = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const name = this.shelf.nameOf(query.sql)
-    const result = await this.#query({ text: query.sql, values: parameters, ...(name && { name }) })
-    return { rows: result.rows as R[], affected: result.rowCount ?? 0 }
+    private readonly cache: StatementCache,
+  ) {
+    super()
   }
 
-  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const result = await this.#query<[Int64, string, string, string | null]>({
-      name: `versions ${table.name}`,
-      rowMode: 'array',
-      text: `select id, updated_at, _synced_at, _deleted_at from ${this.#name(table)} where tenant_id = $1 and id = any($2::bigint[]) order by id for update`,
-      values: [String(tenantId), idList(ids)],
+  async run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }> {
+    const values = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
+    const name = this.cache.nameOf(query.sql)
+    return this.#query<T>({ text: query.sql, values, ...(name && { name }) })
+  }
+
+  async upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
+    const name = `${differing ? 'update' : 'upsert'} ${table.name}`
+    const text = this.cache.text(name, (db, schema) => upsertText(db, table, schema, differing))
+    const values = [String(stamp.tenantId), stamp.syncedAt, ...rows.columns]
+    const { affected } = await this.#query({ name, text, values })
+    const { written } = this.cache
+    written.set(table.name, (written.get(table.name) ?? 0) + affected)
+    return affected
+  }
+
+  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: BinaryRows): Promise<number> {
+    const keys = table.key.slice(1).map((name, i) => {
+      const place = tupleIndex(table, name)
+      const same = `k.k${i} = t.${pg.escapeIdentifier(name)}`
+      return { same, kind: kindsOf(table)[place] ?? 'text', column: rows.columns[place] }
     })
-    return new Map(
-      result.rows.map(([id, updatedAt, syncedAt, deletedAt]) => [id, { updatedAt, syncedAt, deletedAt }]),
-    )
-  }
-
-  async upsert(table: Table, rows: Rows, shared: BatchStamp, differing: boolean): Promise<number> {
-    const result = await this.#query({
-      name: `${differing ? 'update' : 'upsert'} ${table.name}`,
-      text: this.shelf.upsert(table, differing),
-      values: [String(shared.tenantId), shared.syncedAt, ...columnsOf(table, rows)],
-    })
-    const count = result.rowCount ?? 0
-    const { written } = this.shelf
-    written.set(table.name, (written.get(table.name) ?? 0) + count)
-    return count
-  }
-
-  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: BatchStamp): Promise<void> {
-    await this.#query({
-      name: `confirm ${table.name}`,
-      text: `update ${this.#name(table)} set _synced_at = $1 where tenant_id = $2 and id = any($3::bigint[]) and _synced_at < $1`,
-      values: [syncedAt, String(tenantId), idList(ids)],
-    })
-  }
-
-  async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<boolean> {
-    if (!table.owner) throw new Bug(`${table.name} has no owner`)
-    const owned = `select count(*) from ${this.#name(table)} where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[])`
-    const result = await this.#query<[Int64, Int64]>({
-      name: `holds ${table.name}`,
-      rowMode: 'array',
-      text: `select (${owned}), (${this.shelf.alike(table)})`,
-      values: [String(tenantId), idList(owners), ...columnsOf(table, rows)],
-    })
-    const [stored, alike] = result.rows[0] ?? []
-    return stored === rows.owners.length && alike === rows.owners.length
-  }
-
-  async clearQuarantine(
-    resource: string,
-    recordIds: readonly string[],
-    { tenantId, syncedAt }: BatchStamp,
-  ): Promise<void> {
-    await this.#query({
-      name: 'absolve',
-      text: `delete from ${this.#name({ name: 'sync_quarantine' })} where tenant_id = $1 and resource = $2 and record_id = any($3::text[]) and last_seen_at < $4`,
-      values: [String(tenantId), resource, recordIds, syncedAt],
-    })
-  }
-
-  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: Rows): Promise<number> {
-    if (!table.owner) throw new Bug(`${table.name} has no owner`)
-    const rest = table.key.slice(1)
-    const same = rest.map((name, i) => `k.k${i} = t.${pg.escapeIdentifier(name)}`).join(' and ')
-    const kinds = rest.map((name) => table.columns.find((c) => c.name === name)?.kind ?? 'text')
-    const arrays = kinds.map((kind, i) => `$${i + 3}::${types[kind]}[]`).join(', ')
-    const result = await this.#query({
+    const kept = `${unnested(
+      keys.map(({ kind }) => kind),
+      3,
+    )} as k(${keys.map((_, i) => `k${i}`).join(', ')})`
+    const { affected } = await this.#query({
       name: `prune ${table.name}`,
-      text: `delete from ${this.#name(table)} t where tenant_id = $1 and ${pg.escapeIdentifier(table.owner)} = any($2::bigint[]) and not exists (select 1 from unnest(${arrays}) as k(${rest.map((_, i) => `k${i}`).join(', ')}) where ${same})`,
-      values: [
-        String(tenantId),
-        idList(owners),
-        ...columnsOf(
-          table,
-          rows,
-          rest.map((name) => tupleIndex(table, name)),
-        ),
-      ],
+      text: `delete from ${this.from(table.name)} t where ${this.ownedBy(table, '$1', '$2')} and not exists (select 1 from ${kept} where ${keys.map(({ same }) => same).join(' and ')})`,
+      values: [String(tenantId), listOf(owners), ...keys.map(({ column }) => column)],
     })
-    return result.rowCount ?? 0
+    return affected
   }
 
-  async #query<R extends pg.QueryResultRow | unknown[]>(
-    query: pg.QueryConfig | (pg.QueryConfig & { readonly rowMode: 'array' }),
-  ): Promise<{ rows: R[]; rowCount: number | null }> {
+  protected async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {
+    const name = `alike ${table.name}`
+    const text = this.cache.text(name, (db, schema) => alikeText(db, table, schema))
+    const values = [String(tenantId), ...rows.columns]
+    const found = await this.#query<[Int64]>({ name, text, values, rowMode: 'array' })
+    return Number(found.rows[0]?.[0] ?? 0)
+  }
+
+  protected ask<T extends unknown[]>(
+    name: string,
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: T[]; affected: number }> {
+    const values = parameters.map((value) =>
+      typeof value === 'object' ? listOf(value) : typeof value === 'string' ? value : String(value),
+    )
+    return this.#query<T>({ name, text, values, rowMode: 'array' })
+  }
+
+  protected from(table: string): string {
+    return `${pg.escapeIdentifier(this.cache.schema)}.${pg.escapeIdentifier(table)}`
+  }
+
+  protected within(parameter: string, type: 'bigint' | 'text'): string {
+    return `= any(${parameter}::${type}[])`
+  }
+
+  async #query<T>(query: Query): Promise<{ rows: T[]; affected: number }> {
     try {
-      return (await this.client.query(query)) as unknown as { rows: R[]; rowCount: number | null }
+      const { rows, rowCount } = await this.client.query(query)
+      return { rows, affected: rowCount ?? 0 }
     } catch (error) {
       this.failure ??= { error }
       throw error
     }
-  }
-
-  #name(table: { readonly name: string }): string {
-    return `${pg.escapeIdentifier(this.shelf.schema)}.${pg.escapeIdentifier(table.name)}`
   }
 }

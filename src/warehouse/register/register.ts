@@ -1,15 +1,19 @@
+/**
+ * The register: which live rows a cursor should have (docs/architecture.md, The register).
+ * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/sync/reconcile).
+ */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/tables.js'
 import type { CursorKey } from '../cursors.js'
-import { type Dialect, rootTable, type Session } from '../dialect.js'
+import { type Db, rootTable } from '../database.js'
+import type { Session } from '../dialect.js'
 import { digest, type SetDifference, Sketch } from './sketch.js'
 
-type Db = Dialect['db']
-type Row = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
+type RegisterRow = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
 
-/** Which live rows a cursor should have, going by everything that was written; null where that is not known. */
+/** The live rows that a cursor should have, going by everything that was written. */
 export interface Register {
   readonly live: number
   readonly sketch: Sketch
@@ -18,36 +22,22 @@ export interface Register {
 const idsAtOnce = 5000
 
 /**
- * Rows that have an id and a version, and that no other resource brings too: of those it can be known which there
- * should be.
+ * Whether a table keeps a register: its rows need an id and a version, and no other resource may bring rows of it.
+ * Without these, nobody could know which rows there should be.
  */
 export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
   root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
 
-/** Compiled once a table: every page needs it. */
-const opening = new WeakMap<Db, Map<string, CompiledQuery<Row>>>()
-/** Stands for the tenant in what is compiled once. */
-const someTenant = -1
-
 /**
- * The statement that reads a cursor's register, and keeps everybody else from its rows until the transaction ends. It
- * makes one where there is none; where there are rows already, nobody knows whether these are all.
+ * The statement that reads a cursor's register, and keeps other transactions from its row until this one ends. It makes
+ * a register where there is none; of a table that has rows already, nobody knows whether these are all.
  */
-export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<Row> {
-  const known = opening.get(db) ?? new Map<string, CompiledQuery<Row>>()
-  opening.set(db, known)
-  const compiled = known.get(root.name) ?? compileOpening(db, root)
-  known.set(root.name, compiled)
-  const parameters = compiled.parameters.map((value) => (value === someTenant ? tenantId : value))
-  return { ...compiled, parameters }
-}
-
-function compileOpening(db: Db, root: Table): CompiledQuery<Row> {
-  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', someTenant)
+export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<RegisterRow> {
+  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', tenantId)
   return db
     .insertInto('sync_registers')
     .values((eb) => ({
-      tenant_id: someTenant,
+      tenant_id: tenantId,
       resource: root.resource,
       live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
     }))
@@ -60,8 +50,8 @@ function compileOpening(db: Db, root: Table): CompiledQuery<Row> {
     .compile()
 }
 
-/** As `openRegister`, where it is not for us to make one: no row, if there is none. */
-export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
+/** As `openRegister`, but makes no register: returns no row where there is none. */
+export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
   db
     .updateTable('sync_registers')
     .set((eb) => ({ live_rows: eb.ref('live_rows') }))
@@ -70,7 +60,7 @@ export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): Compile
     .returning(['live_rows', 'sketch'])
     .compile()
 
-export const registerOf = (row: Row | undefined): Register | null =>
+export const registerOf = (row: RegisterRow | undefined): Register | null =>
   row === undefined || row.live_rows === null
     ? null
     : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
@@ -84,17 +74,17 @@ function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch
     .compile()
 }
 
-/** A live row that came or went: its id, and the version that it has, or had. */
+/** A live row that came or went, and its version. */
 export interface LiveRow {
   readonly id: Int64
   readonly updatedAt: string
 }
 
-/** The statement that enters live rows which came and went; undefined where there is nothing to enter. */
+/** The statement that enters live rows which came and went; undefined where nothing is to be entered. */
 export function enterRows(
   db: Db,
   key: CursorKey,
-  row: Row | undefined,
+  row: RegisterRow | undefined,
   { came = [], went = [] }: { readonly came?: readonly LiveRow[]; readonly went?: readonly LiveRow[] },
 ): CompiledQuery | undefined {
   const register = came.length + went.length === 0 ? null : registerOf(row)
@@ -105,8 +95,8 @@ export function enterRows(
   return writeRegister(db, key, { live: live + came.length - went.length, sketch })
 }
 
-/** A register as it is; undefined rows: there is none. Who has not opened it may see it change. */
-export const readRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<Row> =>
+/** Reads a register without locking it: another transaction may change it meanwhile. */
+export const readRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
   db
     .selectFrom('sync_registers')
     .select(['live_rows', 'sketch'])
@@ -114,10 +104,10 @@ export const readRegister = (db: Db, { tenantId, resource }: CursorKey): Compile
     .where('resource', '=', resource)
     .compile()
 
-/** Runs statements, in a transaction or not. */
+/** Runs a statement, in a transaction or not. */
 type Run = <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>
 
-/** Which live rows there are, counted one by one. */
+/** A register of the live rows that are in the table now. */
 export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64): Promise<Register> {
   const sketch = new Sketch()
   let live = 0
@@ -138,7 +128,10 @@ export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64):
   }
 }
 
-/** What the register has more, and less, than there are rows; undefined where that is too much to be read from it. */
+/**
+ * The rows that the register has and the table has not, and the reverse; undefined where they are too many for a sketch
+ * to name.
+ */
 export function vanished(register: Register, found: Register): SetDifference | undefined {
   const difference = register.sketch.against(found.sketch)
   if (!difference) return undefined
@@ -147,7 +140,7 @@ export function vanished(register: Register, found: Register): SetDifference | u
     : undefined
 }
 
-/** Opens a register, and writes in the same transaction what becomes of it; nothing where the work returns undefined. */
+/** Opens a register, and writes what the work makes of it; writes nothing where the work returns undefined. */
 export async function changeRegister(
   db: Db,
   session: Session,

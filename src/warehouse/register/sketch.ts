@@ -1,10 +1,14 @@
+/**
+ * A set of rows in a kilobyte, so that two sets can be compared without listing either.
+ * Used by register.ts, and by the comparison of a register with the rows (src/sync/reconcile).
+ */
 import type { Int64 } from '../../../schema/resource.js'
-import { exact } from '../dialect.js'
+import { exact } from '../../int64.js'
 
-/** Each row is entered in one cell of each part. With so many, some thirty rows can be read from a difference. */
+/** Each row is entered in one cell of each part. With these sizes a difference names about thirty rows. */
 const parts = 4
 const width = 18
-/** Numbers of a cell: how many rows, and the sums of their ids (lower and upper half), versions and check numbers. */
+/** Numbers of a cell: the count of its rows, and the sums of their ids (lower and upper half), versions and checks. */
 const fields = 5
 const size = parts * width * fields
 
@@ -34,7 +38,7 @@ export interface SketchEntry {
   readonly version: number
 }
 
-/** What one set of rows has and another has not. */
+/** The rows that only the first of two sets has (`more`), or only the second (`less`). */
 export interface SetDifference {
   readonly more: readonly SketchEntry[]
   readonly less: readonly SketchEntry[]
@@ -48,14 +52,13 @@ export function digest(updatedAt: string): number {
 }
 
 /**
- * A set of rows in a kilobyte: what two sets of any size have not in common can be read from the difference of their
- * sketches, as long as that is not too much (an invertible Bloom filter: Goodrich and Mitzenmacher, 2011). Whether it
- * was too much is known.
+ * An invertible Bloom filter (Goodrich and Mitzenmacher, 2011): the difference of two sketches names the rows that only
+ * one of two sets has, whatever the size of the sets, as long as these rows are few; otherwise it says that they are not.
  */
 export class Sketch {
   readonly #cells = new Int32Array(size)
 
-  /** Enters a row, or with -1 takes it out again. */
+  /** Enters a row, or with -1 removes it. */
   add({ id, version }: SketchEntry, times: 1 | -1 = 1): void {
     const [low, high] = halves(id)
     this.#enter(low, high, version, times)
@@ -79,7 +82,7 @@ export class Sketch {
     this.#cells[at] = ((this.#cells[at] ?? 0) + by) | 0
   }
 
-  /** What this set has more and less than another; undefined where that is too much to be read. */
+  /** The difference to another set; undefined where it has too many rows to be named. */
   against(other: Sketch): SetDifference | undefined {
     const rest = new Sketch()
     for (let i = 0; i < size; i++) rest.#cells[i] = (this.#cells[i] ?? 0) - (other.#cells[i] ?? 0)
@@ -98,7 +101,7 @@ export class Sketch {
     return rest.#cells.every((number) => number === 0) ? { more, less } : undefined
   }
 
-  /** The row that a cell holds alone; undefined where it holds several, or none. */
+  /** The row of a cell that holds one row; undefined for several rows, or none. */
   #single(at: number, times: number): SketchEntry | undefined {
     if (times !== 1 && times !== -1) return undefined
     const sum = (field: number): number => ((this.#cells[at + field] ?? 0) * times) >>> 0
@@ -118,7 +121,7 @@ export class Sketch {
     return bytes.toString('base64')
   }
 
-  /** null and everything that is no sketch: that of no rows. */
+  /** The sketch of no rows for null, and for a text that is no sketch. */
   static decode(text: string | null): Sketch {
     const sketch = new Sketch()
     const bytes = Buffer.from(text ?? '', 'base64')
@@ -127,5 +130,5 @@ export class Sketch {
   }
 }
 
-/** Where a row is entered. */
+/** The cell of a row in one part. */
 const place = (key: number, part: number): number => (part * width + (mixed(key, part, 7) % width)) * fields

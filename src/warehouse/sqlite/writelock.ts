@@ -1,27 +1,34 @@
 /**
- * Who may write to a database with one writer: this thread's transactions one by one, and the writer thread's batches,
- * which keep their own order. They wait for each other here, not in the database, whose lock would stop this thread.
+ * Decides who may write to a database with one writer: this thread's transactions, or the writer thread's batches. They
+ * wait for each other here; waiting for the database's own lock would stop this thread.
+ *
+ * free:   any work begins at once.
+ * own:    one transaction of this thread runs; all other work waits.
+ * shared: batches are with the writer thread, which stores them in the order in which they came; further batches may
+ *         follow, a transaction of this thread waits until the last one has ended.
+ *
+ * Work begins in the order in which it was asked for.
  */
 export class WriteLock {
   #own: Promise<void> = Promise.resolve()
-  #theirs: Promise<void> = Promise.resolve()
+  #shared: Promise<void> = Promise.resolve()
 
-  /** Runs when all that was begun before is over. */
+  /** Runs alone: when all work that was asked for before has ended. */
   own<T>(work: () => Promise<T>): Promise<T> {
-    const turn = Promise.all([this.#own, this.#theirs]).then(work)
-    this.#own = settled(turn)
-    return turn
+    const result = Promise.all([this.#own, this.#shared]).then(work)
+    this.#own = ended(result)
+    return result
   }
 
-  /** Runs when this thread's transactions are over; may be handed over while others of its kind are under way. */
-  theirs<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#own.then(work)
-    this.#theirs = settled(Promise.all([this.#theirs, settled(turn)]))
-    return turn
+  /** Runs beside other shared work: when this thread's transactions that were asked for before have ended. */
+  shared<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#own.then(work)
+    this.#shared = ended(Promise.all([this.#shared, ended(result)]))
+    return result
   }
 }
 
-/** When it has ended, and nothing of what came of it: one turn waits for the last, which would keep the results of all. */
-const settled = async (work: Promise<unknown>): Promise<void> => {
+/** The end of some work without its result: the lock outlives every work, and would keep all their results. */
+const ended = async (work: Promise<unknown>): Promise<void> => {
   await work.catch(() => {})
 }

@@ -1,48 +1,57 @@
+/**
+ * The writer thread as the main thread sees it: it stores large pages while the main thread reads and parses the next.
+ * Used by sqlite/dialect.ts; the thread itself runs main.ts.
+ */
 import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../errors.js'
-import type { Table } from '../../../model/tables.js'
-import type { Applied, Batch } from '../../apply.js'
+import type { Applied, Batch, BatchTables } from '../../batch.js'
 import { batchMessage, errorOf, type WriterReply } from './messages.js'
+import type { Packed } from './pack.js'
 
 interface Waiting {
   readonly resolve: (applied: Applied) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Room for the rows of a page or two: what the thread holds is short-lived, and its heap must not grow on garbage. */
+/** Room for the rows of a page or two: the thread's objects are short-lived, and its heap must not grow on garbage. */
 const youngMegabytes = 16
 
-/** The thread that applies batches, seen from the one that reads and parses. Started when first needed. */
+/**
+ * absent:  no thread runs; the first batch, or `warm`, starts one.
+ * idle:    the thread waits for batches, and does not keep the process alive.
+ * working: batches wait for replies; the thread keeps the process alive.
+ * closing: `close` was sent; the thread ends when it has stored what it has.
+ *
+ * A thread that fails or ends rejects all waiting batches; the next batch starts another thread.
+ */
 export class WriterThread {
-  readonly #waiting = new Map<number, Waiting>()
+  /** The batches that wait for replies, in the order in which they were sent. */
+  readonly #waiting: Waiting[] = []
   /** Resources whose tables the thread knows. */
   readonly #told = new Set<string>()
   #thread: Worker | undefined
-  #number = 0
 
-  /** `url`: of the warehouse. */
+  /** `url`: the warehouse's. */
   constructor(private readonly url: string) {}
 
-  /** Threads load compiled files; where the sources run as they are (tests), everything stays in one thread. */
+  /** Threads load compiled files only; undefined where the sources run uncompiled. */
   static readonly entry: URL | undefined = import.meta.url.endsWith('.ts')
     ? undefined
     : new URL('./main.js', import.meta.url)
 
-  apply(tables: readonly Table[], embedded: readonly Table[], batch: Batch): Promise<Applied> {
-    const number = ++this.#number
-    const plan = this.#told.has(batch.resource) ? undefined : { tables, embedded }
-    const message = batchMessage(number, plan, batch)
+  /** `packed`: the rows of the batch. The thread shares their memory: a batch whose transaction failed is sent again. */
+  apply(to: BatchTables, batch: Batch, packed: Packed): Promise<Applied> {
+    const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch, packed)
     return new Promise((resolve, reject) => {
       this.#thread ??= this.#start()
-      this.#told.add(batch.resource)
-      this.#waiting.set(number, { resolve, reject })
-      this.#thread.ref()
-      // Its rows are shared, not handed over: a batch whose transaction fails is sent again.
       this.#thread.postMessage(message)
+      this.#thread.ref()
+      this.#told.add(batch.resource)
+      this.#waiting.push({ resolve, reject })
     })
   }
 
-  /** Starts the thread before it is needed: it takes as long as some pages. */
+  /** Starts the thread before it is needed: that takes as long as some pages. */
   warm(): void {
     if (!WriterThread.entry || this.#thread) return
     this.#thread = this.#start()
@@ -60,7 +69,7 @@ export class WriterThread {
   }
 
   #start(): Worker {
-    if (!WriterThread.entry) throw new Bug('There is no compiled thread')
+    if (!WriterThread.entry) throw new Bug('The writer thread needs compiled files')
     const thread = new Worker(WriterThread.entry, {
       workerData: this.url,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
@@ -72,9 +81,8 @@ export class WriterThread {
   }
 
   #receive(thread: Worker, reply: WriterReply): void {
-    const waiting = this.#waiting.get(reply.number)
-    this.#waiting.delete(reply.number)
-    if (this.#waiting.size === 0) thread.unref()
+    const waiting = this.#waiting.shift()
+    if (this.#waiting.length === 0) thread.unref()
     if ('failure' in reply) waiting?.reject(errorOf(reply.failure))
     else waiting?.resolve(reply.applied)
   }
@@ -82,7 +90,6 @@ export class WriterThread {
   #lose(thread: Worker, error: unknown): void {
     if (this.#thread === thread) this.#thread = undefined
     this.#told.clear()
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }

@@ -1,31 +1,30 @@
-/** The writer thread: the one write path, on a connection of its own. Batches are applied in the order they come. */
+/** The writer thread: the one write path on a connection of its own. It stores batches in the order in which they come. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { Bug } from '../../../errors.js'
 import { applyBatch } from '../../apply.js'
+import type { BatchTables } from '../../batch.js'
 import { sqliteDialect } from '../dialect.js'
-import { type BatchMessage, batchOf, failureOf, type ResourceTables, type WriterReply } from './messages.js'
+import { type BatchMessage, batchOf, failureOf, type WriterReply } from './messages.js'
 
 const port = parentPort
 if (!port) throw new Bug('The writer thread was started as a program')
-const plans = new Map<string, ResourceTables>()
+const known = new Map<string, BatchTables>()
 const dialect = sqliteDialect(String(workerData))
-// What a statement of many rows would need to be undone is some pages, which SQLite writes to a file otherwise.
+// The pages that would undo a statement of many rows stay in memory; SQLite would write them to a file.
 await sql`pragma temp_store = memory`.execute(dialect.db)
 
-async function reply(letter: BatchMessage): Promise<WriterReply> {
-  const { number, plan } = letter
-  if (plan) plans.set(letter.rest.resource, plan)
+async function reply(message: BatchMessage): Promise<WriterReply> {
+  const { to: told, rest } = message
+  if (told) known.set(rest.resource, told)
   try {
-    const known = plans.get(letter.rest.resource)
-    if (!known) throw new Bug(`Nobody told the writer thread the tables of ${letter.rest.resource}`)
-    const batch = batchOf(letter)
-    const applied = await dialect.transaction((session) =>
-      applyBatch(dialect, known.tables, known.embedded, session, batch),
-    )
-    return { number, applied }
+    const to = known.get(rest.resource)
+    if (!to) throw new Bug(`The writer thread does not know the tables of ${rest.resource}`)
+    const batch = batchOf(message)
+    const applied = await dialect.transaction((session) => applyBatch(dialect, session, to, batch))
+    return { applied }
   } catch (error) {
-    return { number, failure: failureOf(dialect.classify(error)) }
+    return { failure: failureOf(dialect.classify(error)) }
   }
 }
 

@@ -1,19 +1,17 @@
 /**
- * Tuples as flat things in memory that two threads share: 2 ms a page of 3,600 rows both ways together, where the
- * structured clone of the tuples themselves takes 9 (bench/), and nothing of it in either thread's heap.
+ * Packs tuples into memory that two threads share. A page of 3,600 rows takes 2 ms in both threads together, where a
+ * structured clone of the tuples takes 9 (bench/), and no value lies in either thread's heap.
+ * Packed by sqlite/encode.ts in the main thread; read by unpack.ts in the writer thread.
  */
-
 import { Bug } from '../../../errors.js'
-import type { Flattened, Tuple } from '../../../model/flatten/batch.js'
+import type { Tuple } from '../../../model/flatten/batch.js'
 
-type Rows = Flattened['rows']
-
-/** How much of each thing there is. */
+/** The size of a packed table, or of a packed page. */
 interface Extent {
   readonly cells: number
-  /** Characters of texts that are ASCII. */
+  /** Characters of all ASCII texts. */
   readonly narrow: number
-  /** UTF-16 units of those that are not. */
+  /** UTF-16 units of all other texts. */
   readonly wide: number
 }
 
@@ -35,8 +33,8 @@ const bytesOfNumber = 8
 const bytesOfWide = 2
 
 /**
- * The parts of a packed page: of each cell a number (of a text its length) and a kind, and the texts one behind the
- * other. Those in ASCII, nearly all, take a byte a character, and SQLite is given them in half the time.
+ * The parts of a packed page: for each cell a kind and a number (for a text its length), and the texts one behind the
+ * other. ASCII texts, nearly all, take a byte a character: the driver hands them to SQLite in half the time.
  */
 export function views(memory: SharedArrayBuffer, { cells, narrow, wide }: Extent) {
   const narrows = cells * bytesOfNumber
@@ -61,7 +59,7 @@ export const sumOf = (tables: readonly Extent[]): Extent => ({
 
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
 
-/** Memory of pages that are stored, for those to come: what is made anew for each page waits long to be collected. */
+/** Memory of stored pages, for pages to come: new memory for each page would wait long to be collected. */
 const spare: SharedArrayBuffer[] = []
 const mostSpare = 8
 const smallest = 1 << 16
@@ -72,137 +70,79 @@ function take(size: number): SharedArrayBuffer {
   return new SharedArrayBuffer(Math.max(smallest, 2 ** Math.ceil(Math.log2(size))))
 }
 
-/** Where cells are gathered before it is known how much room they take. */
-class Packing {
-  static #kinds = new Uint8Array(smallest)
-  static #numbers = new Float64Array(smallest)
-  readonly #narrow: string[] = []
-  readonly #wide: string[] = []
-  #cells = 0
+/** The texts of one table, in the order of its cells. */
+interface Texts {
+  readonly narrow: string
+  readonly wide: string
+  /** For each text whether it is wide; undefined where none is. */
+  readonly isWide: readonly boolean[] | undefined
+}
 
-  add(name: string, tuples: readonly Tuple[]): PackedTable {
-    const width = tuples[0]?.length ?? 0
-    const from = this.#cells
-    this.#reserve(tuples.length * width)
-    const texts = this.#gather(tuples, width)
-    const whole = texts.join('')
-    const extent = isAscii(whole) ? { narrow: whole, wide: '' } : this.#split(texts, from)
-    this.#narrow.push(extent.narrow)
-    this.#wide.push(extent.wide)
-    return {
-      name,
-      rows: tuples.length,
-      width,
-      cells: tuples.length * width,
-      narrow: extent.narrow.length,
-      wide: extent.wide.length,
-    }
-  }
+function gatherTexts(tuples: readonly Tuple[]): Texts {
+  const texts: string[] = []
+  for (const tuple of tuples)
+    for (const value of tuple)
+      if (typeof value === 'string') texts.push(value)
+      else if (typeof value === 'bigint') texts.push(String(value))
+  const all = texts.join('')
+  if (isAscii(all)) return { narrow: all, wide: '', isWide: undefined }
+  const isWide = texts.map((text) => !isAscii(text))
+  const those = (wide: boolean): string => texts.filter((_, i) => isWide[i] === wide).join('')
+  return { narrow: those(false), wide: those(true), isWide }
+}
 
-  memory(extent: Extent): SharedArrayBuffer {
-    const memory = take(sizeOf(extent))
-    const { numbers, narrow, wide, kinds } = views(memory, extent)
-    numbers.set(Packing.#numbers.subarray(0, extent.cells))
-    kinds.set(Packing.#kinds.subarray(0, extent.cells))
-    let at = 0
-    for (const text of this.#narrow) at += narrow.write(text, at, 'latin1')
-    at = 0
-    for (const text of this.#wide) at += wide.write(text, at, 'utf16le')
-    return memory
-  }
-
-  /** Returns the texts among the cells. */
-  #gather(tuples: readonly Tuple[], width: number): string[] {
-    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
-    const texts: string[] = []
-    let at = this.#cells
-    for (const tuple of tuples) {
-      if (tuple.length !== width) throw new Bug('Tuples of one table differ in length')
-      for (let i = 0; i < width; i++, at++) {
-        const value = tuple[i]
-        if (typeof value === 'string') {
-          kinds[at] = kind.narrow
-          numbers[at] = value.length
-          texts.push(value)
-        } else if (typeof value === 'number') {
-          kinds[at] = kind.number
-          numbers[at] = value
-        } else if (typeof value === 'bigint') {
-          const digits = String(value)
-          kinds[at] = kind.bigint
-          numbers[at] = digits.length
-          texts.push(digits)
-        } else kinds[at] = value === true ? kind.true : value === false ? kind.false : kind.null
-      }
-    }
-    this.#cells = at
-    return texts
-  }
-
-  /** Tells the texts of the cells from here on apart. */
-  #split(texts: readonly string[], from: number): { narrow: string; wide: string } {
-    const kinds = Packing.#kinds
-    const [narrow, wide] = [[] as string[], [] as string[]]
-    let at = from
-    for (const text of texts) {
-      while (kinds[at] !== kind.narrow && kinds[at] !== kind.bigint) at++
-      if (isAscii(text)) narrow.push(text)
-      else {
-        kinds[at] = kind.wide
-        wide.push(text)
-      }
+/** Writes kinds and numbers of a table's cells from the cell `at` on; returns the cell behind them. */
+function writeCells(
+  { kinds, numbers }: ReturnType<typeof views>,
+  tuples: readonly Tuple[],
+  isWide: Texts['isWide'],
+  start: number,
+): number {
+  let [at, text] = [start, 0]
+  for (const tuple of tuples)
+    for (const value of tuple) {
+      if (typeof value === 'string') {
+        kinds[at] = isWide?.[text++] ? kind.wide : kind.narrow
+        numbers[at] = value.length
+      } else if (typeof value === 'number') {
+        kinds[at] = kind.number
+        numbers[at] = value
+      } else if (typeof value === 'bigint') {
+        text++
+        kinds[at] = kind.bigint
+        numbers[at] = String(value).length
+      } else kinds[at] = value === true ? kind.true : value === false ? kind.false : kind.null
       at++
     }
-    return { narrow: narrow.join(''), wide: wide.join('') }
-  }
+  return at
+}
 
-  #reserve(more: number): void {
-    const cells = this.#cells + more
-    if (cells <= Packing.#kinds.length) return
-    const [kinds, numbers] = [Packing.#kinds, Packing.#numbers]
-    Packing.#kinds = new Uint8Array(cells * 2)
-    Packing.#numbers = new Float64Array(cells * 2)
-    Packing.#kinds.set(kinds)
-    Packing.#numbers.set(numbers)
-  }
+function describe(name: string, tuples: readonly Tuple[], { narrow, wide }: Texts): PackedTable {
+  const width = tuples[0]?.length ?? 0
+  if (tuples.some((tuple) => tuple.length !== width)) throw new Bug(`Tuples of ${name} differ in length`)
+  const rows = tuples.length
+  return { name, rows, width, cells: rows * width, narrow: narrow.length, wide: wide.length }
 }
 
 export function pack(rows: ReadonlyMap<string, readonly Tuple[]>): Packed {
-  const packing = new Packing()
-  const tables = [...rows].map(([name, tuples]) => packing.add(name, tuples))
-  return { tables, memory: packing.memory(sumOf(tables)) }
+  const parts = [...rows].map(([name, tuples]) => {
+    const texts = gatherTexts(tuples)
+    return { tuples, texts, table: describe(name, tuples, texts) }
+  })
+  const tables = parts.map(({ table }) => table)
+  const extent = sumOf(tables)
+  const memory = take(sizeOf(extent))
+  const all = views(memory, extent)
+  let [cell, narrow, wide] = [0, 0, 0]
+  for (const { tuples, texts } of parts) {
+    cell = writeCells(all, tuples, texts.isWide, cell)
+    narrow += all.narrow.write(texts.narrow, narrow, 'latin1')
+    wide += all.wide.write(texts.wide, wide, 'utf16le')
+  }
+  return { tables, memory }
 }
 
-const ready = new WeakMap<Rows, Packed | 'stored'>()
-
-/**
- * Packs a page as soon as it is flattened, and drops its tuples: some hundred thousand small things that would lie in
- * the heap until the page's turn comes, and that the garbage collector would copy twice until then.
- */
-export function packEarly(rows: Rows): void {
-  ready.set(rows, pack(rows))
-  rows.clear()
-}
-
-export const isPacked = (rows: Rows): boolean => ready.has(rows)
-
-/** Rows that came packed from the other thread. */
-export function received(packed: Packed): Rows {
-  const rows: Rows = new Map()
-  ready.set(rows, packed)
-  return rows
-}
-
-export function packedRows(rows: Rows): Packed {
-  const packed = ready.get(rows)
-  if (packed === 'stored') throw new Bug('A page that was packed early can be stored once')
-  return packed ?? pack(rows)
-}
-
-/** The page is stored: its memory may hold another. */
-export function release(rows: Rows): void {
-  const packed = ready.get(rows)
-  if (packed === undefined || packed === 'stored') return
-  ready.set(rows, 'stored')
-  if (spare.length < mostSpare) spare.push(packed.memory)
+/** The page is stored: its memory may hold another page. */
+export function recycle({ memory }: Packed): void {
+  if (spare.length < mostSpare) spare.push(memory)
 }

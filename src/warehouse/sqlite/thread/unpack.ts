@@ -1,9 +1,13 @@
+/**
+ * Reads packed tables: each value is made when it is bound to a statement.
+ * Used by the writer thread's session, through sqlite/encode.ts.
+ */
 import { Bug } from '../../../errors.js'
 import type { Value } from '../../../model/flatten/batch.js'
-import type { RowReader, Rows } from '../../rows.js'
+import type { RowReader, SqliteRows } from '../rows.js'
 import { kind, type Packed, type PackedTable, sumOf, views } from './pack.js'
 
-/** One table's cells, where the other thread has put them. */
+/** The cells of one table in the memory of its page. */
 class Cells {
   readonly rows: number
   readonly width: number
@@ -35,7 +39,12 @@ class PackedReader implements RowReader {
   ) {}
 
   next(into: unknown[]): void {
-    if (this.kept) while (this.kept[this.#row] === false) this.#skip()
+    // Rows that are not kept are read too: where the next row's texts begin is known only behind them.
+    while (this.kept?.[this.#row] === false) this.#read([])
+    this.#read(into)
+  }
+
+  #read(into: unknown[]): void {
     const { numbers, kinds, narrow, wide, width, rows } = this.cells
     if (this.#row >= rows) throw new Bug('There are no more rows')
     let at = this.#row++ * width
@@ -68,20 +77,10 @@ class PackedReader implements RowReader {
       }
     }
   }
-
-  #skip(): void {
-    const { numbers, kinds, width } = this.cells
-    let at = this.#row++ * width
-    for (const end = at + width; at < end; at++) {
-      const number = numbers[at] ?? 0
-      if (kinds[at] === kind.narrow || kinds[at] === kind.bigint) this.#narrow += number
-      else if (kinds[at] === kind.wide) this.#wide += number
-    }
-  }
 }
 
-/** Rows of one table as they came from the other thread: each value is made when a statement is given it. */
-export class PackedRows implements Rows {
+/** Rows of one packed table; `kept` tells which of them belong to it after `pick`. */
+class PackedRows implements SqliteRows {
   #owners: readonly Value[] | undefined
 
   constructor(
@@ -105,7 +104,7 @@ export class PackedRows implements Rows {
     return new PackedReader(this.cells, this.kept)
   }
 
-  /** Of all rows, kept or not. */
+  /** The owners of all rows, kept or not. */
   #everyOwner(): Value[] {
     const { rows, width, kinds, numbers } = this.cells
     const places = Array.from({ length: rows }, (_, row) => row * width + this.place)
@@ -119,7 +118,8 @@ export class PackedRows implements Rows {
   }
 }
 
-export function rowsOf(packed: Packed, name: string, place: number): PackedRows | undefined {
+/** Rows of the table; `place` is the place of their owner. undefined: the page has no such table. */
+export function packedRows(packed: Packed, name: string, place: number): SqliteRows | undefined {
   const table = packed.tables.find((one) => one.name === name)
   return table && new PackedRows(new Cells(packed, table), place)
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Kind } from '../../schema/resource.js'
 import type { Value } from '../../src/model/flatten/batch.js'
 import { fromMicros } from '../../src/timestamp.js'
-import { binaryArrays } from '../../src/warehouse/postgres/encode.js'
+import { binaryArrays } from '../../src/warehouse/postgres/arrays.js'
 
 const url = inject('postgresUrl')
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n })

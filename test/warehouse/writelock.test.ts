@@ -15,25 +15,25 @@ function gate() {
   return { passed, open: () => open() }
 }
 
-it('lets the other thread take several at once, and own work only when all before it is over', async () => {
-  const turns = new WriteLock()
+it('lets shared work run side by side, and own work begin when all work before it has ended', async () => {
+  const lock = new WriteLock()
   const order: string[] = []
   const [first, second, own] = [gate(), gate(), gate()]
   const all = [
-    turns.theirs(async () => {
+    lock.shared(async () => {
       order.push('first')
       await first.passed
       throw new Error('a failure is its own')
     }),
-    turns.theirs(async () => {
+    lock.shared(async () => {
       order.push('second')
       await second.passed
     }),
-    turns.own(async () => {
+    lock.own(async () => {
       order.push('own')
       await own.passed
     }),
-    turns.theirs(async () => void order.push('third')),
+    lock.shared(async () => void order.push('third')),
   ]
   const settled = Promise.allSettled(all)
   await new Promise(setImmediate)
@@ -54,16 +54,16 @@ it('lets the other thread take several at once, and own work only when all befor
   expect(order).toEqual(['first', 'second', 'own', 'third'])
 })
 
-it('keeps nothing of what its turns gave, however many there are', async () => {
-  const turns = new WriteLock()
+it('keeps no result of the work that it ran', async () => {
+  const lock = new WriteLock()
   const given: WeakRef<object>[] = []
   for (let i = 0; i < 20; i++) {
-    given.push(new WeakRef(await turns.theirs(async () => ({ i }))))
-    given.push(new WeakRef(await turns.own(async () => ({ i }))))
+    given.push(new WeakRef(await lock.shared(async () => ({ i }))))
+    given.push(new WeakRef(await lock.own(async () => ({ i }))))
   }
   await new Promise(setImmediate)
   collect()
   expect(given.slice(0, -2).filter((one) => one.deref() !== undefined)).toEqual([])
-  // Still in use: what is tested is not that nobody holds the turns.
-  await turns.own(async () => {})
+  // The lock is in use still: otherwise it would be collected together with the results.
+  await lock.own(async () => {})
 })

@@ -1,0 +1,99 @@
+/**
+ * One page on its way into the warehouse, and the result of storing it.
+ * Walks, backfills and reconciles make batches (src/sync); apply.ts stores them.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import { Bug } from '../errors.js'
+import type { DriftEntry, Flattened } from '../model/flatten/batch.js'
+import type { Table } from '../model/tables.js'
+
+/**
+ * The rows of a page in the form `E` in which a dialect stores them.
+ *
+ * held:   they can be read any number of times: a batch whose transaction failed is sent again.
+ * stored: `release` has handed their memory to the dialect, which may put another page there. To read or release them
+ *         again is a Bug: reading would silently store the other page's rows.
+ */
+export class PageRows<E = unknown> {
+  #encoded: E | undefined
+
+  constructor(
+    encoded: E,
+    private readonly recycle: () => void = () => {},
+  ) {
+    this.#encoded = encoded
+  }
+
+  get encoded(): E {
+    if (this.#encoded === undefined) throw new Bug('A page can be stored once; this one is stored already')
+    return this.#encoded
+  }
+
+  release(): void {
+    if (this.#encoded === undefined) throw new Bug('The memory of a page was released twice')
+    this.#encoded = undefined
+    this.recycle()
+  }
+}
+
+/** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
+export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
+  readonly rows: PageRows<E>
+}
+
+/** The values that all rows of one batch share. */
+export interface BatchStamp {
+  readonly tenantId: Int64
+  /** When the request was sent that brought the page. */
+  readonly syncedAt: string
+}
+
+/** The request that brought a batch: `why` shows it for every row. */
+export interface Origin {
+  readonly runId: string | null
+  readonly way: 'walk' | 'backfill' | 'reconcile' | 'webhook' | 'replay'
+  /** Page of the list; null for a record that was asked for by its id. */
+  readonly page: number | null
+  readonly requestId: string | null
+}
+
+/** One page, and what commits together with its rows. */
+export interface Batch<E = unknown> extends BatchStamp {
+  readonly resource: string
+  readonly page: EncodedPage<E>
+  /** Progress: state statements that commit together with the rows. */
+  readonly statements: readonly CompiledQuery[]
+  /** The lease's token; undefined where no run holds a lease. */
+  readonly fence: Int64 | undefined
+  readonly origin?: Origin
+}
+
+/** The tables that a batch's rows go to. */
+export interface BatchTables {
+  /** The resource's root table first, then its child tables. */
+  readonly tables: readonly Table[]
+  /** Tables of the resource whose records stand inside those of others. */
+  readonly embedded: readonly Table[]
+}
+
+/** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */
+export interface Version {
+  readonly updatedAt: string
+  readonly syncedAt: string
+  readonly deletedAt: string | null
+}
+
+/** The result of storing a batch. */
+export interface Applied {
+  /** Warehouse rows that changed, child and embedded rows included. */
+  readonly written: number
+  /** Child rows that were removed because the new version lacks them. */
+  readonly removed: number
+  /** Records that were older than the stored version. */
+  readonly stale: number
+  /** The stored versions before this batch, by record id. */
+  readonly previous: ReadonlyMap<Int64, Version>
+  /** Drift that no run has recorded before. */
+  readonly drift: readonly DriftEntry[]
+}

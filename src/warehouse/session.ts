@@ -1,0 +1,84 @@
+/**
+ * The part of a session that SQLite and Postgres share: statements that differ in a few words only.
+ * sqlite/session.ts and postgres/session.ts extend it. Both databases take $1, $2, … as parameters.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import { Bug } from '../errors.js'
+import type { Table } from '../model/tables.js'
+import type { BatchStamp, Version } from './batch.js'
+import type { Session } from './dialect.js'
+import type { Rows } from './rows.js'
+import { settleAll } from './settleall.js'
+
+/** A value, or a list of ids or texts for `within`. */
+export type Parameter = Int64 | string | readonly (Int64 | string)[]
+
+export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
+  abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
+  abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
+  /** How many of the rows are stored as they are. */
+  protected abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
+  /** Runs a statement; `name` is the same for the same text. Rows are arrays of values. */
+  protected abstract ask<T extends unknown[]>(
+    name: string,
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: T[]; affected: number }>
+  /** A table's name as it stands in a statement. */
+  protected abstract from(table: string): string
+  /** The condition that a value is in the list of a parameter. */
+  protected abstract within(parameter: string, type: 'bigint' | 'text'): string
+  /** The end of a `select` that locks the rows which it finds. */
+  protected abstract readonly locking: string
+
+  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const { rows } = await this.ask<[Int64, string, string, string | null]>(
+      `versions ${table.name}`,
+      `select id, updated_at, _synced_at, _deleted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${this.locking}`,
+      [tenantId, ids],
+    )
+    return new Map(
+      rows.map(([id, updatedAt, syncedAt, deletedAt]) => [id, { updatedAt, syncedAt, deletedAt }]),
+    )
+  }
+
+  async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: BatchStamp): Promise<void> {
+    await this.ask(
+      `confirm ${table.name}`,
+      `update ${this.from(table.name)} set _synced_at = $1 where tenant_id = $2 and id ${this.within('$3', 'bigint')} and _synced_at < $1`,
+      [syncedAt, tenantId, ids],
+    )
+  }
+
+  async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean> {
+    const [stored, alike] = await settleAll([
+      this.ask<[Int64]>(
+        `holds ${table.name}`,
+        `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
+        [tenantId, owners],
+      ),
+      this.countAlike(table, tenantId, rows),
+    ])
+    return stored.rows[0]?.[0] === rows.owners.length && alike === rows.owners.length
+  }
+
+  async clearQuarantine(
+    resource: string,
+    recordIds: readonly string[],
+    { tenantId, syncedAt }: BatchStamp,
+  ): Promise<void> {
+    await this.ask(
+      'clear quarantine',
+      `delete from ${this.from('sync_quarantine')} where tenant_id = $1 and resource = $2 and record_id ${this.within('$3', 'text')} and last_seen_at < $4`,
+      [tenantId, resource, recordIds, syncedAt],
+    )
+  }
+
+  /** The condition on child rows of one tenant and some owners. */
+  protected ownedBy(table: Table, tenant: string, owners: string): string {
+    if (!table.owner) throw new Bug(`${table.name} has no owner`)
+    return `tenant_id = ${tenant} and "${table.owner}" ${this.within(owners, 'bigint')}`
+  }
+}
