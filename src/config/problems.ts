@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { memberPath, toJson } from './json.js'
+import { toJson } from '../json.js'
+import { memberPath } from './json.js'
 import { nearest, nearestOrFirst } from './nearest.js'
 
 /** One thing that is wrong with a file that a person wrote. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cronProblem } from '../../src/config/cron.js'
 import { lastDays } from '../../src/config/duration.js'
 import { jobNames, readJob } from '../../src/config/job.js'
-import { Stop } from '../../src/errors.js'
+import { describeError, Stop } from '../../src/errors.js'
 
 const shipped = fileURLToPath(new URL('../../jobs', import.meta.url))
 let own: string
@@ -23,7 +23,7 @@ function refused(name: string, content?: object): string {
   } catch (error) {
     expect(error).toBeInstanceOf(Stop)
     expect((error as Stop).exitCode).toBe(2)
-    return (error as Stop).message
+    return describeError(error)
   }
   throw new Error('the job was accepted')
 }

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.js'
-import { toJson } from '../../src/config/json.js'
+
 import { load, loadConfig } from '../../src/config/load.js'
 import { Stop } from '../../src/errors.js'
+import { toJson } from '../../src/json.js'
 
 const good = {
   api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
@@ -251,9 +252,14 @@ describe('the commonest mistakes say what was found, what was expected and what 
 
   test('a file that is not there', () => {
     expect(() => read()).toThrow(
-      /Found no configuration at .*config\.json.*cp config\.example\.json.*shopsync demo/s,
+      expect.objectContaining({
+        message: expect.stringMatching(/Found no configuration at .*config\.json$/),
+        hint: expect.stringMatching(/cp config\.example\.json.*shopsync demo/),
+      }),
     )
-    expect(() => read(environment, 'other.json')).toThrow(/where --config says/)
+    expect(() => read(environment, 'other.json')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('where --config says') }),
+    )
   })
 
   test('an empty variable is as good as none', () => {

@@ -1,6 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Item } from '../../api/types.js'
-import { Skip } from '../../errors.js'
+import { describeError, Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type Dependencies, newRunId } from '../run/context.js'
@@ -111,7 +111,7 @@ async function replayOne(deps: Dependencies, record: QuarantinedRecord, run: Run
     const left = await store(deps, record, item, run)
     return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)
   } catch (error) {
-    if (error instanceof Skip) return done('failed', error.message)
+    if (error instanceof Skip) return done('failed', describeError(error))
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
-import { Skip, Stop } from '../../errors.js'
+import { describeError, Skip, Stop } from '../../errors.js'
+import { parseInt64 } from '../../int64.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
@@ -63,10 +64,8 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
 function keyValue(table: Table, text: string): Int64 | string {
   const column = table.columns.find(({ name }) => name === table.key[1])
   if (column?.kind === 'text') return text
-  if (/^-?\d{1,19}$/.test(text)) {
-    const id = BigInt(text)
-    return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
-  }
+  const id = parseInt64(text)
+  if (id !== undefined) return id
   throw new Stop(
     `Found the id "${text}", expected a whole number: ${column?.name ?? 'id'} of ${table.name}`,
     {
@@ -111,7 +110,7 @@ async function askSource(
     const differences = await compareContent(deps.warehouse, cursor, id, item.flattened)
     return { answer: 'exists', updated_at: item.flattened.records[0]?.updatedAt ?? null, differences }
   } catch (error) {
-    if (error instanceof Skip) return { answer: 'failed', reason: error.message }
+    if (error instanceof Skip) return { answer: 'failed', reason: describeError(error) }
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/types.js'
-import { Skip, Stop } from '../../errors.js'
+import { describeError, Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import type { CursorResult } from '../walks/incremental.js'
@@ -55,9 +55,9 @@ async function explain(
   if (context.signal.aborted)
     return { text: 'interrupted; the next run goes on where this one stopped', absent: false }
   if (!(error instanceof Skip)) throw error
-  if (error.reason !== 'absent') return { text: error.message, absent: false }
-  if (!task.resource.resource.documented) return { text: error.message, absent: true }
-  if (await seemsGranted(context, task.tenantId)) return { text: error.message, absent: false }
+  if (error.reason !== 'absent') return { text: describeError(error), absent: false }
+  if (!task.resource.resource.documented) return { text: describeError(error), absent: true }
+  if (await seemsGranted(context, task.tenantId)) return { text: describeError(error), absent: false }
   return { text: `Tenant ${task.tenantId} is no longer granted; its rows are kept`, absent: false }
 }
 

@@ -1,7 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Page } from '../../api/types.js'
-import { Skip, Stop } from '../../errors.js'
+import { describeError, Skip, Stop } from '../../errors.js'
 import { type AuthorizationRow, flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { Dependencies } from './context.js'
@@ -75,7 +75,7 @@ export async function firstGrants(
     return await refreshTenants(deps, fence)
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    throw new Stop(`The API did not say which tenants there are: ${error.message}`, {
+    throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
       exitCode: 3,
       hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
       cause: error,

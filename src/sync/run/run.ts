@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
 import type { Int64 } from '../../../schema/resource.js'
-import { Stop } from '../../errors.js'
+import { describeError, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
 import { type CursorState, cursorName, readCursors } from '../../warehouse/cursors.js'
@@ -294,7 +294,7 @@ async function begin(context: RunContext, request: RunRequest, startedAt: string
 
 async function finish(context: RunContext, report: RunReport, status: string, error: unknown): Promise<void> {
   const { requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined, finished_at } = report
-  const text = error instanceof Error ? error.message : error === null ? null : String(error)
+  const text = error === null ? null : describeError(error)
   const row = {
     status,
     finished_at,

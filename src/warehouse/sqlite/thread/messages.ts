@@ -36,6 +36,7 @@ interface Failure {
   readonly details: ErrorDetails
   readonly exitCode?: Stop['exitCode']
   readonly after?: number
+  readonly reason?: Skip['reason']
 }
 
 export function batchMessage(number: number, plan: ResourceTables | undefined, batch: Batch): BatchMessage {
@@ -60,24 +61,23 @@ export const batchOf = ({ rows, statements, rest, flattened }: BatchMessage): Ba
 
 export function failureOf(error: Error): Failure {
   const details: ErrorDetails = 'details' in error ? (error.details as ErrorDetails) : {}
-  const { hint, cause: _, ...rest } = details
-  const message =
-    hint && error.message.endsWith(`. ${hint}`) ? error.message.slice(0, -hint.length - 2) : error.message
+  const { cause: _, ...rest } = details
   return {
     name: error.name,
-    message,
+    message: error.message,
     stack: error.stack,
-    details: { ...rest, ...(hint !== undefined && { hint }) },
+    details: rest,
     ...(error instanceof Stop && { exitCode: error.exitCode }),
     ...(error instanceof Retry && error.after !== undefined && { after: error.after }),
+    ...(error instanceof Skip && { reason: error.reason }),
   }
 }
 
-export function errorOf({ name, message, stack, details, exitCode = 1, after }: Failure): Error {
-  const given = { ...details, ...(after !== undefined && { after }) }
-  if (name === 'Retry') return new Retry(message, given)
+export function errorOf({ name, message, stack, details, ...more }: Failure): Error {
+  const { after, exitCode = 1, reason = 'failed' } = more
+  if (name === 'Retry') return new Retry(message, { ...details, ...(after !== undefined && { after }) })
   if (name === 'Stop') return new Stop(message, { ...details, exitCode })
-  if (name === 'Skip') return new Skip(message, { ...details, reason: 'failed' })
+  if (name === 'Skip') return new Skip(message, { ...details, reason })
   if (name === 'Bug') return new Bug(message, details)
   return Object.assign(new Error(message), { name, stack })
 }
