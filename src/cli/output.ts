@@ -36,6 +36,12 @@ export class Output {
     this.result(toJson(value, 2))
   }
 
+  /** The outcome of a command: its document with --json, else its text. */
+  async answer(value: unknown, text: string): Promise<void> {
+    if (this.json) await this.document(value)
+    else this.print(text)
+  }
+
   /** A line on stderr that is no log entry. */
   note(text: string): void {
     if (!this.quiet) this.options.stderr.write(`${text}\n`)

@@ -6,9 +6,10 @@ import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.js'
 
-import { load, loadConfig } from '../../src/config/load.js'
+import { load } from '../../src/config/load.js'
 import { Stop } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
+import { tablesOf } from '../../src/model/tables.js'
 
 const good = {
   api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
@@ -25,7 +26,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const write = (content: unknown, name = 'config.json'): void =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : toJson(content))
 const read = (env: Record<string, string> = environment, file?: string): Config =>
-  loadConfig({ environment: env, workingDirectory: folder, file })
+  load({ environment: env, workingDirectory: folder, file, tablesOf }).config
 const readThis = (content: unknown, env?: Record<string, string>): Config => {
   write(content)
   return read(env)
@@ -136,7 +137,9 @@ describe('a configuration', () => {
 
   test('tells which environment variables it uses', () => {
     write(good)
-    expect(load({ environment, workingDirectory: folder }).variables).toEqual(['SHOPSYNC_API_SECRET'])
+    expect(load({ environment, workingDirectory: folder, tablesOf }).variables).toEqual([
+      'SHOPSYNC_API_SECRET',
+    ])
   })
 })
 

@@ -5,7 +5,7 @@ export const statusCommand: Command = {
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing. Asks the warehouse only, not the API.
---json tells it tenant by tenant and resource by resource.`,
+--json lists every tenant and resource.`,
   run: async (invocation) => {
     const [{ withContext }, { readStatus }, { statusText }, { chosenByFlags }] = await Promise.all([
       import('../context.js'),
@@ -14,7 +14,6 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing. Ask
       import('../choice.js'),
     ])
     return withContext(invocation, async (context) => {
-      const { out } = invocation
       const { config } = context
       const { tenants, resources } = chosenByFlags(config, {})
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
@@ -26,8 +25,7 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing. Ask
         staleAfterMs: config.status.staleAfter,
         nowMicros: context.clock.nowMicros(),
       })
-      if (out.json) await out.document(report)
-      out.print(statusText(report))
+      await invocation.out.answer(report, statusText(report))
       return report.healthy ? 0 : 1
     })
   },

@@ -1,5 +1,5 @@
 import type { SourceStats } from '../../api/types.js'
-import { count, span } from '../../format.js'
+import { count, firstOf, span } from '../../format.js'
 import type { CursorReport, Observer } from '../../sync/run/report.js'
 
 type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
@@ -167,4 +167,22 @@ export class ProgressDisplay {
     if (this.#shown) this.screen.write(clearLine)
     this.#shown = false
   }
+}
+
+const shownCursors = 10
+
+/** Where the next run resumes a run that was interrupted. */
+export function resumption({ cursors, cursorsDone, records, underWay }: ProgressTally): string {
+  if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
+  const done = Math.max(0, cursorsDone - underWay.length)
+  const head = `${done} of ${cursors} cursors are done, ${records} records were read`
+  if (underWay.length === 0) return `${head}; the next run resumes where this one stopped`
+  const places = firstOf(
+    underWay,
+    shownCursors,
+    ({ tenantId, resource, done, expected }) =>
+      `tenant ${tenantId}, ${resource}: record ${done} of ${expected}`,
+    (others) => `and ${others} more`,
+  )
+  return `${head}; the next run resumes at\n${places}`
 }

@@ -68,12 +68,16 @@ export interface Observer {
   notice?(message: string, fields: Record<string, unknown>): void
 }
 
-/** What may be run, after configuration, flags and job file are joined. `null` means all. */
-export interface RunRequest {
-  readonly mode: Mode
-  readonly job: string | null
+/** A choice of cursors: tenants and resources. `null` means all. */
+export interface CursorChoice {
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
+}
+
+/** What may be run, after configuration, flags and job file are joined. */
+export interface RunRequest extends CursorChoice {
+  readonly mode: Mode
+  readonly job: string | null
   /** Reconcile: list every id, whatever the counts say. */
   readonly full?: boolean
   /** Reconcile: mark as deleted however many are gone. */
