@@ -1,3 +1,7 @@
+/*
+ * The steps of a job: each is checked, carried out as a run or a comparison, and reported; all reports become one
+ * document. Used by src/cli/commands/run.ts.
+ */
 import { lastDays } from '../config/duration.js'
 import type { Job, JobStep } from '../config/job.js'
 import type { VerifiedCursor, VerifyReport } from '../sync/reconcile/verifyrun.js'

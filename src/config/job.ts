@@ -1,3 +1,7 @@
+/*
+ * The files in jobs/: every setting with its check, its default and its description, and the search for a file. Used by
+ * `shopsync run`; the build writes schema/job.schema.json from it, for editors.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'

@@ -1,3 +1,7 @@
+/*
+ * Kinds of settings that the configuration and the jobs share. The error of each names the value that is expected;
+ * problems.ts adds the value that was found and a hint. Used by schema.ts and job.ts.
+ */
 import { z } from 'zod'
 import type { Resource } from '../../schema/resource.js'
 import { parseId } from '../int64.js'
@@ -10,10 +14,6 @@ export type TablesOf = (resource: Resource) => readonly {
   readonly name: string
   readonly columns: readonly { readonly name: string }[]
 }[]
-
-/*
- * The error of every leaf names the value that is expected; problems.ts adds the value that was found and a hint.
- */
 
 export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
 

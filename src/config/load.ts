@@ -1,3 +1,7 @@
+/*
+ * From a file, or a document in memory, to the configuration that the program works with: checked, complete, frozen.
+ * Used by src/cli/configuration.ts.
+ */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../schema/index.js'

@@ -1,3 +1,7 @@
+/*
+ * The trials of `shopsync check` in words: one finding a trial, and the text of all of them. Used by
+ * src/cli/commands/check.ts; the facts come from src/sync/ask/check.ts.
+ */
 import { wordsOf } from '../../errors.js'
 import { count, indent, paragraphs, plural, span, table } from '../../format.js'
 import type { Check } from '../../sync/ask/check.js'

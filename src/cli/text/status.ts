@@ -1,3 +1,4 @@
+/* The document of `shopsync status` in words. Used by src/cli/commands/status.ts. */
 import { atSecond, count, firstOf, paragraphs, plural, right, since, span, table } from '../../format.js'
 import { type CursorStatus, isTrouble, type StatusReport } from '../../sync/ask/status.js'
 import { toMicros } from '../../timestamp.js'

@@ -1,3 +1,7 @@
+/*
+ * The end of a run in words: headline, totals by resource, failures, next steps. Used by the commands that run, by the
+ * steps of a job and by the demo.
+ */
 import { count, firstOf, paragraphs, plural, right, span, table } from '../../format.js'
 import type { CursorReport, RunReport, Verdict } from '../../sync/run/report.js'
 import { toMicros } from '../../timestamp.js'

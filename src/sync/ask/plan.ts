@@ -1,5 +1,8 @@
+/*
+ * The forecast of a run: requests, records, minutes and table changes, from one request a cursor and the warehouse's own
+ * counts. Used by `shopsync plan` and `shopsync backfill --dry-run`.
+ */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
 import { pageRecords } from '../../compare/cost.js'
 import { forever } from '../../compare/histogram.js'
 import { epoch } from '../../walk/books.js'
@@ -26,14 +29,14 @@ import {
   walkCost,
 } from './forecast.js'
 
-/** What a run would do with one cursor. */
+/** The forecast of one cursor. */
 export interface PlannedCursor {
   readonly tenant_id: Int64
   readonly resource: string
   readonly status: 'ok' | 'unavailable' | 'failed'
   readonly requests: number
   readonly records: number
-  /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
+  /** Of the requests: checks of bursts, where answers are so slow that a run reads pages in bursts. */
   readonly checks: number
   readonly error: string | null
 }
@@ -43,7 +46,7 @@ export interface RunPlan {
   readonly mode: 'plan'
   readonly of: RunRequest['mode']
   readonly planned_at: string
-  /** All that the run would send, the question which tenants there are included. */
+  /** All requests of the run, the one for the list of tenants included. */
   readonly requests: number
   readonly records: number
   readonly minutes: number
@@ -55,7 +58,7 @@ export interface RunPlan {
     readonly records: number
   }[]
   readonly cursors: readonly PlannedCursor[]
-  /** What making this plan has cost. */
+  /** Requests that this plan itself has sent. */
   readonly asked: number
 }
 
@@ -70,21 +73,16 @@ const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
 
 /** Forecasts the work on one cursor, for one request at most. */
 class Forecast {
-  readonly #request: RunRequest
-  readonly #list: CursorList
-  readonly #mirror: LiveRows | undefined
   cost: Cost = nothing
 
   constructor(
     private readonly context: CursorContext,
     private readonly task: CursorTask,
-    source: Source,
-    how: { readonly request: RunRequest; readonly hasTable: boolean },
-  ) {
-    this.#request = how.request
-    this.#list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
-    this.#mirror = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
-  }
+    private readonly request: RunRequest,
+    private readonly list: CursorList,
+    /** Undefined while the resource has no table yet. */
+    private readonly mirror: LiveRows | undefined,
+  ) {}
 
   get #state() {
     const { tenantId, resource } = this.task
@@ -96,14 +94,14 @@ class Forecast {
   }
 
   async #forecast(): Promise<Cost> {
-    const { mode } = this.#request
+    const { mode } = this.request
     if (this.task.resource.resource.list === 'strings')
       return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
     if (mode === 'backfill') return this.#backfill()
     const walk = await this.#walk()
     if (mode !== 'reconcile') return walk
     const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
-    const isListing = this.#request.full === true
+    const isListing = this.request.full === true
     return {
       requests: walk.requests + (isListing ? walkCost(rows) : compareCost(rows)),
       records: walk.records,
@@ -112,38 +110,38 @@ class Forecast {
   }
 
   async #walk(): Promise<Cost> {
-    const isFull = this.#request.mode === 'full'
+    const isFull = this.request.mode === 'full'
     const floor = floorOf(isFull ? null : (this.#state?.watermark ?? null), this.context.config.sync.overlap)
-    const records = await countAfter(this.#list, floor)
+    const records = await countAfter(this.list, floor)
     const below = remaining(this.#state)
     const checks = burstChecks(pagesOf(below === 0 ? records : below))
     if (below === 0) return { requests: walkCost(records), records, checks }
     return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
   }
 
-  /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
+  /** The warehouse counts the records newer than the ranges: the source gets one request only. */
   async #backfill(): Promise<Cost> {
     let [requests, records, checks] = [0, 0, 0]
-    const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
+    const ranges = (this.request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
     const [oldest] = ranges
     if (!oldest) return nothing
-    const atSource = await countAfter(this.#list, beginningOf(oldest))
+    const atSource = await countAfter(this.list, beginningOf(oldest))
     const here = await this.#rows(beginningOf(oldest))
     for (const range of ranges) {
       const newer = await this.#rows(endOf(range))
       const rest = (await this.#rows(beginningOf(range))) - newer
-      // What the warehouse does not know of yet counts as in the range.
+      // Records that the warehouse does not have yet count as records of the oldest range.
       const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
       requests += backfillCost(newer, within)
       records += within
-      // Its first window has nothing to be held against yet.
+      // The first burst has no total before it to be checked against.
       if (within > manyRecords) checks += 1 + burstChecks(pagesOf(within))
     }
     return { requests, records, checks }
   }
 
   async #rows(after: string): Promise<number> {
-    return (await this.#mirror?.count(after, forever)) ?? 0
+    return (await this.mirror?.count(after, forever)) ?? 0
   }
 }
 
@@ -161,7 +159,7 @@ function cursorsOf(
   costs: ReadonlyMap<string, Cost>,
   isAhead: boolean,
 ): PlannedCursor[] {
-  // A run finds out by one request what this plan has found out.
+  // Of a cursor that failed or is not offered, a run learns the same by one request.
   const asked = { ...nothing, requests: 1 }
   return ends.map(({ report: { tenant_id, resource, status, error } }) => {
     const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
@@ -185,7 +183,7 @@ function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
 const creates = (changes: readonly Change[], table: string): boolean =>
   changes.some((change) => change.table === table && change.what === 'create table')
 
-/** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
+/** Forecasts the cost of a run. Sends one request a cursor at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
@@ -196,8 +194,10 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     deps,
     request,
     (context) => (task, source) => {
+      const list = new CursorList(source, task, { priority: 'reconcile', signal: context.signal })
       const hasTable = !creates(changes, rootOf(task.resource).name)
-      const forecast = new Forecast(context, task, source, { request, hasTable })
+      const rows = hasTable ? new LiveRows(context.warehouse, task) : undefined
+      const forecast = new Forecast(context, task, request, list, rows)
       forecasts.set(cursorName({ tenantId: task.tenantId, resource: task.resource.name }), forecast)
       return { run: async () => forecast.run().then(() => complete), partial: () => complete }
     },
