@@ -10,8 +10,9 @@ import type { Config, LogLevel } from '../config/config.js'
 import { describeError, Stop } from '../errors.js'
 import { type Model, model } from '../model/registry.js'
 import type { Dependencies } from '../sync/run/context.js'
-import type { Observer } from '../sync/run/report.js'
+import type { CursorChoice, Observer } from '../sync/run/report.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
 import { loadConfiguration } from './configuration.js'
 import { collectAt } from './heap.js'
@@ -39,6 +40,11 @@ export class CommandContext {
       secrets: [config.api.secret.reveal(), ...passwords(config)],
       write: (text) => this.writeLog(text),
     })
+  }
+
+  /** The tenants and resources that the flags choose, else the configuration. */
+  get choice(): CursorChoice {
+    return chosenByFlags(this.config, this.invocation.options)
   }
 
   /** The warehouse as it is: for commands that only read, and for migrate. */

@@ -9,7 +9,6 @@ import { now } from '../sync/run/context.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { runSync } from '../sync/run/run.js'
 import { parseRanges } from '../sync/walks/timerange.js'
-import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
 import { type CommandContext, withContext } from './context.js'
 import { listOf } from './flags.js'
@@ -25,8 +24,7 @@ export function runOnce(
   purpose: (context: CommandContext) => Purpose,
 ): Promise<number> {
   return withContext(invocation, async (context) => {
-    const choice = chosenByFlags(context.config, invocation.options)
-    const report = await execute(context, { ...purpose(context), ...choice, job: null })
+    const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
     // main says where an interrupted run resumes.
     if (invocation.signals.signal.aborted) return 1
     await invocation.out.answer(report, runSummary(report))
@@ -115,18 +113,9 @@ function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
     },
     cursor: (report) => {
       tracker.cursor(report)
-      const {
-        tenant_id: tenant,
-        resource,
-        status,
-        error,
-        requests,
-        records,
-        rows_upserted,
-        completeness,
-      } = report
+      const { tenant_id: tenant, resource, requests, records, rows_upserted, completeness } = report
       const fields = { tenant, resource, requests, records, rows_upserted, completeness }
-      if (status === 'failed') log.warn({ ...fields, error }, 'Cursor failed')
+      if (report.status === 'failed') log.warn({ ...fields, error: report.error }, 'Cursor failed')
       // Hundreds of cursors an hour find nothing: at the level info, those would bury the others.
       else log[records > 1 || rows_upserted > 0 ? 'info' : 'debug'](fields, 'Cursor done')
     },

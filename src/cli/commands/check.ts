@@ -1,4 +1,4 @@
-import type { Check } from '../../sync/ask/check.js'
+import type { Trial } from '../../sync/ask/check.js'
 import type { Command, Invocation } from '../command.js'
 
 /** Fewer than those of a run: whoever asks for the trouble does not want to wait for every retry. */
@@ -26,7 +26,7 @@ Costs one request, and one for each tenant. Changes nothing.`,
   },
 }
 
-async function examine(invocation: Invocation): Promise<Check[]> {
+async function examine(invocation: Invocation): Promise<Trial[]> {
   const [{ loadConfiguration }, { withConfig }, { checkApi, checkWarehouse, failure }, { Stamps }] =
     await Promise.all([
       import('../configuration.js'),

@@ -15,16 +15,14 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
     { flags: '--yes', description: 'do not ask' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { chosenByFlags }, { checkTenant, forgetTenant }, { forgetText }] =
-      await Promise.all([
-        import('../context.js'),
-        import('../choice.js'),
-        import('../../sync/ask/forget.js'),
-        import('../text/forget.js'),
-      ])
+    const [{ withContext }, { checkTenant, forgetTenant }, { forgetText }] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/forget.js'),
+      import('../text/forget.js'),
+    ])
     return withContext(invocation, async (context) => {
       const { options, out } = invocation
-      const named = listOf(options.tenant).length > 0 ? chosenByFlags(context.config, options).tenants : null
+      const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
       const [tenantId, ...more] = named ?? []
       if (tenantId === undefined || more.length > 0)
         throw new Stop(`Found ${named?.length ?? 0} times --tenant, expected one`, {

@@ -38,15 +38,13 @@ function modeOf(word = 'sync'): (typeof modes)[number] {
 
 /** Also the work of `backfill --dry-run`. */
 export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
-  const [{ withContext }, { chosenByFlags }, { makePlan }, { rangesByFlags }, { planText }, { Stamps }] =
-    await Promise.all([
-      import('../context.js'),
-      import('../choice.js'),
-      import('../../sync/ask/plan.js'),
-      import('../execute.js'),
-      import('../text/plan.js'),
-      import('../../clock.js'),
-    ])
+  const [{ withContext }, { makePlan }, { rangesByFlags }, { planText }, { Stamps }] = await Promise.all([
+    import('../context.js'),
+    import('../../sync/ask/plan.js'),
+    import('../execute.js'),
+    import('../text/plan.js'),
+    import('../../clock.js'),
+  ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {
     const { config, clock } = context
@@ -54,7 +52,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     const request = {
       mode: mode === 'sync' && full ? ('full' as const) : mode,
       job: null,
-      ...chosenByFlags(config, options),
+      ...context.choice,
       full,
       ranges: mode === 'backfill' ? rangesByFlags(context) : [],
     }

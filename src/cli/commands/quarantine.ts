@@ -24,26 +24,22 @@ Exits with 1 when replay leaves something in quarantine.`,
   },
 }
 
-const parts = async () => {
-  const [{ chosenByFlags }, work, text] = await Promise.all([
-    import('../choice.js'),
-    import('../../sync/ask/quarantine.js'),
-    import('../text/quarantine.js'),
-  ])
-  return { chosenByFlags, ...work, ...text }
-}
+const parts = async () => ({
+  ...(await import('../../sync/ask/quarantine.js')),
+  ...(await import('../text/quarantine.js')),
+})
 
-async function list({ options, out }: Invocation, context: CommandContext): Promise<number> {
-  const { chosenByFlags, listQuarantine, quarantineText } = await parts()
-  const entries = await listQuarantine(await context.readyWarehouse(), chosenByFlags(context.config, options))
+async function list({ out }: Invocation, context: CommandContext): Promise<number> {
+  const { listQuarantine, quarantineText } = await parts()
+  const entries = await listQuarantine(await context.readyWarehouse(), context.choice)
   await out.answer(entries, quarantineText(entries))
   return 0
 }
 
-async function replay({ options, out }: Invocation, context: CommandContext): Promise<number> {
-  const { chosenByFlags, replayQuarantine, replayText } = await parts()
+async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
+  const { replayQuarantine, replayText } = await parts()
   const deps = await context.dependencies(await context.readyWarehouse())
-  const outcomes = await replayQuarantine(deps, chosenByFlags(context.config, options))
+  const outcomes = await replayQuarantine(deps, context.choice)
   await out.answer(outcomes, replayText(outcomes))
   return outcomes.every(({ outcome }) => outcome === 'stored') ? 0 : 1
 }

@@ -7,15 +7,14 @@ export const statusCommand: Command = {
 Exits with 1 if anything is stale (older than status.staleAfter) or failing. Asks the warehouse only, not the API.
 --json lists every tenant and resource.`,
   run: async (invocation) => {
-    const [{ withContext }, { readStatus }, { statusText }, { chosenByFlags }] = await Promise.all([
+    const [{ withContext }, { readStatus }, { statusText }] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
       import('../text/status.js'),
-      import('../choice.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
-      const { tenants, resources } = chosenByFlags(config, {})
+      const { tenants, resources } = context.choice
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({
         warehouse: await context.warehouse(),

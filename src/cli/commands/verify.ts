@@ -16,17 +16,16 @@ field by field, at the cost of one request each.`,
     },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { chosenByFlags }, { compareWithSource }, { verifyText }] = await Promise.all([
+    const [{ withContext }, { compareWithSource }, { verifyText }] = await Promise.all([
       import('../context.js'),
-      import('../choice.js'),
       import('../execute.js'),
       import('../text/verify.js'),
     ])
     const { options, out } = invocation
     const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0
     return withContext(invocation, async (context) => {
-      const choice = chosenByFlags(context.config, options)
-      const report = await compareWithSource(context, choice, { full: options.full === true, sample })
+      const how = { full: options.full === true, sample }
+      const report = await compareWithSource(context, context.choice, how)
       await out.answer(report, verifyText(report))
       return report.status === 'equal' ? 0 : 1
     })

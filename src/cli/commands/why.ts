@@ -14,21 +14,17 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
   second: { name: 'id', description: 'id of the row' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
   run: async (invocation) => {
-    const [{ withContext }, { chosenByFlags }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all(
-      [
-        import('../context.js'),
-        import('../choice.js'),
-        import('../../sync/ask/why.js'),
-        import('../../sync/reconcile/verifyrun.js'),
-        import('../text/why.js'),
-      ],
-    )
+    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/why.js'),
+      import('../../sync/reconcile/verifyrun.js'),
+      import('../text/why.js'),
+    ])
     return withContext(invocation, async (context) => {
-      const { out, options, argument = '', second = '' } = invocation
+      const { out, argument = '', second = '' } = invocation
       const warehouse = await context.warehouse()
       await checkTables({ warehouse })
-      const { tenants } = chosenByFlags(context.config, options)
-      const question = { table: argument, id: second, tenants }
+      const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)
       if (out.json) await out.document(answer)
       else out.result(whyText(answer))

@@ -4,7 +4,7 @@
  */
 import { wordsOf } from '../../errors.js'
 import { count, indent, paragraphs, plural, span, table } from '../../format.js'
-import type { Check } from '../../sync/ask/check.js'
+import type { Trial } from '../../sync/ask/check.js'
 
 /** One trial in words: an entry of the document of `check`, and a line of its text. */
 export interface CheckFinding {
@@ -15,25 +15,25 @@ export interface CheckFinding {
   readonly hint: string | null
 }
 
-export function findingOf(check: Check): CheckFinding {
-  const ok = check.exitCode === 0
-  const { what, found, hint = null } = words(check, ok)
+export function findingOf(trial: Trial): CheckFinding {
+  const ok = trial.exitCode === 0
+  const { what, found, hint = null } = words(trial, ok)
   return { what, ok, found, hint }
 }
 
 type Words = Omit<CheckFinding, 'ok' | 'hint'> & { readonly hint?: string | null }
 
-function words(check: Check, ok: boolean): Words {
-  switch (check.of) {
+function words(trial: Trial, ok: boolean): Words {
+  switch (trial.of) {
     case 'configuration':
-      return { what: 'configuration', found: check.file }
+      return { what: 'configuration', found: trial.file }
     case 'environment': {
-      const { variables } = check
+      const { variables } = trial
       const found = variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
       return { what: 'environment', found }
     }
     case 'credentials': {
-      const { granted, window } = check
+      const { granted, window } = trial
       const rate = window
         ? `; ${count(window.remaining)} of ${count(window.limit)} requests left in this window`
         : ''
@@ -41,27 +41,27 @@ function words(check: Check, ok: boolean): Words {
       return { what: 'credentials', found: `accepted; ${plural(granted, 'tenant')} granted${rate}`, hint }
     }
     case 'clock':
-      return clockWords(check.skew, ok)
+      return clockWords(trial.skew, ok)
     case 'grant': {
-      const granted = check.granted.slice(0, 20).join(', ') || 'none'
+      const granted = trial.granted.slice(0, 20).join(', ') || 'none'
       const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`
-      return { what: `tenant ${check.tenantId}`, found: 'is not granted to this partner', hint }
+      return { what: `tenant ${trial.tenantId}`, found: 'is not granted to this partner', hint }
     }
     case 'tenant': {
-      const { tenantId, readable } = check
+      const { tenantId, readable } = trial
       const found = readable
         ? `readable; ${count(readable.records)} ${readable.resource}`
         : 'not tried: no documented resource is enabled'
       return { what: `tenant ${tenantId}`, found }
     }
     case 'warehouse':
-      return warehouseWords(check, ok)
+      return warehouseWords(trial, ok)
     case 'failure': {
-      const { message, hint = null } = wordsOf(check.error)
-      return { what: check.trial, found: message, hint }
+      const { message, hint = null } = wordsOf(trial.error)
+      return { what: trial.what, found: message, hint }
     }
     default:
-      return check satisfies never
+      return trial satisfies never
   }
 }
 
@@ -73,7 +73,7 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
   return { what, found, hint: 'Set this machine right: timedatectl set-ntp true' }
 }
 
-function warehouseWords({ where, changes }: Extract<Check, { of: 'warehouse' }>, ok: boolean): Words {
+function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>, ok: boolean): Words {
   const what = 'warehouse'
   if (changes === 0) return { what, found: `${where}: writable, tables up to date` }
   const found = `${where}: writable, ${plural(changes, 'table change')} to be made`

@@ -2,7 +2,7 @@ import { type ExampleQuery, firstQuestion } from '../../../schema/views/demo.js'
 import { count, indent, paragraphs, plural, right, span, table } from '../../format.js'
 import type { RunReport } from '../../sync/run/report.js'
 import { answerText, type ExampleRow } from './examples.js'
-import { duration } from './summary.js'
+import { elapsed } from './summary.js'
 
 /* The words of the demo. */
 
@@ -16,7 +16,7 @@ const recordsOf = (report: RunReport): number =>
   report.cursors.reduce((sum, cursor) => sum + cursor.records, 0)
 
 export const afterSync = (report: RunReport): string =>
-  `  ${plural(recordsOf(report), 'record')} in ${span(duration(report))}.`
+  `  ${plural(recordsOf(report), 'record')} in ${span(elapsed(report))}.`
 
 export function work(changes: readonly { readonly action: string }[]): string {
   const amount = (action: string): string =>
@@ -43,7 +43,7 @@ export function sideBySide(first: RunReport, second: RunReport): string {
     line('rows written', (report) => count(report.rows_upserted)),
     line('rows removed', (report) => count(report.rows_deleted)),
     line('proven complete', verdicts),
-    line('time', (report) => span(duration(report))),
+    line('time', (report) => span(elapsed(report))),
   ]
   return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows)}`
 }

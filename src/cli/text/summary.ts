@@ -20,7 +20,7 @@ const sum = (cursors: readonly CursorReport[], of: (cursor: CursorReport) => num
   cursors.reduce((total, cursor) => total + of(cursor), 0)
 
 /** How long a run took, in milliseconds. */
-export const duration = (report: RunReport): number =>
+export const elapsed = (report: RunReport): number =>
   Number(toMicros(report.finished_at) - toMicros(report.started_at)) / 1000
 
 /** The end of a run: its outcome, its totals, its failures, and the next steps. */
@@ -49,7 +49,7 @@ function headline(report: RunReport): string {
   const title = report.job ? `${report.job} (${report.mode})` : report.mode
   const records = sum(report.cursors, (cursor) => cursor.records)
   const amounts = [plural(tenants, 'tenant'), requests, plural(records, 'record')].join(', ')
-  return `${title}: ${words[report.status]} in ${span(duration(report))}: ${amounts}`
+  return `${title}: ${words[report.status]} in ${span(elapsed(report))}: ${amounts}`
 }
 
 /** One line a resource; those that brought nothing share one. */

@@ -25,7 +25,7 @@ type Facts =
       readonly changes: number
       readonly autoMigrate: boolean
     }
-  | { readonly of: 'failure'; readonly trial: string; readonly error: unknown }
+  | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 interface Readable {
   readonly resource: string
@@ -33,17 +33,17 @@ interface Readable {
 }
 
 /** One trial and its outcome. `exitCode`: 0 when all is well, else that of the command. */
-export type Check = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
+export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
 
-export const failure = (trial: string, error: unknown, exitCode: 1 | 2 | 3): Check => ({
+export const failure = (what: string, error: unknown, exitCode: 1 | 2 | 3): Trial => ({
   of: 'failure',
-  trial,
+  what,
   error,
   exitCode,
 })
 
 /** A wrong configuration is told first, then what keeps a run from starting, then the rest. */
-export const worstExit = (checks: readonly Check[]): number =>
+export const worstExit = (checks: readonly Trial[]): number =>
   [2, 3, 1].find((code) => checks.some(({ exitCode }) => exitCode === code)) ?? 0
 
 export interface ApiCheck {
@@ -56,7 +56,7 @@ export interface ApiCheck {
 }
 
 /** Tries the credentials; where the API accepts them, the clock and the access of each tenant. */
-export async function checkApi(options: ApiCheck): Promise<Check[]> {
+export async function checkApi(options: ApiCheck): Promise<Trial[]> {
   const granted = new Set<Int64>()
   let page: Page | undefined
   try {
@@ -87,20 +87,20 @@ export async function checkApi(options: ApiCheck): Promise<Check[]> {
 const tolerableSkew = 120_000
 
 /** A wrong clock loses no record, but makes ages and leases wrong. */
-function clock({ nowMicros }: ApiCheck, page: Page | undefined): Check {
+function clock({ nowMicros }: ApiCheck, page: Page | undefined): Trial {
   const server = page?.serverDate
   if (server === undefined) return { of: 'clock', skew: undefined, exitCode: 0 }
   const skew = Number(nowMicros() - server) / 1000
   return { of: 'clock', skew, exitCode: Math.abs(skew) < tolerableSkew ? 0 : 1 }
 }
 
-const ungranted = ({ tenants }: ApiCheck, granted: readonly Int64[]): Check[] =>
+const ungranted = ({ tenants }: ApiCheck, granted: readonly Int64[]): Trial[] =>
   (tenants ?? [])
     .filter((tenantId) => !granted.includes(tenantId))
     .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
 
 /** Sends the cheapest request that shows whether a tenant's records can be read. */
-async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64): Promise<Check> {
+async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64): Promise<Trial> {
   const probe = model.list.find(
     ({ enabled, resource }) => enabled && resource.documented && resource.list === 'records',
   )
@@ -123,7 +123,7 @@ async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64)
 }
 
 /** Tries whether the warehouse can be reached and written, and whether its tables are up to date. */
-export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Check> {
+export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
     await warehouse.check()
