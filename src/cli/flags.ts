@@ -17,6 +17,6 @@ export function wholeNumber(
   const range = to === undefined ? '' : ` from ${from} to ${to}`
   throw new Stop(`Found ${flag} "${value}", expected a whole number${range}`, {
     exitCode: 2,
-    hint: `Type ${flag} ${example}`,
+    hint: `Type ${to === undefined ? 'for example ' : ''}${flag} ${example}`,
   })
 }
