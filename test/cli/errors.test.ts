@@ -26,6 +26,8 @@ test.each([
 })
 
 function factsOf(error: Error): object {
-  const { reason, after, exitCode, hint, details } = error as Partial<Skip & Retry & Stop>
+  const { reason } = error as Partial<Skip>
+  const { after } = error as Partial<Retry>
+  const { exitCode, hint, details } = error as Partial<Stop>
   return { reason, after, exitCode, hint, tenantId: details?.tenantId, status: details?.status }
 }
