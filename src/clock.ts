@@ -1,4 +1,4 @@
-/** Time, as a parameter: tests and the sandbox bring their own. */
+/** Time as a parameter: tests give a clock of their own. */
 export interface Clock {
   /** Microseconds since the epoch. */
   nowMicros(): bigint
@@ -23,9 +23,9 @@ export const systemClock: Clock = {
 }
 
 /**
- * Unique, increasing stamps for requests, in microseconds: `_synced_at` of the rows that a request brings, and what
- * settles a tie between two versions with one `updated_at` (the request that started later wins). `floor` is the
- * newest stamp the warehouse has seen, so that a clock set back cannot make today's requests older than yesterday's.
+ * Unique, increasing stamps for requests, in microseconds. The rows of a request carry its stamp as `_synced_at`. Of two
+ * versions with one `updated_at`, the version with the later stamp wins. `floor` is the newest stamp that the warehouse
+ * has seen: after a clock was set back, new requests still get later stamps than old ones.
  */
 export class Stamps {
   #last: bigint
@@ -37,7 +37,7 @@ export class Stamps {
     this.#last = floor
   }
 
-  /** A newer stamp has been found than was known at first. */
+  /** Takes note of a stamp in the warehouse: every later stamp is newer. */
   raise(floor: bigint): void {
     if (floor > this.#last) this.#last = floor
   }

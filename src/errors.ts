@@ -1,7 +1,7 @@
-/**
- * Errors are classed by what the loop does next. Nobody else subclasses Error; loops test the class, never a message.
- * A message says what was found, what was expected and what to type; it carries keys and sizes, never a secret or a
- * customer's data.
+/*
+ * The four classes of errors. A class says what the loop does next: Retry, Skip the cursor, Stop the run, or report a
+ * Bug. Nothing else subclasses Error, and a loop tests the class, never the message. A message says what was found and
+ * what was expected, the hint says what to type. Both may carry keys and sizes, never a secret or a customer's data.
  */
 export interface ErrorDetails {
   readonly tenantId?: number | bigint
@@ -14,14 +14,20 @@ export interface ErrorDetails {
 }
 
 abstract class ShopsyncError extends Error {
-  readonly details: ErrorDetails
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(details.hint ? `${message}. ${details.hint}` : message, { cause: details.cause })
-    this.details = details
+  constructor(
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message, { cause: details.cause })
+  }
+
+  /** What to type, or where to look. It is no part of the message: whoever prints the error decides where it stands. */
+  get hint(): string | undefined {
+    return this.details.hint || undefined
   }
 }
 
-/** Try the same thing again, after `after` milliseconds when the source said so. */
+/** The same request may succeed later: after `after` milliseconds, where the source said so. */
 export class Retry extends ShopsyncError {
   override readonly name = 'Retry'
   readonly after: number | undefined
@@ -42,7 +48,7 @@ export class Skip extends ShopsyncError {
   }
 }
 
-/** The run cannot go on. `exitCode` is the contract's (2 usage, 3 could not start, 4 locked, 1 failed on the way). */
+/** The run cannot go on. `exitCode`: 2 wrong usage, 3 could not start, 4 locked, 1 failed on the way. */
 export class Stop extends ShopsyncError {
   override readonly name = 'Stop'
   readonly exitCode: 1 | 2 | 3 | 4
@@ -52,11 +58,19 @@ export class Stop extends ShopsyncError {
   }
 }
 
-/** We are wrong. */
+/** The program is wrong. */
 export class Bug extends ShopsyncError {
   override readonly name = 'Bug'
 }
 
-/** What an error says, as people read it and the column last_error holds it. */
-export const describeError = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)
+/** What an error says, its hint apart. */
+export function wordsOf(error: unknown): { readonly message: string; readonly hint: string | undefined } {
+  const message = error instanceof Error ? error.message : String(error)
+  return { message, hint: error instanceof ShopsyncError ? error.hint : undefined }
+}
+
+/** What an error says, in one text: "message. hint". People read this text, and the column last_error holds it. */
+export function describeError(error: unknown): string {
+  const { message, hint } = wordsOf(error)
+  return hint === undefined ? message : `${message}. ${hint}`
+}

@@ -1,15 +1,18 @@
 import { toMicros } from './timestamp.js'
 
-/* Numbers, times and tables as people read them. */
+/* Numbers, times, lists and tables, written one way wherever a person reads them: texts of the commands, the bench. */
 
-export const count = (value: number | bigint): string =>
-  String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ',')
+const thousands = new Intl.NumberFormat('en-US')
+const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-export const dollars = (cents: number): string => {
-  const sign = cents < 0 ? '-' : ''
-  const whole = Math.abs(Math.round(cents))
-  return `${sign}${count(Math.floor(whole / 100))}.${String(whole % 100).padStart(2, '0')}`
-}
+export const count = (value: number | bigint): string => thousands.format(value)
+export const dollars = (cents: number): string => twoDecimals.format(Math.round(cents) / 100)
+
+export const plural = (amount: number, noun: string): string =>
+  `${count(amount)} ${amount === 1 ? noun : many(noun)}`
+
+const many = (noun: string): string =>
+  noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? `${noun}es` : `${noun}s`
 
 const units = [
   { name: 'd', seconds: 86_400 },
@@ -32,38 +35,6 @@ export function span(milliseconds: number): string {
   return parts.slice(0, 2).join(' ')
 }
 
-export const plural = (amount: number, noun: string): string =>
-  `${count(amount)} ${amount === 1 ? noun : many(noun)}`
-
-const many = (noun: string): string =>
-  noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? `${noun}es` : `${noun}s`
-
-export interface Heading {
-  readonly title: string
-  readonly align?: 'left' | 'right'
-}
-
-const width = (text: string): number => [...text].length
-
-/** A plain table: aligned columns, a rule below the headings, no frame; the same on a terminal and in a pipe. */
-export function table(headings: readonly Heading[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map(({ title }, i) =>
-    rows.reduce((most, row) => Math.max(most, width(row[i] ?? '')), width(title)),
-  )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, i) => {
-        const gap = ' '.repeat(Math.max(0, (widths[i] ?? 0) - width(cell)))
-        return headings[i]?.align === 'right' ? gap + cell : cell + gap
-      })
-      .join('  ')
-      .trimEnd()
-  const rule = widths.map((size) => '─'.repeat(size)).join('  ')
-  return [line(headings.map(({ title }) => title)), rule, ...rows.map(line)].join('\n')
-}
-
-export const indent = (text: string, by = '  '): string => text.replaceAll(/^(?=.)/gm, by)
-
 /** A canonical timestamp to the second. */
 export const atSecond = (timestamp: string): string =>
   `${timestamp.slice(0, 10)} ${timestamp.slice(11, 19)} UTC`
@@ -71,3 +42,49 @@ export const atSecond = (timestamp: string): string =>
 /** Milliseconds from a canonical timestamp to now. */
 export const since = (timestamp: string, nowMicros: bigint): number =>
   Number((nowMicros - toMicros(timestamp)) / 1000n)
+
+export const indent = (text: string, by = '  '): string => text.replaceAll(/^(?=.)/gm, by)
+
+/** The parts that say anything, with an empty line between two. */
+export const paragraphs = (parts: readonly string[]): string =>
+  parts.filter((part) => part !== '').join('\n\n')
+
+/** The first lines of a list; `more` says how many others there are. */
+export function firstOf<T>(
+  items: readonly T[],
+  most: number,
+  line: (item: T) => string,
+  more: (others: number) => string,
+): string {
+  const lines = items.slice(0, most).map(line)
+  if (items.length > most) lines.push(more(items.length - most))
+  return indent(lines.join('\n'))
+}
+
+export interface Heading {
+  readonly title: string
+  readonly align?: 'left' | 'right'
+}
+
+/** The heading of a column of numbers. */
+export const right = (title: string): Heading => ({ title, align: 'right' })
+
+const width = (text: string): number => [...text].length
+
+/** A plain table: aligned columns, a rule below the headings, no frame; the same on a terminal and in a pipe. */
+export function table(headings: readonly (string | Heading)[], rows: readonly (readonly string[])[]): string {
+  const columns = headings.map((heading) => (typeof heading === 'string' ? { title: heading } : heading))
+  const widths = columns.map(({ title }, i) =>
+    rows.reduce((most, row) => Math.max(most, width(row[i] ?? '')), width(title)),
+  )
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, i) => {
+        const gap = ' '.repeat(Math.max(0, (widths[i] ?? 0) - width(cell)))
+        return columns[i]?.align === 'right' ? gap + cell : cell + gap
+      })
+      .join('  ')
+      .trimEnd()
+  const rule = widths.map((size) => '─'.repeat(size)).join('  ')
+  return [line(columns.map(({ title }) => title)), rule, ...rows.map(line)].join('\n')
+}

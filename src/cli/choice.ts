@@ -4,10 +4,11 @@ import { nearest } from '../config/nearest.js'
 import { Stop } from '../errors.js'
 import { parseId } from '../int64.js'
 import type { CursorChoice } from '../sync/run/report.js'
+import { listOf } from './flags.js'
 
 const unlessAll = <T>(choice: 'all' | readonly T[]): readonly T[] | null => (choice === 'all' ? null : choice)
 
-/** What flags or a job name; where they name nothing, what the configuration does. */
+/** The choice that flags or a job make; where they make none, the configuration's. */
 export function chooseFrom(
   config: Config,
   wanted: { tenants: 'all' | readonly Int64[]; resources: 'all' | readonly string[] },
@@ -19,17 +20,17 @@ export function chooseFrom(
   }
 }
 
-/** What --tenant and --resource say. */
+/** The choice of --tenant and --resource. */
 export function chosenByFlags(config: Config, options: Readonly<Record<string, unknown>>): CursorChoice {
-  const tenants = texts(options.tenant).map(tenantId)
-  const resources = texts(options.resource)
+  const tenants = unique(options.tenant).map(tenantId)
+  const resources = unique(options.resource)
   return chooseFrom(config, {
     tenants: tenants.length > 0 ? tenants : 'all',
     resources: resources.length > 0 ? resources : 'all',
   })
 }
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? [...new Set(value.map(String))] : [])
+const unique = (value: unknown): string[] => [...new Set(listOf(value))]
 
 function tenantId(text: string): Int64 {
   const id = parseId(text)

@@ -2,7 +2,7 @@ import type { LogLevel } from '../config/config.js'
 import type { Output } from './output.js'
 import type { Signals } from './signals.js'
 
-/** Flags that every command knows. */
+/** Flags that every command has. */
 export interface Globals {
   readonly config: string | undefined
   readonly json: boolean
@@ -10,12 +10,12 @@ export interface Globals {
   readonly logLevel: LogLevel | undefined
 }
 
-/** One call of a command, as its words came from the command line. */
+/** One call of a command: its words from the command line, and the ways to print and to be stopped. */
 export interface Invocation {
   readonly command: string
   readonly globals: Globals
   readonly argument: string | undefined
-  /** A second word, of commands that take two. */
+  /** The second word of commands that take two. */
   readonly second: string | undefined
   readonly options: Readonly<Record<string, unknown>>
   readonly out: Output
@@ -32,19 +32,19 @@ export interface Option {
   /** In commander's notation, such as `--tenant <id>`. */
   readonly flags: string
   readonly description: string
-  /** May be given several times; its value is a list then. */
+  /** The flag may be given several times; its value is a list. */
   readonly repeatable?: boolean
   readonly choices?: readonly string[]
 }
 
 /**
- * One command: its words, and what it does. These files are read whenever the program starts, so they import nothing
- * that is slow to load; `run` imports what it needs when it is called.
+ * One command: its words and its work. Every start of the program reads the files of all commands, so that they import
+ * nothing that is slow to load; `run` imports the rest when it is called.
  */
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** Below the summary in its own help: examples, and what is not obvious. */
+  /** The help of the command, below its summary: examples, and everything that is not obvious. */
   readonly help?: string
   readonly argument?: Argument
   readonly second?: Argument
@@ -53,7 +53,7 @@ export interface Command {
   run(invocation: Invocation): Promise<number>
 }
 
-/** Choice of tenants and resources, the same wherever there is one. */
+/** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [
   { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
   { flags: '--resource <name>', description: 'only this resource; may be repeated', repeatable: true },

@@ -1,24 +1,25 @@
+/*
+ * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
+ * first asks for it; withContext closes all of them, the last one first, whatever happens.
+ */
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import type { Source } from '../api/types.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
-import { load } from '../config/load.js'
-import { Stop } from '../errors.js'
+import { describeError, Stop } from '../errors.js'
 import { type Model, model } from '../model/registry.js'
+import type { Dependencies } from '../sync/run/context.js'
+import type { CursorChoice, Observer } from '../sync/run/report.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
+import { loadConfiguration } from './configuration.js'
 import { collectAt } from './heap.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
 
-/**
- * What commands work with: configuration, model, warehouse, source. Each part is opened when it is first asked for,
- * and all are closed in reverse order, whatever happens.
- */
 export class CommandContext {
-  readonly invocation: Invocation
-  readonly config: Config
   readonly model: Model
   readonly clock: Clock = systemClock
   readonly log: Logger
@@ -28,9 +29,10 @@ export class CommandContext {
   #warehouse: Warehouse | undefined
   #source: Source | undefined
 
-  constructor(invocation: Invocation, config: Config) {
-    this.invocation = invocation
-    this.config = config
+  constructor(
+    readonly invocation: Invocation,
+    readonly config: Config,
+  ) {
     this.model = model(resources, config.resources)
     this.log = createLog({
       level: levelOf(invocation, config),
@@ -40,7 +42,12 @@ export class CommandContext {
     })
   }
 
-  /** The warehouse as it is: for commands that only read, or that migrate. */
+  /** The tenants and resources that the flags choose, else the configuration. */
+  get choice(): CursorChoice {
+    return chosenByFlags(this.config, this.invocation.options)
+  }
+
+  /** The warehouse as it is: for commands that only read, and for migrate. */
   async warehouse(): Promise<Warehouse> {
     if (this.#warehouse) return this.#warehouse
     const { openWarehouse } = await import('../warehouse/open.js')
@@ -52,7 +59,7 @@ export class CommandContext {
     return warehouse
   }
 
-  /** The warehouse with its tables up to date, as every command that writes needs it. */
+  /** The warehouse with its tables up to date: for every command that writes. */
   async readyWarehouse(): Promise<Warehouse> {
     const warehouse = await this.warehouse()
     if (this.config.warehouse.autoMigrate) {
@@ -68,9 +75,26 @@ export class CommandContext {
     )
   }
 
-  /** Stamps that lie after everything the warehouse has seen. */
-  async stamps(warehouse: Warehouse): Promise<Stamps> {
-    return new Stamps(this.clock, await warehouse.newestStamp())
+  /**
+   * Everything that work on cursors takes. Without `stamps`, requests get stamps that lie after everything the
+   * warehouse has seen. The share of the source is the work's own: the next step of a job must not count its requests.
+   */
+  async dependencies(
+    warehouse: Warehouse,
+    { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
+  ): Promise<Dependencies> {
+    const { config, model, clock, log, invocation } = this
+    const given = stamps ?? new Stamps(clock, await warehouse.newestStamp())
+    return {
+      config,
+      model,
+      warehouse,
+      source: (await this.source(given)).tagged(),
+      clock,
+      stamps: given,
+      observer: { notice: (message, fields) => log.warn(fields, message), ...observer },
+      signal: invocation.signals.signal,
+    }
   }
 
   async source(stamps: Stamps, attempts = this.config.api.retry.attempts): Promise<Source> {
@@ -95,7 +119,9 @@ export class CommandContext {
 
   async close(): Promise<void> {
     for (const close of this.#closers.reverse()) {
-      await close().catch((error: unknown) => this.log.warn({ error: String(error) }, 'Could not close'))
+      await close().catch((error: unknown) =>
+        this.log.warn({ error: describeError(error) }, 'Could not close'),
+      )
     }
   }
 }
@@ -106,25 +132,18 @@ function levelOf({ globals, out }: Invocation, config: Config): LogLevel {
   return config.log.level ?? (process.stderr.isTTY ? 'warn' : 'info')
 }
 
-/** The warehouse's password, as it stands in the address and as it is meant. */
+/** The password of the warehouse, as the address spells it and in clear. */
 function passwords(config: Config): string[] {
   const url = config.warehouse.url.reveal()
   const password = URL.canParse(url) ? new URL(url).password : ''
   return password === '' ? [] : [password, decodeURIComponent(password)]
 }
 
-/** Does something with a context of the configuration that the command line names. */
-export async function withContext<T>(
+/** Calls `use` with a context of the configuration that the command line names. */
+export const withContext = <T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
-): Promise<T> {
-  const { config } = load({
-    file: invocation.globals.config,
-    environment: process.env,
-    workingDirectory: process.cwd(),
-  })
-  return withConfig(invocation, config, use)
-}
+): Promise<T> => withConfig(invocation, loadConfiguration(invocation.globals).config, use)
 
 export async function withConfig<T>(
   invocation: Invocation,

@@ -1,25 +1,53 @@
-import { Retry, Skip, Stop } from '../errors.js'
-import { indent } from '../format.js'
-import type { Observer, RunReport, RunRequest } from '../sync/run/report.js'
+/*
+ * Carries out one piece of work on cursors: a run that writes, or a comparison that only reads. Used by the commands
+ * and by the steps of a job.
+ */
+import { describeError, Retry, Skip, Stop } from '../errors.js'
+import type { VerifyOptions } from '../sync/reconcile/verify.js'
+import { runVerify, type VerifyReport } from '../sync/reconcile/verifyrun.js'
+import { now } from '../sync/run/context.js'
+import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { runSync } from '../sync/run/run.js'
-import type { CommandContext } from './context.js'
-import { ProgressDisplay, type ProgressTally, Tracker } from './text/progress.js'
+import { parseRanges } from '../sync/walks/timerange.js'
+import type { Invocation } from './command.js'
+import { type CommandContext, withContext } from './context.js'
+import { listOf } from './flags.js'
+import { ProgressDisplay, type ProgressTally, resumption, Tracker } from './text/progress.js'
+import { runSummary } from './text/summary.js'
+
+/** The part of a request that each command states for itself; tenants and resources come from the flags. */
+type Purpose = Omit<RunRequest, keyof CursorChoice | 'job'>
+
+/** A command that is one run: carries it out, prints its report, gives the exit code. */
+export function runOnce(
+  invocation: Invocation,
+  purpose: (context: CommandContext) => Purpose,
+): Promise<number> {
+  return withContext(invocation, async (context) => {
+    const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
+    // main says where an interrupted run resumes.
+    if (invocation.signals.signal.aborted) return 1
+    await invocation.out.answer(report, runSummary(report))
+    return exitCodeOf(report)
+  })
+}
+
+/** The ranges of --from and --to. */
+export const rangesByFlags = (context: CommandContext): TimeRange[] => {
+  const { from, to } = context.invocation.options
+  return parseRanges(listOf(from), listOf(to), now(context))
+}
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
 export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
-  const { config, model, clock, invocation } = context
-  const warehouse = await context.readyWarehouse()
-  const stamps = await context.stamps(warehouse)
-  // Its own share of the source: the next step of a job must not count this one's requests again.
-  const source = (await context.source(stamps)).tagged()
   const tracker = new Tracker()
-  const { signals } = invocation
-  signals.resumesAt = () => resumption(tracker.tally())
-  const stopProgress = showProgress(context, tracker, () => source.stats())
-  const observer = observerOf(context, tracker)
+  const deps = await context.dependencies(await context.readyWarehouse(), {
+    observer: observerOf(context, tracker),
+  })
+  context.invocation.signals.resumesAt = () => resumption(tracker.tally())
+  const stopProgress = showProgress(context, tracker, () => deps.source.stats())
   try {
-    const parts = { config, model, warehouse, source, clock, stamps, observer, signal: signals.signal }
-    const report = await runSync(parts, request)
+    const report = await runSync(deps, request)
     const { cursors, ...totals } = report
     context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
     return report
@@ -30,14 +58,22 @@ export async function execute(context: CommandContext, request: RunRequest): Pro
   }
 }
 
-/** What ends a cursor when it meets a cursor ends the run when it meets what comes before all cursors. */
+/** Compares the chosen cursors with the source, and writes nothing. */
+export async function compareWithSource(
+  context: CommandContext,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  return runVerify(await context.dependencies(await context.warehouse()), choice, options)
+}
+
+/** An error that ends a cursor ends the whole run where no cursor has begun. */
 function forTheRun(error: unknown, tally: ProgressTally): unknown {
   if (!(error instanceof Skip || error instanceof Retry)) return error
   const exitCode = tally.cursors === 0 ? 3 : 1
-  const hint = 'Type shopsync check to see what is wrong'
-  return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'go on'}: ${error.message}`, {
+  return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'go on'}: ${describeError(error)}`, {
     exitCode,
-    hint,
+    hint: 'Type shopsync check to see what is wrong',
     cause: error,
   })
 }
@@ -63,7 +99,7 @@ function showProgress(
   }
 }
 
-/** Tells the tracker and the log what a run tells. */
+/** Passes the events of a run to the tracker and to the log. */
 function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
   return {
     planned: (tenants, cursors) => {
@@ -77,40 +113,11 @@ function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
     },
     cursor: (report) => {
       tracker.cursor(report)
-      const {
-        tenant_id: tenant,
-        resource,
-        status,
-        error,
-        requests,
-        records,
-        rows_upserted,
-        completeness,
-      } = report
+      const { tenant_id: tenant, resource, requests, records, rows_upserted, completeness } = report
       const fields = { tenant, resource, requests, records, rows_upserted, completeness }
-      if (status === 'failed') log.warn({ ...fields, error }, 'Cursor failed')
-      // Of hundreds of idle cursors an hour, nobody wants to read one by one.
+      if (report.status === 'failed') log.warn({ ...fields, error: report.error }, 'Cursor failed')
+      // Hundreds of cursors an hour find nothing: at the level info, those would bury the others.
       else log[records > 1 || rows_upserted > 0 ? 'info' : 'debug'](fields, 'Cursor done')
     },
-    notice: (message, fields) => log.warn(fields, message),
   }
-}
-
-const shownCursors = 10
-
-/** What is said of a run that was interrupted: where the next one takes it up. */
-export function resumption(tally: ProgressTally): string {
-  if (tally.cursors === 0) return 'nothing was begun; the next run starts as this one did'
-  const done = tally.cursorsDone - tally.underWay.length
-  const head = `${Math.max(0, done)} of ${tally.cursors} cursors are done, ${tally.records} records were read`
-  if (tally.underWay.length === 0) return `${head}; the next run resumes where this one stopped`
-  const lines = tally.underWay
-    .slice(0, shownCursors)
-    .map(
-      ({ tenantId, resource, done, expected }) =>
-        `tenant ${tenantId}, ${resource}: record ${done} of ${expected}`,
-    )
-  const more = tally.underWay.length - shownCursors
-  if (more > 0) lines.push(`and ${more} more`)
-  return `${head}; the next run resumes at\n${indent(lines.join('\n'))}`
 }

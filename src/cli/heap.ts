@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Everything is collected when the heap has grown by so many percent of what is in use. V8 would wait for 300: a load
- * into SQLite then takes 260 MB instead of 210, and the more the longer it is (docs/performance.md).
+ * Makes V8 collect the whole heap when it has grown by so many percent of the memory in use. By itself V8 waits for
+ * 300: a load into SQLite then takes 260 MB instead of 210, and more the longer it runs (docs/performance.md).
  */
 export function collectAt(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`)

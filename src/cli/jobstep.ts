@@ -1,3 +1,7 @@
+/*
+ * The steps of a job: each is checked, carried out as a run or a comparison, and reported; all reports become one
+ * document. Used by src/cli/commands/run.ts.
+ */
 import { lastDays } from '../config/duration.js'
 import type { Job, JobStep } from '../config/job.js'
 import type { VerifiedCursor, VerifyReport } from '../sync/reconcile/verifyrun.js'
@@ -5,26 +9,26 @@ import { newRunId, now } from '../sync/run/context.js'
 import type { CursorReport, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { parseRange } from '../sync/walks/timerange.js'
 import { chooseFrom } from './choice.js'
-import { compare, verifySummary } from './commands/verify.js'
 import type { CommandContext } from './context.js'
-import { execute } from './execute.js'
+import { compareWithSource, execute } from './execute.js'
 import { runSummary } from './text/summary.js'
+import { verifyText } from './text/verify.js'
 
-/** What came of a step, for people and for the document of the job. */
+/** The outcome of a step, for people and for the document of the job. */
 export interface StepEnd {
   readonly report: RunReport
   readonly text: string
 }
 
-/** A step that was checked: nothing is left that could be wrong with what was written. */
+/** A step whose settings are checked. Calling it carries the step out. */
 export type PreparedStep = () => Promise<StepEnd>
 
 export function prepareStep(context: CommandContext, job: Job, step: JobStep): PreparedStep {
   const choice = chooseFrom(context.config, step)
   if (step.command === 'verify')
     return async () => {
-      const found = await compare(context, choice, { full: step.full, sample: step.sample ?? 0 })
-      return { report: asRun(found, job.name, newRunId(context)), text: `${await verifySummary(found)}\n` }
+      const found = await compareWithSource(context, choice, { full: step.full, sample: step.sample ?? 0 })
+      return { report: asRun(found, job.name, newRunId(context)), text: `${verifyText(found)}\n` }
     }
   const request: RunRequest = {
     mode: step.full && step.command === 'sync' ? 'full' : step.command,
@@ -46,7 +50,7 @@ function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRang
   return parseRange(days.from.toISOString(), days.to.toISOString(), time)
 }
 
-/** What `verify` has found, in the form that all steps of a job share. Nothing of it is in sync_runs. */
+/** The report of a `verify`, in the form that all steps of a job share. The table sync_runs has no row of it. */
 function asRun(found: VerifyReport, job: string, runId: string): RunReport {
   const states = { equal: 'ok', differs: 'partial', failed: 'failed' } as const
   return {
@@ -81,5 +85,27 @@ function asCursor(cursor: VerifiedCursor): CursorReport {
     rows_upserted: 0,
     rows_deleted: 0,
     error: status === 'differs' ? (cursor.error ?? differs) : cursor.error,
+  }
+}
+
+/** The reports of all steps as one: the document of a job is that of a run. */
+export function joinReports(reports: readonly RunReport[]): RunReport | undefined {
+  const [first] = reports
+  const last = reports.at(-1)
+  if (!first || !last || reports.length === 1) return first
+  const total = (of: (report: RunReport) => number): number =>
+    reports.reduce((all, report) => all + of(report), 0)
+  const states = new Set(reports.map((report) => report.status))
+  return {
+    ...first,
+    status: states.size === 1 ? first.status : 'partial',
+    finished_at: last.finished_at,
+    requests: total((report) => report.requests),
+    rate_limited: total((report) => report.rate_limited),
+    retries: total((report) => report.retries),
+    rows_upserted: total((report) => report.rows_upserted),
+    rows_deleted: total((report) => report.rows_deleted),
+    quarantined: total((report) => report.quarantined),
+    cursors: reports.flatMap((report) => report.cursors),
   }
 }

@@ -7,12 +7,12 @@ export interface LogOptions {
   readonly level: LogLevel
   /** Lines for people instead of JSON. */
   readonly text: boolean
-  /** Values that must not appear, wherever a message got them from. */
+  /** Values that no line may hold, wherever a message got them from. */
   readonly secrets: readonly string[]
   write(text: string): void
 }
 
-/** Paths that can hold credentials: those of requests, of the configuration, and of errors that carry either. */
+/** Paths that can hold credentials: in requests, in the configuration, and in errors that carry either. */
 const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flatMap((key) => [
   `["${key}"]`,
   `*["${key}"]`,
@@ -37,7 +37,7 @@ export function createLog(options: LogOptions): Logger {
   )
 }
 
-/** As it is, and as it stands in JSON text and in addresses. */
+/** The spellings of a secret: in clear, in JSON text, in addresses. */
 const spellings = (secret: string): string[] => [
   ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
 ]

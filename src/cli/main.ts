@@ -7,7 +7,7 @@ import { Output } from './output.js'
 import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
 
-/** A reader that goes away (`| head`) ends the output, not the work. */
+/** When the reader of a pipe goes away (`| head`), the output ends and the work goes on. */
 function bearClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -19,7 +19,7 @@ function bearClosedPipes(): void {
 const output = ({ json, quiet }: Globals): Output =>
   new Output({ json, quiet, stdout: process.stdout, stderr: process.stderr })
 
-/** Does what the command line says, and gives the exit code. */
+/** Carries out one call of a command, and gives the exit code. */
 async function perform(call: ParsedCall, globals: Globals): Promise<number> {
   const out = output(globals)
   const signals = new Signals((text) => out.note(text))
@@ -63,7 +63,7 @@ async function main(words: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error
     const problem = usageProblem(error)
     if (!problem) return 0
-    // Commander stops at the first wrong word, so a --json behind it has not been seen.
+    // Commander stops at the first wrong word, and has not seen a --json behind that word.
     const globals = { ...globalsOf(root), json: words.includes('--json') }
     await output(globals).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
     return 2
@@ -72,5 +72,5 @@ async function main(words: readonly string[]): Promise<number> {
 
 bearClosedPipes()
 const exitCode = await main(process.argv.slice(2))
-// What was written may still be on its way; what else keeps the process alive is done with.
+// Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
 process.stdout.write('', () => process.exit(exitCode))

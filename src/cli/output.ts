@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { Stop } from '../errors.js'
+import { describeError, wordsOf } from '../errors.js'
 
 export interface OutputOptions {
   readonly json: boolean
@@ -8,18 +8,16 @@ export interface OutputOptions {
   readonly stderr: Writable
 }
 
-/** What the program says. With --json, stdout carries one JSON document and nothing else. */
+/** Everything that the program prints. With --json, stdout carries one JSON document and nothing else. */
 export class Output {
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly #stdout: Writable
-  readonly #stderr: Writable
+  constructor(private readonly options: OutputOptions) {}
 
-  constructor(options: OutputOptions) {
-    this.json = options.json
-    this.quiet = options.quiet
-    this.#stdout = options.stdout
-    this.#stderr = options.stderr
+  get json(): boolean {
+    return this.options.json
+  }
+
+  get quiet(): boolean {
+    return this.options.quiet
   }
 
   /** Text for people: not with --json, not with --quiet. */
@@ -27,32 +25,33 @@ export class Output {
     if (!this.json && !this.quiet) this.result(text)
   }
 
-  /** What was asked for, such as a dictionary: --quiet does not silence it. */
+  /** The answer to a question, such as a dictionary: --quiet does not silence the answer. */
   result(text: string): void {
-    this.#stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+    this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
   }
 
   /** The one document of --json. */
   async document(value: unknown): Promise<void> {
-    const { toJson } = await import('../config/json.js')
+    const { toJson } = await import('../json.js')
     this.result(toJson(value, 2))
   }
 
-  /** A word on stderr that is no log entry. */
-  note(text: string): void {
-    if (!this.quiet) this.#stderr.write(`${text}\n`)
+  /** The outcome of a command: its document with --json, else its text. */
+  async answer(value: unknown, text: string): Promise<void> {
+    if (this.json) await this.document(value)
+    else this.print(text)
   }
 
-  /** Errors are not silenced by anything; with --json, stdout gets them as its document as well. */
+  /** A line on stderr that is no log entry. */
+  note(text: string): void {
+    if (!this.quiet) this.options.stderr.write(`${text}\n`)
+  }
+
+  /** Errors are printed whatever the flags say; with --json, stdout gets the error as its document as well. */
   async error(error: unknown, exitCode: number): Promise<void> {
-    const text = error instanceof Error ? error.message : String(error)
-    this.#stderr.write(`shopsync: ${text}\n`)
+    this.options.stderr.write(`shopsync: ${describeError(error)}\n`)
     if (!this.json) return
-    const hint = hintOf(error)
-    const message = hint && text.endsWith(`. ${hint}`) ? text.slice(0, -hint.length - 2) : text
-    await this.document({ error: { message, hint: hint ?? null, exit_code: exitCode } })
+    const { message, hint = null } = wordsOf(error)
+    await this.document({ error: { message, hint, exit_code: exitCode } })
   }
 }
-
-const hintOf = (error: unknown): string | undefined =>
-  error instanceof Stop ? error.details.hint : undefined

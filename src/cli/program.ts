@@ -1,9 +1,13 @@
+/*
+ * The command line: commands and flags as commander takes them, and the messages for words that commander refuses. Used
+ * by src/cli/main.ts.
+ */
 import { Command as Commander, type CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../config/config.js'
 import type { Argument, Command, Globals, Option } from './command.js'
 import { packageVersion } from './package.js'
 
-/** Named here once more, because the configuration's list would bring its whole module into every start. */
+/** Stated again here: importing the configuration's list would load its module at every start. */
 const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
 const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
@@ -21,7 +25,7 @@ export interface ParsedCall {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** The command line, with `act` called for the command that it names. */
+/** The command line. Commander calls `act` for the command that the words name. */
 export function program(commands: readonly Command[], act: (call: ParsedCall) => Promise<void>): Commander {
   const root = new Commander('shopsync')
     .description(about)
@@ -72,7 +76,7 @@ export function globalsOf(root: Commander): Globals {
   return { config, json: json === true, quiet: quiet === true, logLevel }
 }
 
-/** What to say of words that commander refuses; undefined when it only printed help or the version. */
+/** The message for words that commander refuses; undefined when commander only printed help or the version. */
 export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
   if (error.exitCode === 0) return undefined
   if (error.code === 'commander.help' || error.message === '(outputHelp)') {

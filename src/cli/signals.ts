@@ -1,27 +1,28 @@
 import { setMaxListeners } from 'node:events'
 
-/** 128 plus the signal's number, as shells have it. */
+/** 128 plus the number of the signal: the convention of shells. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** More than the requests of the largest concurrency settings. */
+/** More than the requests under way at the largest settings of concurrency. */
 const mostListeners = 5000
 
 /**
- * SIGINT and SIGTERM ask the work to stop where it is safe; a second one ends the process at once, which is safe for
- * the warehouse too (whatever is not committed is as if it had not been), but leaves the lease to expire.
+ * SIGINT and SIGTERM. The first signal asks the work to stop after the transaction in hand. The second ends the process
+ * at once: the warehouse takes no harm, since a transaction is committed whole or not at all, but the lease stays until
+ * it expires.
  */
 export class Signals {
   readonly #controller = new AbortController()
   #exitCode: 130 | 143 | undefined
-  /** A command that runs until it is stopped is not interrupted by a signal, but done. */
+  /** true: a signal is the usual end of the command, and no interruption. */
   expected = false
-  /** Says where the next run takes up the work; set by whoever does work. */
+  /** Says where the next run resumes the work; the work sets it. */
   resumesAt: (() => string) | undefined
-  /** Called before the process ends at once. */
+  /** Called before a second signal ends the process. */
   cleanUp: (() => void) | undefined
 
   constructor(private readonly note: (text: string) => void) {
-    // Every request under way listens to this signal, or to one derived from it: hundreds of listeners are no leak.
+    // Every request under way listens to this signal or to one derived from it: Node would warn of a leak.
     setMaxListeners(0, this.signal)
     setMaxListeners(mostListeners)
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => this.#receive(name))
@@ -31,7 +32,7 @@ export class Signals {
     return this.#controller.signal
   }
 
-  /** Set once a signal has come that interrupted the work. */
+  /** Set once a signal has interrupted the work. */
   get exitCode(): number | undefined {
     return this.expected ? undefined : this.#exitCode
   }

@@ -5,7 +5,7 @@ const isLoopback = (host: string): boolean =>
 
 const example = 'Type "baseUrl": "https://api.example.com"'
 
-/** What is wrong with the API's address. `shown` is how the file writes it. */
+/** The mistake in an address of the API; messages quote `shown`, the spelling of the file. */
 export function baseUrlProblem(url: string, shown: string, allowInsecure: boolean): Problem | undefined {
   const problem = (expected: string, hint: string): Problem => ({
     path: 'api.baseUrl',
@@ -33,7 +33,7 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
   return undefined
 }
 
-/** What is wrong with the warehouse's address, in words that do not repeat its password. */
+/** The mistake in an address of a warehouse. The address may hold a password, so that no message quotes it. */
 export function warehouseProblem(url: string): Problem | undefined {
   const problem = (found: string): Problem => ({
     path: 'warehouse.url',

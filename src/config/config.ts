@@ -1,18 +1,18 @@
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Secret } from './secret.js'
 
-/** What may be said of one resource (contract: configuration). */
+/** Settings of one resource. */
 export interface ResourceConfig {
   readonly enabled: boolean
   /** Path below `tenants/:tenant_id/`, when it is not the declared one. */
   readonly path: string | undefined
-  /** Fields the document does not show that are to have columns of their own. */
+  /** Fields that the API's document does not show and that get columns of their own. */
   readonly columns: Readonly<Record<string, Kind>>
 }
 
 /** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
 export interface Config {
-  /** The file it came from; undefined when it was made in memory. */
+  /** The file that was read; undefined when the program made the document. */
   readonly file: string | undefined
   readonly api: {
     /** Without a slash at its end. */
@@ -30,7 +30,7 @@ export interface Config {
   readonly warehouse: {
     /** A Postgres address may hold a password. */
     readonly url: Secret
-    /** The same without it, for people. */
+    /** The address without its password, for people. */
     readonly label: string
     readonly schema: string
     readonly autoMigrate: boolean

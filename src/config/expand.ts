@@ -14,13 +14,13 @@ export interface Expansion {
 
 interface Context {
   readonly environment: Environment
-  /** Folder to which `{"file": PATH}` is relative: that of the configuration file. */
+  /** Folder of the configuration file: a relative PATH in `{"file": PATH}` starts here. */
   readonly folder: string
-  /** Where `{"file": PATH}` may stand. */
+  /** Settings that may be written as `{"file": PATH}`. */
   readonly secrets: ReadonlySet<string>
 }
 
-/** Puts in what the environment and files hold. What they hold is taken as it is: it is not looked into again. */
+/** Replaces `${NAME}` and `{"file": PATH}` by their values. A value is taken as it is, even if it holds a `${`. */
 export function expand(value: unknown, context: Context): Expansion {
   const problems: Problem[] = []
   const variables = new Set<string>()

@@ -1,3 +1,7 @@
+/*
+ * The files in jobs/: every setting with its check, its default and its description, and the search for a file. Used by
+ * `shopsync run`; the build writes schema/job.schema.json from it, for editors.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -5,39 +9,50 @@ import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
 import { cronProblem } from './cron.js'
 import { isDays } from './duration.js'
-import { jsonSchema, type Resources, resourceChoice, tenantChoice, textLeaf } from './leaf.js'
+import {
+  choice,
+  flag,
+  jsonSchema,
+  type Resources,
+  resourceChoice,
+  schemaReference,
+  tenantChoice,
+  textLeaf,
+} from './leaf.js'
 import { parseFile, refuse } from './load.js'
 import { nearest } from './nearest.js'
 import { problemsOf } from './problems.js'
 
-const commands = ['sync', 'reconcile', 'verify', 'backfill'] as const
+const instant = (description: string) =>
+  z
+    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
+    .optional()
+    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
 
 const stepShape = (resources: Resources) =>
   z.strictObject(
     {
-      command: z
-        .enum(commands, { error: '"sync", "reconcile", "verify" or "backfill"' })
-        .describe(
-          'What to do: bring in what changed; also find what was deleted or is lacking; only say whether anything differs; or pull a range of time again.',
-        ),
+      command: choice(
+        ['sync', 'reconcile', 'verify', 'backfill'],
+        '"sync", "reconcile", "verify" or "backfill"',
+      ).describe(
+        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again.',
+      ),
       tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
       resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
-      full: z
-        .boolean({ error: 'true or false' })
-        .default(false)
-        .describe('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
+      full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
       sample: z
         .int({ error: 'a whole number' })
         .min(0, { error: 'a whole number' })
         .optional()
         .describe('verify: so many records of each tenant and resource are compared field by field.'),
       last: z
-        .string({ error: 'whole days such as "P30D"' })
-        .refine(isDays, { error: 'whole days such as "P30D"' })
+        .string({ error: wholeDays })
+        .refine(isDays, { error: wholeDays })
         .optional()
         .meta({
           description:
-            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that a run that was cut short is gone on with by another one on the same day.',
+            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
           examples: ['P30D'],
         }),
       from: instant('backfill: the first instant of the range.'),
@@ -46,28 +61,21 @@ const stepShape = (resources: Resources) =>
     { error: 'an object such as {"command": "sync"}' },
   )
 
-const instant = (description: string) =>
-  z
-    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
-    .optional()
-    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+const wholeDays = 'whole days such as "P30D"'
 
 type StepShape = z.output<ReturnType<typeof stepShape>>
 
-/** What a step says that its command does not know, and what its command lacks. */
+/** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
 function misfit({ command, full, sample, last, from, to }: StepShape): readonly [string, string] | undefined {
   if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
-  const isBackfill = command === 'backfill'
-  if (isBackfill && full) return ['full', 'none: a backfill pulls its range']
-  const given = { last, from, to }
-  for (const name of ['last', 'from', 'to'] as const)
-    if (given[name] !== undefined && !isBackfill) return [name, 'none: only backfill has a range']
-  if (!isBackfill) return undefined
-  if (last !== undefined)
-    return from === undefined && to === undefined ? undefined : ['last', 'either last, or from and to']
-  return from !== undefined && to !== undefined
-    ? undefined
-    : ['last', '"last", such as "P30D", or "from" and "to"']
+  if (command !== 'backfill') {
+    const range = Object.entries({ last, from, to }).find(([, value]) => value !== undefined)
+    return range && [range[0], 'none: only backfill has a range']
+  }
+  if (full) return ['full', 'none: a backfill pulls its range']
+  const ends = [from, to].filter((end) => end !== undefined).length
+  if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
+  return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
 }
 
 const step = (resources: Resources) =>
@@ -76,28 +84,30 @@ const step = (resources: Resources) =>
       const found = misfit(value)
       if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
     })
-    .describe('One command, with what would be its flags.')
+    .describe('One command, with the settings that its flags have on the command line.')
+
+const schedule = z
+  .string({ error: 'five fields such as "0 * * * *"' })
+  .superRefine((text, context) => {
+    const message = cronProblem(text)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+  .optional()
+  .meta({
+    description: 'When it is due: minute, hour, day of month, month and day of week, as in a crontab.',
+    examples: ['0 * * * *'],
+  })
 
 const jobShape = (resources: Resources) =>
   z.strictObject(
     {
-      $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
+      $schema: schemaReference,
       description: textLeaf('what the job is for, in a sentence').describe('What the job is for.'),
-      schedule: z
-        .string({ error: 'five fields such as "0 * * * *"' })
-        .superRefine((value, context) => {
-          const message = cronProblem(value)
-          if (message !== undefined) context.addIssue({ code: 'custom', message })
-        })
-        .optional()
-        .meta({
-          description: 'When it is due: minute, hour, day of month, month and day of week, as in a crontab.',
-          examples: ['0 * * * *'],
-        }),
+      schedule,
       steps: z
         .array(step(resources), { error: 'a list of steps such as [{"command": "sync"}]' })
         .min(1, { error: 'at least one step such as [{"command": "sync"}]' })
-        .describe('What to do, in this order. A step that fails does not keep the next from running.'),
+        .describe('What to do, in this order. After a step that fails, the next one runs all the same.'),
     },
     { error: 'an object with description and steps' },
   )
@@ -120,13 +130,13 @@ export function readJob(name: string, folders: readonly string[], resources: Res
     ? folders.find((place) => existsSync(join(place, `${name}.json`)))
     : undefined
   if (folder === undefined) return unknownJob(name, known, folders)
-  const shown = `${name}.json`
-  const { value, lines } = parseFile(readFileSync(join(folder, shown), 'utf8'), join(folder, shown))
+  const file = join(folder, `${name}.json`)
+  const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
   const parsed = jobShape(resources).safeParse(value)
   if (parsed.success) return { ...parsed.data, name }
   const schema = jobSchema(resources)
   return refuse(problemsOf(parsed.error, { raw: value, schema, secrets: new Set() }), {
-    name: join(folder, shown),
+    name: file,
     lines,
     help: 'Every setting is described in schema/job.schema.json.',
   })

@@ -1,17 +1,27 @@
-/**
- * JSON for files that people write: errors with line and column, integers beyond 2^53 exact (as bigint), duplicate
- * keys refused, and the line of every value known, so that a complaint about a value can say where it stands.
+/*
+ * JSON files that people write, read by momoa: a mistake is told with its line and column, every value with its line.
+ * Stricter than momoa where JSON is (control characters in strings) and where people err (one key twice); integers
+ * beyond 2^53 stay exact, as bigint, since ids of tenants may be that large. Read by load.ts and job.ts.
  */
+import { parse, type ValueNode } from '@humanwhocodes/momoa'
+import { Bug } from '../errors.js'
+
 export interface JsonDocument {
   readonly value: unknown
   /** Line of each value, by its path, such as `sync.tenants[2]`. */
   readonly lines: ReadonlyMap<string, number>
 }
 
+interface Location {
+  readonly line: number
+  readonly column: number
+  readonly offset: number
+}
+
 export class JsonError extends SyntaxError {
   readonly line: number
   readonly column: number
-  constructor(message: string, line: number, column: number) {
+  constructor(message: string, { line, column }: Location) {
     super(message)
     this.line = line
     this.column = column
@@ -20,134 +30,97 @@ export class JsonError extends SyntaxError {
 
 export const memberPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
-export function parseDocument(text: string): JsonDocument {
-  const parser = new Parser(text.startsWith('\uFEFF') ? text.slice(1) : text)
-  return { value: parser.document(), lines: parser.lines }
+export function parseDocument(file: string): JsonDocument {
+  const text = file.startsWith('\uFEFF') ? file.slice(1) : file
+  const lines = new Map<string, number>()
+  const valueAt = (node: ValueNode, path: string): unknown => {
+    lines.set(path, node.loc.start.line)
+    const source = text.slice(node.loc.start.offset, node.loc.end.offset)
+    switch (node.type) {
+      case 'Object':
+        return Object.fromEntries(
+          membersOf(node).map(([key, value]) => [key, valueAt(value, memberPath(path, key))]),
+        )
+      case 'Array':
+        return node.elements.map(({ value }, index) => valueAt(value, `${path}[${index}]`))
+      case 'Number':
+        return /^-?\d+$/.test(source) && !Number.isSafeInteger(node.value) ? BigInt(source) : node.value
+      case 'String':
+        return textOf(node, source)
+      case 'Boolean':
+        return node.value
+      case 'Null':
+        return null
+      default:
+        throw new Bug(`A ${node.type} in a file of JSON`)
+    }
+  }
+  return { value: valueAt(parsed(text), ''), lines }
 }
 
-const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)(?![\w.+-])/y
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings may hold none of them
-const string = /"(?:[^"\\\u0000-\u001F]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+type NodeOf<T extends ValueNode['type']> = Extract<ValueNode, { readonly type: T }>
 
-class Parser {
-  readonly lines = new Map<string, number>()
-  #at = 0
+function membersOf({ members }: NodeOf<'Object'>): [key: string, value: ValueNode][] {
+  const keys = new Set<string>()
+  return members.map(({ name, value }) => {
+    const key = name.type === 'String' ? name.value : name.name
+    if (keys.has(key)) throw new JsonError(`the key "${key}" stands there twice`, name.loc.start)
+    keys.add(key)
+    return [key, value]
+  })
+}
 
-  constructor(private readonly text: string) {}
+function textOf({ value, loc }: NodeOf<'String'>, source: string): string {
+  if ([...source].some((character) => character < ' ')) throw new JsonError(brokenString, loc.start)
+  return value
+}
 
-  document(): unknown {
-    const value = this.#value('')
-    this.#space()
-    if (this.#at < this.text.length) this.#fail('found more after the end of the document')
-    return value
+const isLocation = (error: unknown): error is Location =>
+  error instanceof Error && 'line' in error && 'column' in error && 'offset' in error
+
+function parsed(text: string): ValueNode {
+  try {
+    return parse(text, { mode: 'json' }).body
+  } catch (error) {
+    if (!isLocation(error)) throw error
   }
-
-  #value(path: string): unknown {
-    this.#space()
-    this.lines.set(path, this.#position().line)
-    const first = this.text[this.#at]
-    if (first === '{') return this.#object(path)
-    if (first === '[') return this.#array(path)
-    if (first === '"') return this.#string()
-    return this.#scalar()
-  }
-
-  #object(path: string): Record<string, unknown> {
-    const members: Record<string, unknown> = {}
-    this.#items('}', () => {
-      if (this.text[this.#at] !== '"') this.#fail(`${this.#found()}, expected a key in double quotes`)
-      const start = this.#at
-      const key = this.#string()
-      if (Object.hasOwn(members, key)) this.#fail(`the key "${key}" stands there twice`, start)
-      this.#space()
-      this.#take(':', 'a colon')
-      const value = this.#value(memberPath(path, key))
-      Object.defineProperty(members, key, { value, enumerable: true, writable: true, configurable: true })
-    })
-    return members
-  }
-
-  #array(path: string): unknown[] {
-    const items: unknown[] = []
-    this.#items(']', () => {
-      items.push(this.#value(`${path}[${items.length}]`))
-    })
-    return items
-  }
-
-  #items(end: '}' | ']', item: () => void): void {
-    this.#at += 1
-    this.#space()
-    if (this.text[this.#at] === end) {
-      this.#at += 1
-      return
-    }
-    for (;;) {
-      item()
-      this.#space()
-      const next = this.text[this.#at]
-      if (next === end) break
-      this.#take(',', `a comma or ${end}`)
-      this.#space()
-      if (this.text[this.#at] === end) this.#fail(`found a comma before ${end}, expected none there`)
-    }
-    this.#at += 1
-  }
-
-  #string(): string {
-    string.lastIndex = this.#at
-    const match = string.exec(this.text)
-    if (!match)
-      this.#fail('found a string without its closing quote, or with a line break or a lone \\ in it')
-    this.#at = string.lastIndex
-    return JSON.parse(match[0]) as string
-  }
-
-  #scalar(): unknown {
-    scalar.lastIndex = this.#at
-    const match = scalar.exec(this.text)
-    if (!match) this.#fail(`${this.#found()}, expected a value`)
-    this.#at = scalar.lastIndex
-    const value: unknown = JSON.parse(match[0])
-    const whole = typeof value === 'number' && match[1] === undefined && match[2] === undefined
-    return whole && !Number.isSafeInteger(value) ? BigInt(match[0]) : value
-  }
-
-  #take(character: string, name: string): void {
-    if (this.text[this.#at] !== character) this.#fail(`${this.#found()}, expected ${name}`)
-    this.#at += 1
-  }
-
-  #space(): void {
-    while (' \t\r\n'.includes(this.text[this.#at] ?? '-')) this.#at += 1
-    if (/^\/[/*]/.test(this.text.slice(this.#at, this.#at + 2))) {
-      this.#fail('found a comment, which JSON does not have; remove it')
-    }
-  }
-
-  #found(): string {
-    const character = this.text[this.#at]
-    return character === undefined ? 'found the end of the file' : `found ${JSON.stringify(character)}`
-  }
-
-  #position(at = this.#at): { line: number; column: number } {
-    const before = this.text.slice(0, at)
-    return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') }
-  }
-
-  #fail(message: string, at = this.#at): never {
-    const { line, column } = this.#position(at)
-    throw new JsonError(message, line, column)
+  // Where a file ends too early, momoa points at its last word. A character that is in no JSON makes it point behind.
+  try {
+    return parse(`${text}\u0000`, { mode: 'json' }).body
+  } catch (error) {
+    if (!isLocation(error)) throw error
+    const { line, column, offset } = error
+    const behind = Math.max(0, offset - text.length)
+    throw new JsonError(mistake(text, offset), { line, column: column - behind, offset: offset - behind })
   }
 }
 
-/** JSON text of anything, 64-bit integers printed exactly. */
-export function toJson(value: unknown, indent?: number): string {
-  const mark = `int64:${Math.random().toString(36).slice(2)}:`
-  const text = JSON.stringify(
-    value,
-    (_key, item: unknown) => (typeof item === 'bigint' ? `${mark}${item}` : item),
-    indent,
-  )
-  return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
+const brokenString = 'found a string without its closing quote, or with a line break or a lone \\ in it'
+
+/** The mistake in words: momoa names its own kinds of tokens, which nobody has typed. */
+function mistake(text: string, offset: number): string {
+  const open = structure(text.slice(0, offset))
+  const next = /^(?:[\w.+-]+|\/[/*]|.)/s.exec(text.slice(offset))?.[0]
+  if (open.includes('"')) return brokenString
+  if (next === '//' || next === '/*') return 'found a comment, which JSON does not have; remove it'
+  if (open.endsWith(',') && (next === '}' || next === ']'))
+    return `found a comma before ${next}, expected none there`
+  return `found ${next === undefined ? 'the end of the file' : JSON.stringify(next)}, expected ${expectedAfter(open)}`
+}
+
+/** The brackets that are open at the end of a text, and what stands in them: `s` for a string, `v` for other values. */
+function structure(text: string): string {
+  const closed = /\{[^{}[\]]*\}|\[[^{}[\]]*\]/g
+  let shape = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, 's').replaceAll(/\s+/g, '')
+  while (closed.test(shape)) shape = shape.replaceAll(closed, 'v')
+  return shape
+}
+
+function expectedAfter(shape: string): string {
+  const bracket = /[{[](?=[^{[]*$)/.exec(shape)?.[0]
+  if (/(?:^|[:[])$/.test(shape)) return 'a value'
+  if (/[{,]$/.test(shape)) return bracket === '{' ? 'a key in double quotes' : 'a value'
+  if (bracket === undefined) return 'the end of the file'
+  if (bracket === '[') return 'a comma or ]'
+  return /[{,]s$/.test(shape) ? 'a colon' : 'a comma or }'
 }

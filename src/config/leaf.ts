@@ -1,3 +1,7 @@
+/*
+ * Kinds of settings that the configuration and the jobs share. The error of each names the value that is expected;
+ * problems.ts adds the value that was found and a hint. Used by schema.ts and job.ts.
+ */
 import { z } from 'zod'
 import type { Resource } from '../../schema/resource.js'
 import { parseId } from '../int64.js'
@@ -5,17 +9,37 @@ import { parseDuration } from './duration.js'
 
 export type Resources = Readonly<Record<string, Resource>>
 
-/*
- * Every leaf says, as its error, what is expected of it: problems.ts adds what was found and what to type.
- */
+/** The tables of a resource, as far as a configuration names tables and columns: the model's `tablesOf`. */
+export type TablesOf = (resource: Resource) => readonly {
+  readonly name: string
+  readonly columns: readonly { readonly name: string }[]
+}[]
 
 export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
-export const flag = (doc: string) => z.boolean({ error: 'true or false' }).default(false).describe(doc)
+
+export const flag = (doc: string, preset = false) =>
+  z.boolean({ error: 'true or false' }).default(preset).describe(doc)
+
+/** A list of words to choose from. */
+export const choice = <const T extends readonly string[]>(words: T, error = `one of ${words.join(', ')}`) =>
+  z.enum(words, { error })
 
 export const whole = (from: number, to: number) => {
   const error = `a whole number from ${from} to ${to}`
   return z.int({ error }).min(from, { error }).max(to, { error })
 }
+
+export const share = (most: number) => {
+  const error = `a number from 0 to ${most}`
+  return z.number({ error }).min(0, { error }).max(most, { error })
+}
+
+/** A group of settings that may be left out: every one of them has a default. */
+export const section = <T extends z.core.$ZodShape>(shape: T, doc: string) =>
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(doc)
 
 export const durationLeaf = (preset: string, doc: string) => {
   const error = `an ISO 8601 duration such as "${preset}"`
@@ -27,13 +51,11 @@ export const durationLeaf = (preset: string, doc: string) => {
     .describe(doc)
 }
 
-/** A text, or `{"file": PATH}`, which the loader has replaced by the file's text before this is asked. */
+/** A text, or `{"file": PATH}`: the loader puts the text of the file in its place before the check. */
 export const secret = (error: string) =>
   z.union(
     [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
-    {
-      error: `${error}, or {"file": "PATH"}`,
-    },
+    { error: `${error}, or {"file": "PATH"}` },
   )
 
 const tenantId = z
@@ -42,33 +64,31 @@ const tenantId = z
   .transform((value) => parseId(value) ?? 0)
   .meta({ type: ['integer', 'string'], pattern: '^[0-9]{1,19}$', minimum: 1 })
 
-/** Which tenants: everywhere that a choice of them is written. */
-export const tenantChoice = (doc: string) => {
-  const error = '"all" or a list of tenant ids such as [1, 2]'
-  return z
-    .union([z.literal('all'), z.array(tenantId).min(1, { error })], { error })
-    .prefault('all')
+const allOr = <T extends z.ZodType>(item: T, error: string, doc: string) =>
+  z
+    .union([z.literal('all'), z.array(item).min(1, { error })], { error })
+    .prefault('all' as never)
     .describe(doc)
-}
 
-/** Which resources: everywhere that a choice of them is written. */
-export const resourceChoice = (resources: Resources, doc: string) => {
-  const names = Object.keys(resources)
-  const error = '"all" or a list of resource names'
-  return z
-    .union(
-      [z.literal('all'), z.array(z.enum(names, { error: 'the name of a resource' })).min(1, { error })],
-      { error },
-    )
-    .prefault('all')
-    .describe(doc)
-}
+/** A choice of tenants, in the configuration and in jobs. */
+export const tenantChoice = (doc: string) =>
+  allOr(tenantId, '"all" or a list of tenant ids such as [1, 2]', doc)
 
-/** JSON Schema of what a file may say (not of what becomes of it). */
+/** A choice of resources, in the configuration and in jobs. */
+export const resourceChoice = (resources: Resources, doc: string) =>
+  allOr(choice(Object.keys(resources), 'the name of a resource'), '"all" or a list of resource names', doc)
+
+/** Where the JSON Schema of a file is: every file may say so. */
+export const schemaReference = z
+  .string()
+  .optional()
+  .describe('Where the JSON Schema of this file is, for editors.')
+
+/** JSON Schema of the text of a file, for editors; defaults and transformed values are not in it. */
 export function jsonSchema(shape: z.ZodType, head: { title: string; description: string }): object {
   const { $schema, ...body } = z.toJSONSchema(shape, {
     io: 'input',
-    // The settings of all resources look the same; written out twenty times each editor shows their texts in place.
+    // The settings of every resource look the same. Written out for each, an editor shows their texts in place.
     reused: 'inline',
     unrepresentable: 'any',
   })

@@ -1,22 +1,31 @@
+/*
+ * From a file, or a document in memory, to the configuration that the program works with: checked, complete, frozen.
+ * Used by src/cli/configuration.ts.
+ */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../schema/index.js'
-import type { Resource } from '../../schema/resource.js'
 import { Stop } from '../errors.js'
 import { baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
+import type { Resources, TablesOf } from './leaf.js'
 import { listProblems, type Problem, problemsOf } from './problems.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
-export interface LoadOptions {
-  /** From --config. */
-  readonly file?: string | undefined
+/** What a configuration is checked against, and where its values come from. */
+interface Surroundings {
   readonly environment: Environment
   readonly workingDirectory: string
-  readonly resources?: Readonly<Record<string, Resource>>
+  readonly tablesOf: TablesOf
+  readonly resources?: Resources
+}
+
+export interface LoadOptions extends Surroundings {
+  /** From --config. */
+  readonly file?: string | undefined
 }
 
 export interface Loaded {
@@ -28,8 +37,7 @@ export interface Loaded {
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
 const secretPaths: ReadonlySet<string> = new Set(['api.secret', 'warehouse.url'])
 
-export const loadConfig = (options: LoadOptions): Config => load(options).config
-
+/** Reads and checks the configuration that --config, else SHOPSYNC_CONFIG names, else config.json. */
 export function load(options: LoadOptions): Loaded {
   const name = options.file ?? (options.environment.SHOPSYNC_CONFIG || 'config.json')
   const file = resolve(options.workingDirectory, name)
@@ -38,28 +46,22 @@ export function load(options: LoadOptions): Loaded {
   return readDocument(value, { ...options, name, file, lines })
 }
 
-export interface DocumentOptions {
-  readonly environment: Environment
-  readonly workingDirectory: string
-  readonly resources?: Readonly<Record<string, Resource>>
-  /** What to call the document in messages. */
+export interface DocumentOptions extends Surroundings {
+  /** What messages call the document. */
   readonly name: string
   readonly file?: string | undefined
+  /** Line of each value, where the document was read from a file. */
   readonly lines?: ReadonlyMap<string, number>
 }
 
 /** Checks a configuration that is already parsed: the part of loading that needs no file. */
 export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
-  const resources = options.resources ?? declared
+  const { resources = declared, tablesOf, environment } = options
   const folder = options.file ? dirname(options.file) : options.workingDirectory
-  const { value, problems, variables } = expand(raw, {
-    environment: options.environment,
-    folder,
-    secrets: secretPaths,
-  })
-  const parsed = configShape(resources).safeParse(value)
+  const { value, problems, variables } = expand(raw, { environment, folder, secrets: secretPaths })
+  const parsed = configShape(tablesOf, resources).safeParse(value)
   if (!parsed.success) {
-    const context = { raw, schema: configSchema(resources), secrets: secretPaths }
+    const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
     problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
   } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw), problems))
   if (problems.length > 0 || !parsed.success) return refuse(problems, options)
@@ -83,29 +85,32 @@ function addressProblems(document: ConfigDocument, raw: unknown): Problem[] {
 
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
 
-/** The text of a configuration file, or a Stop that says how to come by one. */
+/** The text of a configuration file; a Stop says how to make one where there is none. */
 export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    const absent = code === 'ENOENT'
-    const message = absent
-      ? `Found no configuration at ${file}`
-      : `Could not read the configuration ${file} (${code})`
+    if (code !== 'ENOENT')
+      throw new Stop(`Could not read the configuration ${file} (${code})`, {
+        exitCode: 2,
+        hint: 'Expected a file that this user may read. Check its permissions',
+        cause,
+      })
     const from = options.file
       ? '--config'
       : options.environment.SHOPSYNC_CONFIG
         ? 'SHOPSYNC_CONFIG'
         : undefined
-    const hint = absent
-      ? `Expected a JSON file${from ? ` where ${from} says` : ''}. Type cp config.example.json ${from ? `"${file}"` : 'config.json'} and fill it in, or try shopsync demo, which needs none`
-      : 'Expected a file that this user may read. Check its permissions'
-    throw new Stop(message, { exitCode: 2, hint, cause })
+    throw new Stop(`Found no configuration at ${file}`, {
+      exitCode: 2,
+      hint: `Expected a JSON file${from ? ` where ${from} says` : ''}. Type cp config.example.json ${from ? `"${file}"` : 'config.json'} and fill it in, or try shopsync demo, which needs none`,
+      cause,
+    })
   }
 }
 
-/** Parses a JSON file that a person wrote; `name` is what to call it. */
+/** Parses a JSON file that a person wrote; messages call the file `name`. */
 export function parseFile(text: string, name: string): ReturnType<typeof parseDocument> {
   try {
     return parseDocument(text)
@@ -113,10 +118,7 @@ export function parseFile(text: string, name: string): ReturnType<typeof parseDo
     if (!(error instanceof JsonError)) throw error
     throw new Stop(
       `${name} is not valid JSON: line ${error.line}, column ${error.column}: ${error.message}`,
-      {
-        exitCode: 2,
-        hint: 'Mend it there and try again',
-      },
+      { exitCode: 2, hint: 'Mend it there and try again' },
     )
   }
 }
@@ -134,11 +136,7 @@ export function refuse(
   throw new Stop(`${options.name} has ${count}:\n${list}\n${options.help ?? everySetting}`, { exitCode: 2 })
 }
 
-function toConfig(
-  document: ConfigDocument,
-  file: string | undefined,
-  resources: Readonly<Record<string, Resource>>,
-): Config {
+function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
   const { api, warehouse, sync, reconcile, status, log } = document
   const { attempts, base, max } = api.retry
   const url = textOf(warehouse.url)

@@ -16,7 +16,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** The known word that was most likely meant; undefined when none comes near. */
+/** The known word that a person most likely meant; undefined when every word differs too much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
   const ranked = [...known]
@@ -27,7 +27,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best.edits <= Math.max(2, Math.ceil(word.length * 0.4)) ? best.candidate : undefined
 }
 
-/** The known key nearest to an unknown one, however far: an error about a key always names one. */
+/** The known key nearest to an unknown one, however different: an error about a key always names one. */
 export function nearestOrFirst(word: string, known: readonly string[]): string | undefined {
   return (
     nearest(word, known) ??

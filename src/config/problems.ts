@@ -1,10 +1,15 @@
+/*
+ * Mistakes in a file that a person wrote, in words: place, value found, value expected, hint. Used by load.ts for the
+ * configuration and by job.ts for jobs.
+ */
 import type { z } from 'zod'
-import { memberPath, toJson } from './json.js'
+import { toJson } from '../json.js'
+import { memberPath } from './json.js'
 import { nearest, nearestOrFirst } from './nearest.js'
 
-/** One thing that is wrong with a file that a person wrote. */
+/** One mistake in a file that a person wrote. */
 export interface Problem {
-  /** Where, such as `sync.tenants[2]`; empty for the whole. */
+  /** Place in the file, such as `sync.tenants[2]`; empty for the whole file. */
   readonly path: string
   readonly found: string
   readonly expected: string
@@ -28,7 +33,7 @@ export const pathText = (path: Path): string =>
     '',
   )
 
-/** The problems that a check found, in words. `raw` is the file's own value: what came from the environment is not shown. */
+/** The mistakes that a check found, in words. `raw` is the text of the file: values of the environment are not shown. */
 export function problemsOf(
   error: z.ZodError,
   context: { raw: unknown; schema: object; secrets: ReadonlySet<string> },
@@ -36,7 +41,7 @@ export function problemsOf(
   return error.issues.flatMap((issue) => unfold(issue)).flatMap((issue) => describe(issue, context))
 }
 
-/** Of a choice between shapes, the complaints about the one that was evidently meant. */
+/** Of a choice between shapes, the mistakes in the shape that the person evidently meant. */
 function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const meant = issue.errors.find(
@@ -88,7 +93,7 @@ function unknownKey(path: Path, key: string, schema: Node): Problem {
 
 const lastOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
 
-/** All paths of keys, resources' settings aside: those would match every other word. */
+/** All paths of keys. The settings of resources are left out, since they would match every other word. */
 function pathsOf(node: Node, prefix = ''): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([key, below]) =>
     prefix === 'resources' || prefix === 'privacy'
@@ -123,7 +128,7 @@ function found(value: unknown, hidden: boolean): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
-/** One line each; with line numbers where the file has them. */
+/** One line a mistake, with the number of its line in the file. */
 export function listProblems(problems: readonly Problem[], lines: ReadonlyMap<string, number>): string {
   return problems
     .map((problem) => {

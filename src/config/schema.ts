@@ -1,16 +1,24 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
+/*
+ * The configuration file: every setting with its check, its default and its description. load.ts checks a file against
+ * it; the build writes schema/config.schema.json from it, for editors.
+ */
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import type { Kind, Resource } from '../../schema/resource.js'
-import { tablesOf } from '../model/tables.js'
 import { logLevels } from './config.js'
 import {
+  choice,
   durationLeaf,
   flag,
   jsonSchema,
   type Resources,
   resourceChoice,
+  schemaReference,
   secret,
+  section,
+  share,
+  type TablesOf,
   tenantChoice,
   textLeaf,
   whole,
@@ -30,6 +38,37 @@ const kinds = [
 const isPartnerId = (value: unknown): boolean =>
   (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isSafeInteger(value)
 
+const partnerId = z
+  .unknown()
+  .refine(isPartnerId, { error: 'the partner identifier: a text or a whole number' })
+  .transform(String)
+  .meta({
+    description: 'Partner identifier, as issued by the operator of the API (header X-Api-Partner-Id).',
+    type: ['string', 'integer'],
+    minLength: 1,
+  })
+
+const timeouts = section(
+  {
+    connect: durationLeaf('PT10S', 'Until a connection is open.'),
+    headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
+    body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
+  },
+  'How long to wait before a request counts as failed, as ISO 8601 durations.',
+)
+
+const retry = section(
+  {
+    attempts: whole(1, 20).default(6).describe('How often a request is sent before its cursor fails.'),
+    base: durationLeaf(
+      'PT0.5S',
+      'Longest first pause. It doubles from try to try, and the length of each pause is drawn at random.',
+    ),
+    max: durationLeaf('PT30S', 'Longest pause between two tries.'),
+  },
+  'Repetition of requests after lost connections, time-outs and server errors.',
+)
+
 const api = z
   .strictObject(
     {
@@ -38,64 +77,38 @@ const api = z
           'Address of the API, without api/v1. Plain http is refused except for loopback addresses (see allowInsecure).',
         examples: ['https://api.example.com'],
       }),
-      partnerId: z
-        .unknown()
-        .refine(isPartnerId, { error: 'the partner identifier: a text or a whole number' })
-        .transform(String)
-        .meta({
-          description: 'Partner identifier, as issued by the operator of the API (header X-Api-Partner-Id).',
-          type: ['string', 'integer'],
-          minLength: 1,
-        }),
+      partnerId,
       secret: secret('the partner secret').meta({
         description:
           'Partner secret (header X-Api-Secret). Best taken from the environment as "${NAME}", or from a file as {"file": "PATH"}.',
         examples: ['${SHOPSYNC_API_SECRET}', { file: '/run/secrets/shopsync' }],
       }),
-      rateReserve: z
-        .number({ error: 'a number from 0 to 0.9' })
-        .min(0, { error: 'a number from 0 to 0.9' })
-        .max(0.9, { error: 'a number from 0 to 0.9' })
+      rateReserve: share(0.9)
         .default(0)
-        .describe('Share of each rate-limit window that is left for others.'),
+        .describe('Share of each rate-limit window that is left to other clients of the API.'),
       allowInsecure: flag(
         'Allow plain http to other machines. The secret then crosses the network in clear text.',
       ),
-      timeouts: z
-        .strictObject({
-          connect: durationLeaf('PT10S', 'For a connection to come about.'),
-          headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
-          body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
-        })
-        .prefault({})
-        .describe('How long to wait before a request counts as failed, as ISO 8601 durations.'),
+      timeouts,
       maxBodyBytes: whole(65_536, 1_073_741_824)
         .default(67_108_864)
         .describe('Largest answer that is read; a larger one counts as failed.'),
-      concurrency: whole(1, 64).default(8).describe('Connections to the API, which is requests at one time.'),
-      gzip: flag('Ask for compressed answers: less traffic for more work; worth it on slow lines only.'),
-      retry: z
-        .strictObject({
-          attempts: whole(1, 20).default(6).describe('How often a request is sent before its cursor fails.'),
-          base: durationLeaf(
-            'PT0.5S',
-            'Longest first pause; it doubles from try to try, and its length is drawn at random.',
-          ),
-          max: durationLeaf('PT30S', 'Longest pause between two tries.'),
-        })
-        .prefault({})
-        .describe('What is done about lost connections, time-outs and server errors.'),
+      concurrency: whole(1, 64)
+        .default(8)
+        .describe('Connections to the API; each carries one request at a time.'),
+      gzip: flag('Ask for compressed answers: less traffic, more work. Worth it on slow lines only.'),
+      retry,
     },
     { error: 'an object with baseUrl, partnerId and secret' },
   )
-  .describe('The API that is read.')
+  .describe('The API that shopsync reads.')
 
 const warehouse = z
   .strictObject(
     {
       url: secret('"sqlite:PATH" or "postgres://USER@HOST/DATABASE"').meta({
         description:
-          'Where the warehouse is: "sqlite:PATH" (relative to the working directory) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+          'Address of the warehouse: "sqlite:PATH" (relative to the working directory) or "postgres://USER:PASSWORD@HOST/DATABASE".',
         examples: ['sqlite:./warehouse.db', 'postgres://shopsync:${PGPASSWORD}@localhost/warehouse'],
       }),
       schema: z
@@ -105,20 +118,18 @@ const warehouse = z
         })
         .default('shopsync')
         .describe('Postgres schema that holds the tables; SQLite has none.'),
-      autoMigrate: z
-        .boolean({ error: 'true or false' })
-        .default(true)
-        .describe(
-          'Create and extend the tables when a run starts. If false, a run stops until `shopsync migrate` was run.',
-        ),
+      autoMigrate: flag(
+        'Create and extend the tables when a run starts. If false, a run stops while tables are out of date, and `shopsync migrate` brings them up to date.',
+        true,
+      ),
     },
     { error: 'an object with url' },
   )
-  .describe('The database that is written.')
+  .describe('The database that shopsync writes.')
 
 const sync = (resources: Resources) =>
-  z
-    .strictObject({
+  section(
+    {
       tenants: tenantChoice('The tenants to sync: all that have granted access, or these.'),
       resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
       overlap: durationLeaf(
@@ -127,30 +138,26 @@ const sync = (resources: Resources) =>
       ),
       concurrency: whole(1, 64)
         .default(8)
-        .describe('Cursors (a resource of a tenant) that are worked on at one time.'),
-    })
-    .prefault({})
-    .describe('What is synced, and how.')
+        .describe('Cursors (a resource of a tenant) that a run works on at one time.'),
+    },
+    'What a sync reads, and how.',
+  )
 
 const columnName = 'the name of a field as the API sends it'
 
-const resource = (of: Resource) => {
-  const taken = new Set(tablesOf(of)[0]?.columns.map((column) => column.name))
+const resource = (of: Resource, tablesOf: TablesOf) => {
+  const taken = new Set(tablesOf(of)[0]?.columns.map(({ name }) => name))
   return z
     .strictObject({
-      enabled: z.boolean({ error: 'true or false' }).default(true).describe('false: it is never asked for.'),
+      enabled: flag('false: no request asks for the resource.', true),
       path: textLeaf('a path below tenants/:tenant_id/')
         .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: `a path below tenants/:tenant_id/ such as "${of.name}"` })
         .optional()
         .describe('Path below tenants/:tenant_id/, if the API has it elsewhere.'),
       columns: z
-        .record(
-          z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: columnName }),
-          z.enum(kinds, { error: `one of ${kinds.join(', ')}` }),
-          {
-            error: 'an object such as {"vin": "text"}',
-          },
-        )
+        .record(z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: columnName }), choice(kinds), {
+          error: 'an object such as {"vin": "text"}',
+        })
         .superRefine((columns, context) => {
           for (const name of Object.keys(columns).filter((key) => taken.has(key))) {
             const message = `a field that has no column yet; ${of.name}.${name} is there already`
@@ -159,16 +166,11 @@ const resource = (of: Resource) => {
         })
         .prefault({})
         .describe(
-          'Fields that the API sends and its document does not show, to be columns instead of parts of _extra: name and type.',
+          'Fields that the API sends and its document does not show, by name and type. Each gets a column of its own, and is no part of _extra any more.',
         ),
     })
     .optional()
     .describe(of.doc)
-}
-
-const perResource = (resources: Resources) => {
-  const shape = Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of)]))
-  return z.strictObject(shape).prefault({}).describe('Settings of single resources.')
 }
 
 const keep = z.literal('keep', {
@@ -178,62 +180,58 @@ const keep = z.literal('keep', {
       : '"keep"',
 })
 
-const privacy = (resources: Resources) => {
-  const tables = Object.values(resources).flatMap((of) => tablesOf(of).map((table) => table.name))
-  const columns = z.record(z.string(), keep).optional().describe('Column and what becomes of it.')
-  return z
-    .strictObject(Object.fromEntries(tables.map((table) => [table, columns])))
-    .prefault({})
-    .describe(
-      'What becomes of a column: per table and column "keep", which is what happens anyway; "hash" and "drop" are refused in this version.',
-    )
+const privacy = (resources: Resources, tablesOf: TablesOf) => {
+  const columns = z.record(z.string(), keep).optional().describe('By column: "keep".')
+  const tables = Object.values(resources).flatMap((of) => tablesOf(of).map(({ name }) => [name, columns]))
+  return section(
+    Object.fromEntries(tables) as Record<string, typeof columns>,
+    'Treatment of columns, by table and column: "keep", which is the default. This version refuses "hash" and "drop".',
+  )
 }
 
-/** The configuration as it is written, `${NAME}` and `{"file"}` already resolved. */
-export const configShape = (resources: Resources = declared) =>
+/** The configuration as people write it, `${NAME}` and `{"file"}` already replaced. */
+export const configShape = (tablesOf: TablesOf, resources: Resources = declared) =>
   z.strictObject(
     {
-      $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
+      $schema: schemaReference,
       api,
       warehouse,
       sync: sync(resources),
-      resources: perResource(resources),
-      privacy: privacy(resources),
-      reconcile: z
-        .strictObject({
-          maxDeletes: z
-            .number({ error: 'a number from 0 to 1' })
-            .min(0, { error: 'a number from 0 to 1' })
-            .max(1, { error: 'a number from 0 to 1' })
+      resources: section(
+        Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of, tablesOf)])),
+        'Settings of single resources.',
+      ),
+      privacy: privacy(resources, tablesOf),
+      reconcile: section(
+        {
+          maxDeletes: share(1)
             .default(0.2)
             .describe(
               "Share of a cursor's rows that may be marked deleted at once; more needs --accept-deletes.",
             ),
-        })
-        .prefault({})
-        .describe('What `shopsync reconcile` may do.'),
-      status: z
-        .strictObject({
+        },
+        'Limits of `shopsync reconcile`.',
+      ),
+      status: section(
+        {
           staleAfter: durationLeaf(
             'PT26H',
             'A cursor whose last complete run is older is stale, and `status` exits with 1.',
           ),
-        })
-        .prefault({})
-        .describe('When `shopsync status` complains.'),
-      log: z
-        .strictObject({
-          level: z
-            .enum(logLevels, { error: `one of ${logLevels.join(', ')}` })
+        },
+        'When `shopsync status` exits with 1.',
+      ),
+      log: section(
+        {
+          level: choice(logLevels)
             .optional()
             .describe('Least severe messages to log; default: warn on a terminal, else info.'),
-          format: z
-            .enum(['auto', 'text', 'json'], { error: '"auto", "text" or "json"' })
+          format: choice(['auto', 'text', 'json'], '"auto", "text" or "json"')
             .default('auto')
             .describe('Lines of text or of JSON; auto: text on a terminal, else JSON.'),
-        })
-        .prefault({})
-        .describe('Messages on stderr.'),
+        },
+        'Messages on stderr.',
+      ),
     },
     { error: 'an object' },
   )
@@ -241,8 +239,8 @@ export const configShape = (resources: Resources = declared) =>
 export type ConfigDocument = z.output<ReturnType<typeof configShape>>
 
 /** JSON Schema of the configuration file. */
-export function configSchema(resources: Resources = declared): object {
-  return jsonSchema(configShape(resources), {
+export function configSchema(tablesOf: TablesOf, resources: Resources = declared): object {
+  return jsonSchema(configShape(tablesOf, resources), {
     title: 'shopsync configuration',
     description: 'Settings of shopsync. In any text, ${NAME} is replaced by the environment variable NAME.',
   })

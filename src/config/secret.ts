@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const mask = '[secret]'
 
-/** A value that cannot be printed by accident: every road to text but `reveal` gives the mask. */
+/** A value that no accident prints: every conversion to text but `reveal` gives the mask. */
 export class Secret {
   constructor(private readonly value: string) {}
 

@@ -6,6 +6,7 @@ import { jobSchema } from '../config/job.js'
 import { configSchema } from '../config/schema.js'
 import { Bug } from '../errors.js'
 import { describeModel, toMarkdown } from './dictionary.js'
+import { tablesOf } from './tables.js'
 
 /** The folder of package.json, whether this runs from `dist` or from the sources. */
 function projectRoot(): URL {
@@ -23,5 +24,8 @@ function writeWhenChanged(file: URL, text: string): void {
 
 const root = projectRoot()
 writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(describeModel(Object.values(resources))))
-writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(configSchema(), null, 2)}\n`)
+writeWhenChanged(
+  new URL('schema/config.schema.json', root),
+  `${JSON.stringify(configSchema(tablesOf), null, 2)}\n`,
+)
 writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(jobSchema(), null, 2)}\n`)

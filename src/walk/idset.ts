@@ -1,4 +1,5 @@
 import type { Int64 } from '../../schema/resource.js'
+import { exact } from '../int64.js'
 
 /** Ids are kept by their upper bits; the lower 16 lie in an array while few, in a bitmap when many. */
 const span = 65_536
@@ -128,6 +129,6 @@ export function decodeIds(text: string): Int64[] {
     ? []
     : text.split(' ').map((step) => {
         last += parse36(step)
-        return last <= 9007199254740991n && last >= -9007199254740991n ? Number(last) : last
+        return exact(last)
       })
 }

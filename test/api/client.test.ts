@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestInfo } from '../../src/api/http/exchange.js'
-import { Bug, Skip, Stop } from '../../src/errors.js'
+import { Bug, describeError, Skip, Stop } from '../../src/errors.js'
 import {
   client,
   closeAll,
@@ -68,7 +68,9 @@ describe('a request', () => {
 
   it('is refused before it is sent when plain http would leave the machine', () => {
     expect(() => client('http://api.example.com')).toThrow(Stop)
-    expect(() => client('http://127.0.0.1.example.com')).toThrow(/allowInsecure/)
+    expect(() => client('http://127.0.0.1.example.com')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('allowInsecure') }),
+    )
     for (const url of [
       'http://localhost:1',
       'http://[::1]:1',
@@ -85,7 +87,7 @@ describe('a request', () => {
     const secret = `${SECRET}\r\nx-injected: 1`
     const error = await refusal(Promise.resolve().then(() => client('http://127.0.0.1:1', { secret })))
     expect(error).toMatchObject({ exitCode: 2 })
-    expect(error.message).not.toContain(SECRET)
+    expect(describeError(error)).not.toContain(SECRET)
   })
 
   it('is reported with path, status, request id and bytes, and nothing of its headers', async () => {
@@ -195,7 +197,7 @@ describe('a refusal', () => {
     const error = await refusal(client(url).source.list(request()))
     expect(error).toBeInstanceOf(Stop)
     expect(error).toMatchObject({ exitCode: 3 })
-    expect(error.message).toMatch(/api\.secret/)
+    expect(describeError(error)).toMatch(/api\.secret/)
     expect(seen).toHaveLength(1)
   })
 
@@ -222,8 +224,8 @@ describe('a refusal', () => {
     const error = await refusal(client(url).source.list(request()))
     expect(error).toMatchObject({ reason: 'refused' })
     expect(error.message).toContain(String(status))
-    expect(error.message).toMatch(/not followed/)
-    expect(error.message).not.toContain(SECRET)
+    expect(describeError(error)).toMatch(/not followed/)
+    expect(describeError(error)).not.toContain(SECRET)
     expect(elsewhere.seen).toHaveLength(0)
   })
 })

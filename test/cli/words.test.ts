@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { joinReports } from '../../src/cli/jobstep.js'
 import { createLog } from '../../src/cli/log.js'
 import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
-import { joinReports, runSummary } from '../../src/cli/text/summary.js'
+import { runSummary } from '../../src/cli/text/summary.js'
 import { count, dollars, span, table } from '../../src/format.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cronProblem } from '../../src/config/cron.js'
 import { lastDays } from '../../src/config/duration.js'
 import { jobNames, readJob } from '../../src/config/job.js'
-import { Stop } from '../../src/errors.js'
+import { describeError, Stop } from '../../src/errors.js'
 
 const shipped = fileURLToPath(new URL('../../jobs', import.meta.url))
 let own: string
@@ -23,7 +23,7 @@ function refused(name: string, content?: object): string {
   } catch (error) {
     expect(error).toBeInstanceOf(Stop)
     expect((error as Stop).exitCode).toBe(2)
-    return (error as Stop).message
+    return describeError(error)
   }
   throw new Error('the job was accepted')
 }
@@ -68,7 +68,7 @@ describe('jobs', () => {
     )
     expect(refused('b', { description: 'A.', step: [step] })).toContain('The nearest known key is "steps"')
     expect(refused('c', { description: 'A.', steps: [step], schedule: '61 * * * *' })).toMatch(
-      /schedule.*"61 \* \* \* \*", expected a minute from 0 to 59/,
+      /schedule.*"61 \* \* \* \*", expected five fields.*Invalid value for minute: 61/,
     )
     const wrong = [
       [{ command: 'sync', sample: 3 }, /sample.*only verify/],
@@ -97,6 +97,13 @@ test.each([
   ['*/0 * * * *', false],
   ['1/2/3 * * * *', false],
   ['0 0 0 * *', false],
+  ['5/10 * * * *', true],
+  ['0 0 L * *', false],
+  ['0 0 * * mon#2', false],
+  ['? * * * *', false],
+  ['0 0 * * +1', false],
+  ['2026-01-01T00:00:00Z', false],
+  ['0 0 0 1 1 *', false],
 ])('the schedule "%s" is valid: %s', (expression, valid) => {
   expect(cronProblem(expression) === undefined).toBe(valid)
 })

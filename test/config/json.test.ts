@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { JsonError, parseDocument, toJson } from '../../src/config/json.js'
+import { JsonError, parseDocument } from '../../src/config/json.js'
 import { nearest } from '../../src/config/nearest.js'
+import { toJson } from '../../src/json.js'
 
 test.each([
   '{"a":[1,-2.5,1e3,true,false,null,"x\\u0041\\n"],"b":{}}',
@@ -32,6 +33,26 @@ test.each([
 ])('%s is refused, as JSON.parse refuses it', (text) => {
   expect(() => JSON.parse(text)).toThrow()
   expect(() => parseDocument(text)).toThrow(JsonError)
+})
+
+test.each([
+  ['', 1, 'found the end of the file, expected a value'],
+  ['{', 2, 'found the end of the file, expected a key in double quotes'],
+  ['{"a":[{"b":1}', 14, 'found the end of the file, expected a comma or ]'],
+  ['{"a":1 "b":2}', 8, 'found "\\"", expected a comma or }'],
+  ['{"a" 1}', 6, 'found "1", expected a colon'],
+  ["{'a':1}", 2, 'found "\'", expected a key in double quotes'],
+  ['{"a":1,"b"}', 11, 'found "}", expected a colon'],
+  ['{"a":True}', 6, 'found "True", expected a value'],
+  ['[1 2]', 4, 'found "2", expected a comma or ]'],
+  ['[[1],]', 6, 'found a comma before ], expected none there'],
+  ['{} {}', 4, 'found "{", expected the end of the file'],
+  ['["a, {', 7, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
+  ['["a\nb"]', 2, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
+  ['/* a */ 1', 1, 'found a comment, which JSON does not have; remove it'],
+  ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" stands there twice'],
+])('of %s is told where it breaks, what stands there and what should', (text, column, message) => {
+  expect(() => parseDocument(text)).toThrow(expect.objectContaining({ line: 1, column, message }))
 })
 
 test('64-bit integers go in and out exactly', () => {

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.js'
-import { toJson } from '../../src/config/json.js'
-import { load, loadConfig } from '../../src/config/load.js'
+
+import { load } from '../../src/config/load.js'
 import { Stop } from '../../src/errors.js'
+import { toJson } from '../../src/json.js'
+import { tablesOf } from '../../src/model/tables.js'
 
 const good = {
   api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
@@ -24,7 +26,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const write = (content: unknown, name = 'config.json'): void =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : toJson(content))
 const read = (env: Record<string, string> = environment, file?: string): Config =>
-  loadConfig({ environment: env, workingDirectory: folder, file })
+  load({ environment: env, workingDirectory: folder, file, tablesOf }).config
 const readThis = (content: unknown, env?: Record<string, string>): Config => {
   write(content)
   return read(env)
@@ -135,7 +137,9 @@ describe('a configuration', () => {
 
   test('tells which environment variables it uses', () => {
     write(good)
-    expect(load({ environment, workingDirectory: folder }).variables).toEqual(['SHOPSYNC_API_SECRET'])
+    expect(load({ environment, workingDirectory: folder, tablesOf }).variables).toEqual([
+      'SHOPSYNC_API_SECRET',
+    ])
   })
 })
 
@@ -251,9 +255,14 @@ describe('the commonest mistakes say what was found, what was expected and what 
 
   test('a file that is not there', () => {
     expect(() => read()).toThrow(
-      /Found no configuration at .*config\.json.*cp config\.example\.json.*shopsync demo/s,
+      expect.objectContaining({
+        message: expect.stringMatching(/Found no configuration at .*config\.json$/),
+        hint: expect.stringMatching(/cp config\.example\.json.*shopsync demo/),
+      }),
     )
-    expect(() => read(environment, 'other.json')).toThrow(/where --config says/)
+    expect(() => read(environment, 'other.json')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('where --config says') }),
+    )
   })
 
   test('an empty variable is as good as none', () => {

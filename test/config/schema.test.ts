@@ -5,6 +5,7 @@ import { defineResource, id, stamps } from '../../schema/resource.js'
 import { jobSchema } from '../../src/config/job.js'
 import { readDocument } from '../../src/config/load.js'
 import { configSchema } from '../../src/config/schema.js'
+import { tablesOf } from '../../src/model/tables.js'
 
 interface Node {
   type?: string | string[]
@@ -25,7 +26,7 @@ function keys(node: Node, path = ''): [string, Node][] {
 }
 
 describe.each([
-  ['configuration', configSchema() as Node],
+  ['configuration', configSchema(tablesOf) as Node],
   ['job', jobSchema() as Node],
 ])('the JSON Schema of a %s', (_name, schema) => {
   test('describes every key', () => {
@@ -41,7 +42,7 @@ describe.each([
 })
 
 test('the JSON Schema of a configuration names every resource', () => {
-  const { properties } = (configSchema() as Node).properties?.resources ?? {}
+  const { properties } = (configSchema(tablesOf) as Node).properties?.resources ?? {}
   expect(Object.keys(properties ?? {}).sort()).toEqual(Object.keys(resources).sort())
 })
 
@@ -54,7 +55,7 @@ test('config.example.json shows every key', () => {
       .slice(1)
       .split('.')
       .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], example) !== undefined
-  const missing = keys(configSchema() as Node)
+  const missing = keys(configSchema(tablesOf) as Node)
     .map(([path]) => path)
     .filter((path) => !/^\.(resources|privacy)\../.test(path) && !path.endsWith('.file'))
     .filter((path) => !shown(path))
@@ -77,8 +78,14 @@ test('a resource that was just added can be configured', () => {
     sync: { resources: ['tires'] },
     resources: { tires: { path: 'wheels/tires' } },
   }
-  const options = { environment: {}, workingDirectory: '.', name: 'test', resources: { ...resources, tires } }
+  const options = {
+    environment: {},
+    workingDirectory: '.',
+    name: 'test',
+    tablesOf,
+    resources: { ...resources, tires },
+  }
   const { config } = readDocument(document, options)
   expect(config.resources.tires?.path).toBe('wheels/tires')
-  expect(JSON.stringify(configSchema({ tires }))).toContain('"tires"')
+  expect(JSON.stringify(configSchema(tablesOf, { tires }))).toContain('"tires"')
 })

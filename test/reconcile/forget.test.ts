@@ -68,7 +68,7 @@ describe.each(warehouses())('$name', (kind) => {
     await run(shops, warehouse, { resources: ['categories'] })
     await expect(forget(warehouse, 999)).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('101, 102'),
+      hint: expect.stringContaining('101, 102'),
     })
     const lease = await warehouse.claim({ runId: 'another', command: 'sync', leaseMs: 60_000 })
     await expect(forget(warehouse, 101)).rejects.toMatchObject({ exitCode: 4 })

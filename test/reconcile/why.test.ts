@@ -1,6 +1,6 @@
 /** Why: which request brought a row, and what the source says of it now; and how little is kept for that. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { whyText } from '../../src/cli/commands/why.js'
+import { whyText } from '../../src/cli/text/why.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
 import { tellWhy, type Why } from '../../src/sync/ask/why.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -115,7 +115,12 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('refuses what is no table and no id, and says so of a row that is not there', async () => {
     const warehouse = await prepared(1)
-    await expect(ask(warehouse, 'nots', '1')).rejects.toThrow(/no table nots.*Expected one of/)
+    await expect(ask(warehouse, 'nots', '1')).rejects.toThrow(
+      expect.objectContaining({
+        message: 'There is no table nots',
+        hint: expect.stringContaining('Expected one of'),
+      }),
+    )
     await expect(ask(warehouse, 'notes', 'seven')).rejects.toThrow(/"seven", expected a whole number/)
     expect(await ask(warehouse, 'notes', '77')).toMatchObject({ rows: [] })
     expect(await ask(warehouse, 'notes', '1', [9])).toMatchObject({ rows: [] })

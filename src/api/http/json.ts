@@ -35,18 +35,6 @@ export function parseLossless(text: string): unknown {
   return parseJson(Buffer.from(text)).value
 }
 
-/** As JSON.stringify, with bigints printed as integers. What JSON cannot hold at the top (undefined) becomes null. */
-export function stringifyLossless(value: unknown): string {
-  let mark: string | undefined
-  const text = JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner !== 'bigint') return inner
-    mark ??= `int:${randomUUID()}:`
-    return mark + inner
-  })
-  if (text === undefined) return 'null'
-  return mark === undefined ? text : text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
-}
-
 const bytesOfWord = 4
 const upperHalves = 0xf0f0f0f0 | 0
 /** Four characters of `0` to `?`; of four digits, the same when 6 is added to each. */

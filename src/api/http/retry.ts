@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { Retry, Skip } from '../../errors.js'
+import { describeError, Retry, Skip } from '../../errors.js'
 
 export interface RetryOptions {
   /** How often a request is sent at most. */
@@ -40,7 +40,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
       const waitMs = error.after ?? backoff(loop.options, attempt, loop.random)
       if (attempt >= attempts) throw givenUp(error, `after ${attempt} attempts`)
       if (waitMs > LONGEST_WAIT) throw givenUp(error, `because the API asks to wait ${minutes(waitMs)}`)
-      loop.onRetry({ attempt, attempts, waitMs, message: error.message })
+      loop.onRetry({ attempt, attempts, waitMs, message: describeError(error) })
       if (waitMs > 0) await loop.clock.sleep(waitMs, loop.signal)
     }
   }
@@ -52,8 +52,7 @@ export function backoff(options: RetryOptions, attempt: number, random: () => nu
 }
 
 function givenUp(last: Retry, when: string): Skip {
-  const { hint: _said, ...details } = last.details
-  return new Skip(`Given up ${when}: ${last.message}`, { ...details, reason: 'failed' })
+  return new Skip(`Given up ${when}: ${last.message}`, { ...last.details, reason: 'failed' })
 }
 
 function minutes(ms: number): string {

@@ -1,5 +1,6 @@
 import type { Sandbox } from '../../sandbox/index.js'
 import type { Command, Invocation } from '../command.js'
+import type { ExampleRow } from '../text/examples.js'
 
 const file = 'demo/warehouse.db'
 const tenants = 3
@@ -23,22 +24,24 @@ again, and shows what came and what can be asked of it. Takes some seconds and n
 }
 
 async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
-  const [{ withConfig }, { execute, exitCodeOf }, text, { ask }, { exampleQueries }] = await Promise.all([
-    import('../context.js'),
-    import('../execute.js'),
-    import('../text/demo.js'),
-    import('../text/examples.js'),
-    import('../../../schema/views/demo.js'),
-  ])
+  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { sql }, { exampleQueries }] =
+    await Promise.all([
+      import('../context.js'),
+      import('../configuration.js'),
+      import('../execute.js'),
+      import('../text/demo.js'),
+      import('kysely'),
+      import('../../../schema/views/demo.js'),
+    ])
   const { out, signals } = invocation
-  const config = await configOf(sandbox)
+  const config = configurationOf(documentOf(sandbox), 'the demo')
   await removeOlder()
   return withConfig(quieter(invocation), config, async (context) => {
     const request = { mode: 'sync', job: null, tenants: null, resources: null } as const
     out.print(text.opening(sandbox.url, sandbox.tenantIds))
     const first = await execute(context, request)
     if (signals.signal.aborted) return 1
-    out.print(text.afterFirst(first))
+    out.print(text.afterSync(first))
     const changes = sandbox.work(thingsThatHappen)
     out.print(text.work(changes))
     const second = await execute(context, request)
@@ -47,7 +50,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const warehouse = await context.warehouse()
     const answers: { title: string; sql: string; rows: unknown[] }[] = []
     for (const query of exampleQueries) {
-      const rows = await ask(warehouse, query)
+      const { rows } = await warehouse.read((db) => sql.raw<ExampleRow>(query.sql).execute(db))
       answers.push({ title: query.title, sql: query.sql.trim(), rows })
       out.print(text.question(query, rows))
     }
@@ -58,19 +61,17 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
   })
 }
 
-async function configOf(sandbox: Sandbox) {
-  const { readDocument } = await import('../../config/load.js')
-  const { url: baseUrl, partnerId, secret } = sandbox
-  const document = { api: { baseUrl, partnerId, secret }, warehouse: { url: `sqlite:${file}` } }
-  return readDocument(document, { environment: {}, workingDirectory: process.cwd(), name: 'the demo' }).config
-}
+const documentOf = ({ url: baseUrl, partnerId, secret }: Sandbox) => ({
+  api: { baseUrl, partnerId, secret },
+  warehouse: { url: `sqlite:${file}` },
+})
 
 async function removeOlder(): Promise<void> {
   const { rm } = await import('node:fs/promises')
   for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
 }
 
-/** What a run logs is for whoever runs it every hour; here it would stand between the lines. */
+/** Logs errors only: other entries would stand between the lines of the demo. */
 const quieter = (invocation: Invocation): Invocation => ({
   ...invocation,
   globals: { ...invocation.globals, logLevel: invocation.globals.logLevel ?? 'error' },

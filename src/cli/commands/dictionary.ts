@@ -17,13 +17,13 @@ Needs no configuration; with one, it shows the columns that resources.NAME.colum
     },
   ],
   run: async ({ globals, options, out }) => {
-    const [dictionaries, { model }, { resources }, { settingsIfAny }] = await Promise.all([
+    const [dictionaries, { model }, { resources }, { resourceSettings }] = await Promise.all([
       import('../../model/dictionary.js'),
       import('../../model/registry.js'),
       import('../../../schema/index.js'),
-      import('../settings.js'),
+      import('../configuration.js'),
     ])
-    const { list } = model(resources, settingsIfAny(globals))
+    const { list } = model(resources, resourceSettings(globals))
     const content = dictionaries.describeModel(list.map((entry) => entry.resource))
     if (out.json || options.format === 'json') await out.document(content)
     else if (options.format === 'html') {

@@ -1,12 +1,13 @@
 import { Stop } from '../../errors.js'
 import type { Command } from '../command.js'
+import { listOf } from '../flags.js'
 
 export const forgetCommand: Command = {
   name: 'forget',
   summary: "erase one tenant's rows and state, after its id was typed or --yes",
   help: `
-Erases every row of the tenant in every table, quarantine and history included. There is no way back but another sync,
-as long as the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.
+Erases every row of the tenant in every table, quarantine and history included. Only another sync brings the rows back,
+and only while the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.
 
   shopsync forget --tenant 101`,
   options: [
@@ -14,17 +15,14 @@ as long as the tenant is granted. To keep a granted tenant out, leave it out of 
     { flags: '--yes', description: 'do not ask' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { chosenByFlags }, { checkTenant, forgetTenant }, { plural }] = await Promise.all(
-      [
-        import('../context.js'),
-        import('../choice.js'),
-        import('../../sync/ask/forget.js'),
-        import('../../format.js'),
-      ],
-    )
+    const [{ withContext }, { checkTenant, forgetTenant }, { forgetText }] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/forget.js'),
+      import('../text/forget.js'),
+    ])
     return withContext(invocation, async (context) => {
       const { options, out } = invocation
-      const named = Array.isArray(options.tenant) ? chosenByFlags(context.config, options).tenants : null
+      const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
       const [tenantId, ...more] = named ?? []
       if (tenantId === undefined || more.length > 0)
         throw new Stop(`Found ${named?.length ?? 0} times --tenant, expected one`, {
@@ -36,10 +34,7 @@ as long as the tenant is granted. To keep a granted tenant out, leave it out of 
       if (options.yes !== true) await confirm(String(tenantId))
       const { model, clock } = context
       const gone = await forgetTenant({ warehouse, model, clock }, tenantId)
-      if (out.json) await out.document(gone)
-      out.print(
-        `Tenant ${tenantId} is erased: ${plural(gone.rows, 'row')} in ${plural(gone.tables.length, 'table')}.`,
-      )
+      await out.answer(gone, forgetText(gone))
       return 0
     })
   },
@@ -50,13 +45,14 @@ async function confirm(tenantId: string): Promise<void> {
   const refused = (message: string): Stop =>
     new Stop(message, { exitCode: 2, hint: 'Nothing was erased. To erase without being asked, add --yes' })
   if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
-  const { createInterface } = await import('node:readline/promises')
+  const [{ createInterface }, { forgetQuestion }] = await Promise.all([
+    import('node:readline/promises'),
+    import('../text/forget.js'),
+  ])
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const typed = await terminal.question(
-      `Everything of tenant ${tenantId} will be erased. Type its id to go on: `,
-    )
-    if (typed.trim() !== tenantId) throw refused(`Found "${typed.trim()}", expected ${tenantId}`)
+    const typed = (await terminal.question(forgetQuestion(tenantId))).trim()
+    if (typed !== tenantId) throw refused(`Found "${typed}", expected ${tenantId}`)
   } finally {
     terminal.close()
   }

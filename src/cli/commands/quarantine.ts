@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.js'
 
 export const quarantineCommand: Command = {
   name: 'quarantine',
-  summary: 'what could not be stored and why; fetches it again and tries once more',
+  summary: 'values that could not be stored, and why; fetches them again and tries once more',
   help: `
   shopsync quarantine list      every value, item and record that could not be stored as it came
   shopsync quarantine replay    asks the API for those records again, one request each, and stores what fits by now
@@ -24,63 +24,22 @@ Exits with 1 when replay leaves something in quarantine.`,
   },
 }
 
-async function list({ options, out }: Invocation, context: CommandContext): Promise<number> {
-  const [{ chosenByFlags }, { listQuarantine }, { table }] = await Promise.all([
-    import('../choice.js'),
-    import('../../sync/ask/quarantine.js'),
-    import('../../format.js'),
-  ])
-  const entries = await listQuarantine(await context.readyWarehouse(), chosenByFlags(context.config, options))
-  if (out.json) await out.document(entries)
-  else if (entries.length === 0) out.print('Nothing is in quarantine.')
-  else
-    out.print(
-      table(
-        ['tenant', 'resource', 'record', 'path', 'reason', 'value', 'last seen'].map((title) => ({ title })),
-        entries.map((entry) => [
-          String(entry.tenant_id),
-          entry.resource,
-          entry.record_id,
-          entry.path === '' ? '(the record)' : entry.path,
-          entry.reason ?? '',
-          shortened(entry.value ?? ''),
-          entry.last_seen_at ?? '',
-        ]),
-      ),
-    )
+const parts = async () => ({
+  ...(await import('../../sync/ask/quarantine.js')),
+  ...(await import('../text/quarantine.js')),
+})
+
+async function list({ out }: Invocation, context: CommandContext): Promise<number> {
+  const { listQuarantine, quarantineText } = await parts()
+  const entries = await listQuarantine(await context.readyWarehouse(), context.choice)
+  await out.answer(entries, quarantineText(entries))
   return 0
 }
 
-const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 39)}…` : text)
-
-async function replay({ options, out, signals }: Invocation, context: CommandContext): Promise<number> {
-  const [{ chosenByFlags }, { replayQuarantine }, { plural, table }] = await Promise.all([
-    import('../choice.js'),
-    import('../../sync/ask/quarantine.js'),
-    import('../../format.js'),
-  ])
-  const { config, model, clock, log } = context
-  const warehouse = await context.readyWarehouse()
-  const stamps = await context.stamps(warehouse)
-  const source = await context.source(stamps)
-  const observer = { notice: (message: string, fields: object) => log.warn(fields, message) }
-  const deps = { config, model, warehouse, source, clock, stamps, observer, signal: signals.signal }
-  const outcomes = await replayQuarantine(deps, chosenByFlags(config, options))
-  const left = outcomes.filter((one) => one.outcome !== 'stored')
-  if (out.json) await out.document(outcomes)
-  else if (outcomes.length === 0) out.print('Nothing is in quarantine.')
-  else
-    out.print(
-      `${table(
-        ['tenant', 'resource', 'record', 'outcome', 'detail'].map((title) => ({ title })),
-        outcomes.map((one) => [
-          String(one.tenant_id),
-          one.resource,
-          one.record_id,
-          one.outcome,
-          one.detail ?? '',
-        ]),
-      )}\n\n${plural(outcomes.length, 'record')} tried, ${outcomes.length - left.length} stored.`,
-    )
-  return left.length === 0 ? 0 : 1
+async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
+  const { replayQuarantine, replayText } = await parts()
+  const deps = await context.dependencies(await context.readyWarehouse())
+  const outcomes = await replayQuarantine(deps, context.choice)
+  await out.answer(outcomes, replayText(outcomes))
+  return outcomes.every(({ outcome }) => outcome === 'stored') ? 0 : 1
 }

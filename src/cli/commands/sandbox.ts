@@ -1,5 +1,6 @@
-import { Stop } from '../../errors.js'
+import { Stop, wordsOf } from '../../errors.js'
 import type { Command } from '../command.js'
+import { wholeNumber } from '../flags.js'
 
 export const sandboxCommand: Command = {
   name: 'sandbox',
@@ -15,9 +16,9 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     { flags: '--faults <file>', description: 'script of faults and motion' },
   ],
   run: async ({ options, out, signals }) => {
-    const port = whole('--port', options.port, [0, 65_535], 8080)
-    const tenants = whole('--tenants', options.tenants, [1, 1000], 3)
-    const seed = whole('--seed', options.seed, [0, 4_294_967_295], 1)
+    const port = wholeNumber('--port', options.port, { to: 65_535, example: 8080 })
+    const tenants = wholeNumber('--tenants', options.tenants, { from: 1, to: 1000, example: 3 })
+    const seed = wholeNumber('--seed', options.seed, { to: 4_294_967_295, example: 1 })
     const faultsFile = typeof options.faults === 'string' ? options.faults : undefined
     const { readScript, runSandbox } = await import('../../sandbox/main.js')
     if (faultsFile !== undefined) checked(() => readScript(faultsFile))
@@ -39,23 +40,11 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
   },
 }
 
-type Range = readonly [from: number, to: number]
-
-function whole(flag: string, value: unknown, [from, to]: Range, example: number): number | undefined {
-  if (value === undefined) return undefined
-  const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
-  if (number >= from && number <= to) return number
-  throw new Stop(`Found ${flag} "${value}", expected a whole number from ${from} to ${to}`, {
-    exitCode: 2,
-    hint: `Type ${flag} ${example}`,
-  })
-}
-
 function checked(read: () => unknown): void {
   try {
     read()
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const { message } = wordsOf(error)
     throw new Stop(message.charAt(0).toUpperCase() + message.slice(1), {
       exitCode: 2,
       hint: 'docs/sandbox.md describes what such a file may say',

@@ -5,18 +5,16 @@ export const statusCommand: Command = {
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing. Asks the warehouse only, not the API.
---json tells it tenant by tenant and resource by resource.`,
+--json lists every tenant and resource.`,
   run: async (invocation) => {
-    const [{ withContext }, { readStatus }, { statusText }, { chosenByFlags }] = await Promise.all([
+    const [{ withContext }, { readStatus }, { statusText }] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
       import('../text/status.js'),
-      import('../choice.js'),
     ])
     return withContext(invocation, async (context) => {
-      const { out } = invocation
       const { config } = context
-      const { tenants, resources } = chosenByFlags(config, {})
+      const { tenants, resources } = context.choice
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({
         warehouse: await context.warehouse(),
@@ -26,8 +24,7 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing. Ask
         staleAfterMs: config.status.staleAfter,
         nowMicros: context.clock.nowMicros(),
       })
-      if (out.json) await out.document(report)
-      out.print(statusText(report))
+      await invocation.out.answer(report, statusText(report))
       return report.healthy ? 0 : 1
     })
   },

@@ -1,8 +1,8 @@
 import { type ExampleQuery, firstQuestion } from '../../../schema/views/demo.js'
-import { count, indent, plural, span, table } from '../../format.js'
+import { count, indent, paragraphs, plural, right, span, table } from '../../format.js'
 import type { RunReport } from '../../sync/run/report.js'
 import { answerText, type ExampleRow } from './examples.js'
-import { duration } from './summary.js'
+import { elapsed } from './summary.js'
 
 /* The words of the demo. */
 
@@ -15,8 +15,8 @@ First sync: everything there is.`
 const recordsOf = (report: RunReport): number =>
   report.cursors.reduce((sum, cursor) => sum + cursor.records, 0)
 
-export const afterFirst = (report: RunReport): string =>
-  `  ${plural(recordsOf(report), 'record')} in ${span(duration(report))}.`
+export const afterSync = (report: RunReport): string =>
+  `  ${plural(recordsOf(report), 'record')} in ${span(elapsed(report))}.`
 
 export function work(changes: readonly { readonly action: string }[]): string {
   const amount = (action: string): string =>
@@ -43,26 +43,14 @@ export function sideBySide(first: RunReport, second: RunReport): string {
     line('rows written', (report) => count(report.rows_upserted)),
     line('rows removed', (report) => count(report.rows_deleted)),
     line('proven complete', verdicts),
-    line('time', (report) => span(duration(report))),
+    line('time', (report) => span(elapsed(report))),
   ]
-  const headings = [
-    { title: '' },
-    ...['first sync', 'second sync'].map((title) => ({ title, align: 'right' as const })),
-  ]
-  return `  ${plural(recordsOf(second), 'record')} in ${span(duration(second))}.\n\n${table(headings, rows)}`
+  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows)}`
 }
 
 export const question = (query: ExampleQuery, rows: readonly ExampleRow[]): string => {
-  const title = `── ${query.title} `
-  return [
-    '',
-    title.padEnd(72, '─'),
-    query.note,
-    '',
-    indent(query.sql.trim()),
-    '',
-    answerText(query, rows),
-  ].join('\n')
+  const title = `\n── ${query.title} `.padEnd(73, '─')
+  return paragraphs([`${title}\n${query.note}`, indent(query.sql.trim()), answerText(query, rows)])
 }
 
 export const closing = (file: string): string => `
@@ -73,4 +61,4 @@ spreadsheet's import), or:
   sqlite3 ${file} "${firstQuestion}"
   node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
 
-What every table and column means: shopsync dictionary. With your own API: see README.md.`
+The meaning of every table and column: shopsync dictionary. With your own API: see README.md.`

@@ -1,14 +1,7 @@
-import { sql } from 'kysely'
 import type { ExampleQuery } from '../../../schema/views/demo.js'
-import { count, dollars, table } from '../../format.js'
-import type { Warehouse } from '../../warehouse/warehouse.js'
+import { count, dollars, right, table } from '../../format.js'
 
 export type ExampleRow = Readonly<Record<string, unknown>>
-
-export async function ask(warehouse: Warehouse, query: ExampleQuery): Promise<ExampleRow[]> {
-  const { rows } = await warehouse.read((db) => sql.raw<ExampleRow>(query.sql).execute(db))
-  return rows
-}
 
 type ColumnFormat = ExampleQuery['columns'][number]['kind']
 
@@ -32,12 +25,8 @@ function cell(value: unknown, kind: ColumnFormat): string {
 }
 
 export function answerText({ columns }: ExampleQuery, rows: readonly ExampleRow[]): string {
-  const headings = columns.map(({ title, kind }) => ({
-    title,
-    align: kind === 'text' ? ('left' as const) : ('right' as const),
-  }))
   return table(
-    headings,
+    columns.map(({ title, kind }) => (kind === 'text' ? title : right(title))),
     rows.map((row) => columns.map(({ name, kind }) => cell(row[name], kind))),
   )
 }

@@ -1,5 +1,9 @@
+/*
+ * The progress of a run for people: what a run has done so far, one line of it on the terminal, and the message after an
+ * interruption. Used by src/cli/execute.ts.
+ */
 import type { SourceStats } from '../../api/types.js'
-import { count, span } from '../../format.js'
+import { count, firstOf, span } from '../../format.js'
 import type { CursorReport, Observer } from '../../sync/run/report.js'
 
 type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
@@ -7,10 +11,10 @@ type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
 export interface ProgressTally {
   readonly tenants: number
   readonly cursors: number
-  /** Brought to their end, whether that was good or not. */
+  /** Cursors that came to their end, failed ones included. */
   readonly cursorsDone: number
   readonly records: number
-  /** Cursors that were begun and are not complete, with how far they have come. */
+  /** Cursors that were begun and are not complete: records handled so far, and records expected. */
   readonly underWay: readonly {
     readonly tenantId: PageEvent['tenantId']
     readonly resource: string
@@ -19,7 +23,7 @@ export interface ProgressTally {
   }[]
 }
 
-/** Counts what a run tells, for the progress display and for what is said of a run that is interrupted. */
+/** Adds up the events of a run, for the progress display and for the message after an interruption. */
 export class Tracker implements Observer {
   #tenants = 0
   #cursors = 0
@@ -27,7 +31,7 @@ export class Tracker implements Observer {
   readonly #finished = new Set<string>()
   readonly #stopped: PageEvent[] = []
   readonly #pages = new Map<string, PageEvent>()
-  /** Records of the lists that have been begun, done or not. */
+  /** Records of all lists that were begun. */
   #expected = 0
   #handled = 0
   #begun = 0
@@ -78,7 +82,7 @@ export class Tracker implements Observer {
     return [...done.values()].filter((cursors) => cursors >= each).length
   }
 
-  /** 0 to 1. Lists that were not begun yet count as long as those that were. */
+  /** Share of the work that is done, 0 to 1. A list that was not begun counts as long as the average of the others. */
   share(): number {
     if (this.#cursors === 0 || this.#begun === 0) return 0
     const all = this.#expected + (this.#expected / this.#begun) * Math.max(0, this.#cursors - this.#begun)
@@ -95,7 +99,7 @@ export interface Screen {
 const clearLine = '\r\u001B[2K'
 const betweenDraws = 100
 
-/** One line on the terminal that says how far the run is. It leaves nothing behind. */
+/** One line on the terminal with the progress of the run. `stop` removes the line. */
 export class ProgressDisplay {
   readonly #started: number
   #drawn = 0
@@ -122,7 +126,7 @@ export class ProgressDisplay {
     this.#shown = true
   }
 
-  /** Writes something else to the same terminal: the line makes room and comes back with its next draw. */
+  /** Writes other text to the same terminal: removes the line, which comes back with its next draw. */
   around(write: () => void): void {
     this.#clear()
     write()
@@ -167,4 +171,22 @@ export class ProgressDisplay {
     if (this.#shown) this.screen.write(clearLine)
     this.#shown = false
   }
+}
+
+const shownCursors = 10
+
+/** Where the next run resumes a run that was interrupted. */
+export function resumption({ cursors, cursorsDone, records, underWay }: ProgressTally): string {
+  if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
+  const done = Math.max(0, cursorsDone - underWay.length)
+  const head = `${done} of ${cursors} cursors are done, ${records} records were read`
+  if (underWay.length === 0) return `${head}; the next run resumes where this one stopped`
+  const places = firstOf(
+    underWay,
+    shownCursors,
+    ({ tenantId, resource, done, expected }) =>
+      `tenant ${tenantId}, ${resource}: record ${done} of ${expected}`,
+    (others) => `and ${others} more`,
+  )
+  return `${head}; the next run resumes at\n${places}`
 }

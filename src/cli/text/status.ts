@@ -1,14 +1,15 @@
-import { atSecond, count, indent, plural, since, span, table } from '../../format.js'
+/* The document of `shopsync status` in words. Used by src/cli/commands/status.ts. */
+import { atSecond, count, firstOf, paragraphs, plural, right, since, span, table } from '../../format.js'
 import { type CursorStatus, isTrouble, type StatusReport } from '../../sync/ask/status.js'
 import { toMicros } from '../../timestamp.js'
 
 const shownTroubles = 40
 
-/** The status for people: freshness first, then what is wrong, then how much there is. */
+/** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
 export function statusText(report: StatusReport): string {
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
-  const parts = [
+  const text = paragraphs([
     headline(report, troubled),
     lastRun(report, now),
     lease(report, now),
@@ -17,8 +18,8 @@ export function statusText(report: StatusReport): string {
     troubles(troubled),
     quarantine(report),
     next(report, troubled),
-  ]
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+  ])
+  return `${text}\n`
 }
 
 function headline(report: StatusReport, troubled: readonly CursorStatus[]): string {
@@ -47,13 +48,13 @@ const ageOf = (cursors: readonly CursorStatus[]): string => {
   return ages.length === 0 ? 'never' : span(Math.max(...ages) * 1000)
 }
 
-/** The latest watermark: the last thing that happened, as far as the warehouse knows. */
+/** The latest watermark: the time of the newest record that the warehouse has. */
 const newest = (cursors: readonly CursorStatus[]): string => {
-  const marks = cursors
-    .map((cursor) => cursor.watermark)
-    .filter((mark) => mark !== null)
-    .sort()
-  return marks.at(-1) ? atSecond(marks.at(-1) ?? '') : '-'
+  const latest = cursors.reduce(
+    (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
+    '',
+  )
+  return latest === '' ? '-' : atSecond(latest)
 }
 
 const states = (cursors: readonly CursorStatus[]): string => {
@@ -66,56 +67,39 @@ const states = (cursors: readonly CursorStatus[]): string => {
 const rowsOf = (cursors: readonly CursorStatus[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
-function perTenant(report: StatusReport): string {
-  if (report.tenants.length === 0) return ''
-  const rows = report.tenants.map(({ tenant_id, revoked_at }) => {
-    const own = report.cursors.filter((cursor) => cursor.tenant_id === tenant_id)
-    const state = revoked_at === null ? states(own) : `access revoked ${atSecond(revoked_at)}`
-    return [String(tenant_id), ageOf(own), newest(own), rowsOf(own), state]
-  })
-  return table(
-    [
-      { title: 'tenant' },
-      { title: 'oldest' },
-      { title: 'newest record' },
-      { title: 'live records', align: 'right' },
-      { title: 'state' },
-    ],
-    rows,
-  )
-}
+const perGroup = (title: string, rows: readonly string[][]): string =>
+  rows.length === 0 ? '' : table([title, 'oldest', 'newest record', right('live records'), 'state'], rows)
 
-function perResource(report: StatusReport): string {
-  const names = [...new Set(report.cursors.map((cursor) => cursor.resource))]
-  if (names.length === 0) return ''
-  const rows = names.map((name) => {
-    const own = report.cursors.filter((cursor) => cursor.resource === name && cursor.state !== 'revoked')
-    return [name, ageOf(own), newest(own), rowsOf(own), states(own)]
-  })
-  return table(
-    [
-      { title: 'resource' },
-      { title: 'oldest' },
-      { title: 'newest record' },
-      { title: 'live records', align: 'right' },
-      { title: 'state' },
-    ],
-    rows,
+const perTenant = ({ tenants, cursors }: StatusReport): string =>
+  perGroup(
+    'tenant',
+    tenants.map(({ tenant_id, revoked_at }) => {
+      const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
+      const state = revoked_at === null ? states(own) : `access revoked ${atSecond(revoked_at)}`
+      return [String(tenant_id), ageOf(own), newest(own), rowsOf(own), state]
+    }),
   )
-}
 
-function troubles(troubled: readonly CursorStatus[]): string {
-  if (troubled.length === 0) return ''
-  const lines = troubled.slice(0, shownTroubles).map((cursor) => {
-    const age =
-      cursor.age_seconds === null ? 'never complete' : `complete ${span(cursor.age_seconds * 1000)} ago`
-    const error = cursor.last_error ? `: ${cursor.last_error}` : ''
-    return `✗ tenant ${cursor.tenant_id}, ${cursor.resource}: ${cursor.state}, ${age}${error}`
-  })
-  if (troubled.length > shownTroubles)
-    lines.push(`… and ${troubled.length - shownTroubles} more: shopsync status --json`)
-  return indent(lines.join('\n'))
-}
+const perResource = ({ cursors }: StatusReport): string =>
+  perGroup(
+    'resource',
+    [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
+      const own = cursors.filter((cursor) => cursor.resource === name && cursor.state !== 'revoked')
+      return [name, ageOf(own), newest(own), rowsOf(own), states(own)]
+    }),
+  )
+
+const troubles = (troubled: readonly CursorStatus[]): string =>
+  firstOf(
+    troubled,
+    shownTroubles,
+    ({ tenant_id, resource, state, age_seconds, last_error }) => {
+      const age = age_seconds === null ? 'never complete' : `complete ${span(age_seconds * 1000)} ago`
+      const error = last_error ? `: ${last_error}` : ''
+      return `✗ tenant ${tenant_id}, ${resource}: ${state}, ${age}${error}`
+    },
+    (others) => `… and ${others} more: shopsync status --json`,
+  )
 
 const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0

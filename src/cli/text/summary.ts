@@ -1,37 +1,40 @@
-import { count, type Heading, indent, plural, span, table } from '../../format.js'
+/*
+ * The end of a run in words: headline, totals by resource, failures, next steps. Used by the commands that run, by the
+ * steps of a job and by the demo.
+ */
+import { count, firstOf, paragraphs, plural, right, span, table } from '../../format.js'
 import type { CursorReport, RunReport, Verdict } from '../../sync/run/report.js'
 import { toMicros } from '../../timestamp.js'
 
-const right = (title: string): Heading => ({ title, align: 'right' })
 const headings = [
-  { title: 'resource' },
+  'resource',
   right('tenants'),
   right('requests'),
   right('records'),
   right('rows written'),
   right('rows removed'),
-  { title: 'completeness' },
+  'completeness',
 ]
 
 const sum = (cursors: readonly CursorReport[], of: (cursor: CursorReport) => number): number =>
   cursors.reduce((total, cursor) => total + of(cursor), 0)
 
 /** How long a run took, in milliseconds. */
-export const duration = (report: RunReport): number =>
+export const elapsed = (report: RunReport): number =>
   Number(toMicros(report.finished_at) - toMicros(report.started_at)) / 1000
 
-/** What a person wants to know at the end of a run. */
+/** The end of a run: its outcome, its totals, its failures, and the next steps. */
 export function runSummary(report: RunReport): string {
   const failed = report.cursors.filter((cursor) => cursor.status === 'failed')
-  const parts = [
+  const text = paragraphs([
     headline(report),
     totals(report.cursors),
     compared(report.cursors),
     failures(failed),
     absences(report),
     nextSteps(report, failed),
-  ]
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+  ])
+  return `${text}\n`
 }
 
 const words = { ok: 'done', partial: 'finished, but something failed', failed: 'failed' } as const
@@ -44,10 +47,9 @@ function headline(report: RunReport): string {
   ].filter((part) => part !== '')
   const requests = plural(report.requests, 'request') + (extra.length > 0 ? ` (${extra.join(', ')})` : '')
   const title = report.job ? `${report.job} (${report.mode})` : report.mode
-  return `${title}: ${words[report.status]} in ${span(duration(report))}: ${plural(tenants, 'tenant')}, ${requests}, ${plural(
-    sum(report.cursors, (c) => c.records),
-    'record',
-  )}`
+  const records = sum(report.cursors, (cursor) => cursor.records)
+  const amounts = [plural(tenants, 'tenant'), requests, plural(records, 'record')].join(', ')
+  return `${title}: ${words[report.status]} in ${span(elapsed(report))}: ${amounts}`
 }
 
 /** One line a resource; those that brought nothing share one. */
@@ -55,18 +57,12 @@ function totals(cursors: readonly CursorReport[]): string {
   const groups = groupsOf(cursors)
   const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
   const quiet = groups.size - busy.length
-  const rows = busy.map(([resource, group]) => totalsRow(resource, group))
-  if (busy.length > 1)
-    rows.push(
-      totalsRow(
-        'all of these',
-        busy.flatMap(([, group]) => group),
-      ),
-    )
+  if (busy.length > 1) busy.push(['all of these', busy.flatMap(([, group]) => group)])
+  const rows = busy.map(([name, group]) => totalsRow(name, group))
   const lines = rows.length > 0 ? [table(headings, rows)] : []
   if (quiet > 0)
     lines.push(
-      `${busy.length > 0 ? '' : 'Nothing new: '}${plural(quiet, 'resource')} without changes, all of them complete.`,
+      `${rows.length > 0 ? '' : 'Nothing new: '}${plural(quiet, 'resource')} without changes, all of them complete.`,
     )
   return lines.join('\n')
 }
@@ -79,9 +75,9 @@ const isQuiet = (cursor: CursorReport): boolean =>
 function groupsOf(cursors: readonly CursorReport[]): Map<string, CursorReport[]> {
   const groups = new Map<string, CursorReport[]>()
   for (const cursor of cursors) {
-    const group = groups.get(cursor.resource) ?? []
-    group.push(cursor)
-    groups.set(cursor.resource, group)
+    const group = groups.get(cursor.resource)
+    if (group) group.push(cursor)
+    else groups.set(cursor.resource, [cursor])
   }
   return groups
 }
@@ -112,7 +108,7 @@ function completeness(group: readonly CursorReport[]): string {
   return only ? only.name : counts.map(({ name, amount }) => `${amount} ${name}`).join(', ')
 }
 
-/** Of a reconcile: what it has mended, and how it was found. */
+/** Of a reconcile: how many records it has mended, and how it compared the cursors. */
 function compared(cursors: readonly CursorReport[]): string {
   const found = cursors.flatMap(({ reconciled }) => reconciled ?? [])
   if (found.length === 0) return ''
@@ -127,12 +123,13 @@ const shownFailures = 20
 
 function failures(failed: readonly CursorReport[]): string {
   if (failed.length === 0) return ''
-  const lines = failed
-    .slice(0, shownFailures)
-    .map((cursor) => `✗ tenant ${cursor.tenant_id}, ${cursor.resource}: ${cursor.error ?? 'no reason given'}`)
-  if (failed.length > shownFailures)
-    lines.push(`… and ${failed.length - shownFailures} more: shopsync status`)
-  return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${indent(lines.join('\n'))}`
+  const list = firstOf(
+    failed,
+    shownFailures,
+    ({ tenant_id, resource, error }) => `✗ tenant ${tenant_id}, ${resource}: ${error ?? 'no reason given'}`,
+    (others) => `… and ${others} more: shopsync status`,
+  )
+  return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`
 }
 
 function absences(report: RunReport): string {
@@ -156,26 +153,4 @@ function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
     failed.length > 0 ? 'The next run tries again by itself. To see what is wrong: shopsync check' : '',
   ].filter((step) => step !== '')
   return steps.join('\n')
-}
-
-/** Several runs of one job as one: what the contract's document has no list for. */
-export function joinReports(reports: readonly RunReport[]): RunReport | undefined {
-  const [first] = reports
-  const last = reports.at(-1)
-  if (!first || !last || reports.length === 1) return first
-  const total = (of: (report: RunReport) => number): number =>
-    reports.reduce((all, report) => all + of(report), 0)
-  const states = new Set(reports.map((report) => report.status))
-  return {
-    ...first,
-    status: states.size === 1 ? first.status : 'partial',
-    finished_at: last.finished_at,
-    requests: total((report) => report.requests),
-    rate_limited: total((report) => report.rate_limited),
-    retries: total((report) => report.retries),
-    rows_upserted: total((report) => report.rows_upserted),
-    rows_deleted: total((report) => report.rows_deleted),
-    quarantined: total((report) => report.quarantined),
-    cursors: reports.flatMap((report) => report.cursors),
-  }
 }

@@ -1,36 +1,50 @@
+/*
+ * The trials of `shopsync check`: credentials, clock, each tenant's access, the warehouse. A trial gives the facts that
+ * it found and the exit code that they deserve; src/cli/text/check.ts puts them into words.
+ */
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source } from '../../api/types.js'
-import { Retry, Skip, Stop } from '../../errors.js'
-import { count, indent, plural, span, table } from '../../format.js'
+import type { Page, Source, SourceStats } from '../../api/types.js'
+import { Stop } from '../../errors.js'
 import { flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { Model } from '../../model/registry.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
-/** One thing that was tried. */
-export interface CheckFinding {
-  readonly what: string
-  readonly ok: boolean
-  readonly found: string
-  /** How to mend it. */
-  readonly hint?: string
-  /** The contract's exit code for this failure. */
-  readonly exitCode?: 1 | 2 | 3
+type Facts =
+  | { readonly of: 'configuration'; readonly file: string }
+  | { readonly of: 'environment'; readonly variables: readonly string[] }
+  | { readonly of: 'credentials'; readonly granted: number; readonly window: SourceStats['window'] }
+  /** Milliseconds that this machine is ahead of the API; undefined when the API sends no Date. */
+  | { readonly of: 'clock'; readonly skew: number | undefined }
+  | { readonly of: 'grant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
+  /** `readable`: what the API shows of one resource; undefined when no resource is there to ask for. */
+  | { readonly of: 'tenant'; readonly tenantId: Int64; readonly readable: Readable | undefined }
+  | {
+      readonly of: 'warehouse'
+      readonly where: string
+      readonly changes: number
+      readonly autoMigrate: boolean
+    }
+  | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
+
+interface Readable {
+  readonly resource: string
+  readonly records: number
 }
 
-export const worstExit = (findings: readonly CheckFinding[]): number => {
-  const codes = new Set(findings.map((finding) => (finding.ok ? 0 : (finding.exitCode ?? 1))))
-  return [2, 3, 1].find((code) => codes.has(code as 1 | 2 | 3)) ?? 0
-}
+/** One trial and its outcome. `exitCode`: 0 when all is well, else that of the command. */
+export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
 
-/** A failure as a finding: what is thrown by our own parts says how to mend it. */
-export function failure(what: string, error: unknown, exitCode: 1 | 2 | 3): CheckFinding {
-  const known = error instanceof Stop || error instanceof Skip || error instanceof Retry
-  const text = error instanceof Error ? error.message : String(error)
-  const hint = known ? error.details.hint : undefined
-  const found = hint && text.endsWith(`. ${hint}`) ? text.slice(0, -hint.length - 2) : text
-  return { what, ok: false, found, exitCode, ...(hint ? { hint } : {}) }
-}
+export const failure = (what: string, error: unknown, exitCode: 1 | 2 | 3): Trial => ({
+  of: 'failure',
+  what,
+  error,
+  exitCode,
+})
+
+/** A wrong configuration is told first, then what keeps a run from starting, then the rest. */
+export const worstExit = (checks: readonly Trial[]): number =>
+  [2, 3, 1].find((code) => checks.some(({ exitCode }) => exitCode === code)) ?? 0
 
 export interface ApiCheck {
   readonly source: Source
@@ -41,8 +55,8 @@ export interface ApiCheck {
   readonly signal: AbortSignal
 }
 
-/** Credentials first; then, tenant by tenant, whether they open what they should. */
-export async function checkApi(options: ApiCheck): Promise<CheckFinding[]> {
+/** Tries the credentials; where the API accepts them, the clock and the access of each tenant. */
+export async function checkApi(options: ApiCheck): Promise<Trial[]> {
   const granted = new Set<Int64>()
   let page: Page | undefined
   try {
@@ -58,62 +72,41 @@ export async function checkApi(options: ApiCheck): Promise<CheckFinding[]> {
     options.signal.throwIfAborted()
     return [failure('credentials', error, 3)]
   }
-  const findings = [credentials(options, granted.size), clocks(options, page), ...ungranted(options, granted)]
+  const { window } = options.source.stats()
   const wanted = [...granted].filter((tenant) => options.tenants?.includes(tenant) ?? true)
   const limit = pLimit(4)
-  findings.push(...(await Promise.all(wanted.map((tenant) => limit(() => checkTenant(options, tenant))))))
-  return findings
+  const tenants = await Promise.all(wanted.map((tenant) => limit(() => checkTenant(options, tenant))))
+  return [
+    { of: 'credentials', granted: granted.size, window, exitCode: granted.size > 0 ? 0 : 1 },
+    clock(options, page),
+    ...ungranted(options, [...granted]),
+    ...tenants,
+  ]
 }
 
-function credentials({ source }: ApiCheck, granted: number): CheckFinding {
-  const { window } = source.stats()
-  const rate = window
-    ? `; ${count(window.remaining)} of ${count(window.limit)} requests left in this window`
-    : ''
-  const found = `accepted; ${plural(granted, 'tenant')} granted${rate}`
-  if (granted > 0) return { what: 'credentials', ok: true, found }
-  const hint = "Ask the operator's support for access, on behalf of the tenant's owner"
-  return { what: 'credentials', ok: false, exitCode: 1, found, hint }
-}
+const tolerableSkew = 120_000
 
-const tolerableSkewMs = 120_000
-
-/** A wrong clock loses nothing, but makes ages and leases wrong. */
-function clocks({ nowMicros }: ApiCheck, page: Page | undefined): CheckFinding {
+/** A wrong clock loses no record, but makes ages and leases wrong. */
+function clock({ nowMicros }: ApiCheck, page: Page | undefined): Trial {
   const server = page?.serverDate
-  if (server === undefined) return { what: 'clock', ok: true, found: 'the API sends no Date to compare with' }
+  if (server === undefined) return { of: 'clock', skew: undefined, exitCode: 0 }
   const skew = Number(nowMicros() - server) / 1000
-  if (Math.abs(skew) < tolerableSkewMs) return { what: 'clock', ok: true, found: "agrees with the API's" }
-  const found = `${span(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the API's`
-  return {
-    what: 'clock',
-    ok: false,
-    exitCode: 1,
-    found,
-    hint: 'Set this machine right: timedatectl set-ntp true',
-  }
+  return { of: 'clock', skew, exitCode: Math.abs(skew) < tolerableSkew ? 0 : 1 }
 }
 
-const ungranted = ({ tenants }: ApiCheck, granted: ReadonlySet<Int64>): CheckFinding[] =>
+const ungranted = ({ tenants }: ApiCheck, granted: readonly Int64[]): Trial[] =>
   (tenants ?? [])
-    .filter((tenant) => !granted.has(tenant))
-    .map((tenant) => ({
-      what: `tenant ${tenant}`,
-      ok: false,
-      exitCode: 1,
-      found: 'is not granted to this partner',
-      hint: `Granted are ${[...granted].slice(0, 20).join(', ') || 'none'}. Ask for the grant, or take it out of sync.tenants`,
-    }))
+    .filter((tenantId) => !granted.includes(tenantId))
+    .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
 
-/** The cheapest request that shows whether a tenant's records can be read. */
-async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64): Promise<CheckFinding> {
-  const what = `tenant ${tenantId}`
+/** Sends the cheapest request that shows whether a tenant's records can be read. */
+async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64): Promise<Trial> {
   const probe = model.list.find(
     ({ enabled, resource }) => enabled && resource.documented && resource.list === 'records',
   )
-  if (!probe) return { what, ok: true, found: 'not tried: no documented resource is enabled' }
+  if (!probe) return { of: 'tenant', tenantId, readable: undefined, exitCode: 0 }
   try {
-    const page = await source.list({
+    const { total } = await source.list({
       tenantId,
       path: probe.path,
       updatedAfter: '1970-01-01T00:00:00.000000Z',
@@ -122,44 +115,22 @@ async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64)
       priority: 'lookup',
       signal,
     })
-    return { what, ok: true, found: `readable; ${count(page.total)} ${probe.name}` }
+    return { of: 'tenant', tenantId, readable: { resource: probe.name, records: total }, exitCode: 0 }
   } catch (error) {
     signal.throwIfAborted()
-    return failure(what, error, error instanceof Stop ? 3 : 1)
+    return failure(`tenant ${tenantId}`, error, error instanceof Stop ? 3 : 1)
   }
 }
 
-/** Whether the warehouse can be reached and written, and whether its tables are up to date. */
-export async function checkWarehouse(
-  open: () => Promise<Warehouse>,
-  autoMigrate: boolean,
-): Promise<CheckFinding> {
-  const what = 'warehouse'
+/** Tries whether the warehouse can be reached and written, and whether its tables are up to date. */
+export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
     await warehouse.check()
-    const changes = await warehouse.plan()
-    if (changes.length === 0)
-      return { what, ok: true, found: `${warehouse.where}: writable, tables up to date` }
-    const found = `${warehouse.where}: writable, ${plural(changes.length, 'table change')} to be made`
-    if (autoMigrate) return { what, ok: true, found: `${found} by the next run` }
-    return { what, ok: false, exitCode: 1, found, hint: 'Type shopsync migrate' }
+    const changes = (await warehouse.plan()).length
+    const exitCode = changes > 0 && !autoMigrate ? 1 : 0
+    return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
   } catch (error) {
-    return failure(what, error, error instanceof Stop && error.exitCode === 2 ? 2 : 3)
+    return failure('warehouse', error, error instanceof Stop && error.exitCode === 2 ? 2 : 3)
   }
 }
-
-const shownTenants = 20
-
-export function checkText(findings: readonly CheckFinding[]): string {
-  const fine = findings.filter((finding) => finding.ok && finding.what.startsWith('tenant '))
-  const shown = fine.length <= shownTenants ? findings : findings.filter((finding) => !fine.includes(finding))
-  const rows = shown.map(({ ok, what, found }) => [ok ? '✓' : '✗', what, found.split('\n')[0] ?? ''])
-  if (fine.length > shownTenants) rows.push(['✓', 'tenants', `${count(fine.length)} readable`])
-  const bad = findings.filter((finding) => !finding.ok)
-  const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
-  return `${[table([{ title: '' }, { title: 'checked' }, { title: 'found' }], rows), '', end, ...bad.map(remedy)].join('\n')}\n`
-}
-
-const remedy = ({ what, found, hint }: CheckFinding): string =>
-  indent(`✗ ${what}: ${found}${hint ? `\n  → ${hint}` : ''}`)

@@ -2,17 +2,14 @@ import type { SourceStats } from '../../api/types.js'
 import { fullCost, pageRecords, quietCost } from '../../compare/cost.js'
 import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../walk/prefetch.js'
 
-/** Requests of a walk of so many records: its pages, and where there are several the first one again. */
+/** Requests of a walk of so many records: one a page, and the first page again where there are several. */
 export const walkCost = (records: number): number => fullCost(records)
 
-/** Requests of a walk that goes on where another was cut short, with so many records still before it. */
+/** Requests of a walk that resumes another with so many records still to read. */
 export const resumedCost = (records: number, below: number): number =>
   2 + Math.ceil(records / pageRecords) - Math.floor((records - below) / pageRecords) + 2
 
-/**
- * Checks of so many pages when several are read at a time: one a window, and windows grow while the list stands still.
- * See Flight.
- */
+/** Checks of so many pages when they are read in bursts: one a burst, and bursts grow while the list stands still. */
 export function burstChecks(pages: number): number {
   let checks = 0
   let width = firstBurst
@@ -23,7 +20,7 @@ export function burstChecks(pages: number): number {
   return checks
 }
 
-/** A page is stored in some 10 ms; where an answer takes several times as long, several are asked for at a time. */
+/** Storing a page takes some 10 ms. Where an answer takes several times as long, a run reads pages in bursts. */
 export const readsAhead = (secondsEach: number, most = 16): boolean => most > 1 && secondsEach > 0.03
 
 /** Requests of a comparison that finds nothing to mend. */
@@ -36,19 +33,19 @@ export function backfillCost(newer: number, records: number): number {
   return 1 + last - first + 1
 }
 
-/** What the rate limit allows, as far as the headers tell. */
+/** The rate limit, as far as the headers of the API tell it. */
 export interface Rate {
   readonly limit: number
   readonly remaining: number
   readonly window_seconds: number
-  /** Whether two resets have told the length of a window; else it is assumed from when the present one ends. */
+  /** true: two resets have shown the length of a window. false: it is assumed from the end of the present window. */
   readonly window_known: boolean
   readonly reserve: number
 }
 
 const usual = [1, 10, 60, 300, 600, 900, 1800, 3600, 86_400]
 
-/** Fixed windows begin and end with the clock: the shortest usual length that the end of this one fits. */
+/** Windows begin and end with the clock: the shortest usual length that fits the end of this one. */
 function windowSeconds(resetsAt: number, now: number): number {
   const left = Math.max(1, Math.ceil((resetsAt - now) / 1000))
   const end = Math.round(resetsAt / 1000)

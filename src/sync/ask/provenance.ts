@@ -1,21 +1,25 @@
+/*
+ * Which request and which run brought a row, as far as sync_requests and sync_run_cursors still tell. Used by why.ts.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
 /** The request that brought a row, as far as it is still known. */
 export interface Provenance {
   /**
-   * `exact`: the row carries the stamp of this request. `likely`: later requests have shown the same version again, and
-   * this is the earliest known one whose page it must have stood on. `run`: only the run is known. `unknown`: not even it.
+   * `exact`: the row carries the stamp of this request. `likely`: later requests have shown the same version again; of
+   * the known requests this is the earliest whose page must have held the version. `run`: only the run is known.
+   * `unknown`: neither is.
    */
   readonly certainty: 'exact' | 'likely' | 'run' | 'unknown'
   readonly run_id: string | null
-  /** What the run did: `sync`, `full`, `backfill`, `reconcile`. */
+  /** Mode of the run: `sync`, `full`, `backfill`, `reconcile`. */
   readonly mode: string | null
   readonly way: string | null
   readonly at: string | null
   readonly page: Int64 | null
   readonly request_id: string | null
-  /** When a request last showed the row as it is, or found it gone. */
+  /** Time of the last request that showed the row as it is, or found it gone. */
   readonly confirmed_at: string
   readonly confirmed_by: string | null
 }
@@ -67,8 +71,9 @@ async function modeOf(warehouse: Warehouse, runId: string | null): Promise<strin
 }
 
 /**
- * A request that shows a version again moves its stamp and brings nothing. Lists are in order of `updated_at`: the first
- * request after the version's time that wrote anything on both sides of it is the one that must have shown it.
+ * A request that shows a version again moves the stamp of the row and brings no new version, so that the stamp no
+ * longer names the request that brought the row. Lists are in order of `updated_at`: the first request whose page
+ * reaches from before the version's time to after it must have shown the version.
  */
 async function likely(warehouse: Warehouse, { tenantId, resource }: Cursor, version: string, until: string) {
   return warehouse.read(() =>
@@ -107,7 +112,7 @@ export async function whoBrought(
   }
 }
 
-/** The last runs before that moment that wrote rows of the cursor, newest first. */
+/** The last runs before a moment that wrote rows of the cursor, newest first. */
 export function earlierRuns(
   warehouse: Warehouse,
   { tenantId, resource }: Cursor,

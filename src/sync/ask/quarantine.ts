@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
+import { parseInt64 } from '../../int64.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
@@ -63,13 +64,6 @@ function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): Quarant
   return [...unique.values()]
 }
 
-/** The id to ask by; undefined when the record never had one. */
-const idOf = (recordId: string): Int64 | undefined => {
-  if (!/^-?\d{1,19}$/.test(recordId)) return undefined
-  const id = BigInt(recordId)
-  return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
-}
-
 async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
   const { resource, recordId } = record
   const key = keyOf(record)
@@ -79,7 +73,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     outcome,
     detail,
   })
-  const id = idOf(recordId)
+  const id = parseInt64(recordId)
   if (id === undefined)
     return done(
       'unreachable',

@@ -1,3 +1,7 @@
+/*
+ * The state of a warehouse as its own tables tell it. Used by `shopsync status`; src/cli/text/status.ts puts it into
+ * words.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
@@ -7,7 +11,7 @@ import type { Warehouse } from '../../warehouse/warehouse.js'
 export interface CursorStatus {
   readonly tenant_id: Int64
   readonly resource: string
-  /** `never` before the first run, `stale` when the last complete walk is too long ago; else as the last run left it. */
+  /** `never`: no run was complete; `stale`: the last complete run is too long ago; else the state after the last run. */
   readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked'
   readonly completeness: string | null
   readonly watermark: string | null
@@ -38,7 +42,7 @@ export interface StatusReport {
   readonly tenants: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
   readonly cursors: readonly CursorStatus[]
   readonly quarantined: Int64
-  /** Who writes at the moment; null when nobody does. */
+  /** The run that writes at the moment; null when none does. */
   readonly lease: StatusHolder | null
   readonly last_run: {
     readonly run_id: string
@@ -53,9 +57,9 @@ export interface StatusReport {
 
 export interface StatusOptions {
   readonly warehouse: Warehouse
-  /** What to call it. */
+  /** The warehouse's address without its password. */
   readonly label: string
-  /** Enabled resources: a cursor of each tenant and each of these is expected. */
+  /** Enabled resources: each tenant should have a cursor of each of them. */
   readonly resources: readonly string[]
   /** Tenants the configuration names; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
@@ -69,7 +73,7 @@ export const isTrouble = (cursor: CursorStatus): boolean => troubled.has(cursor.
 
 type Db = Warehouse['db']
 
-/** How the warehouse stands. Reads only. */
+/** Freshness, row counts, troubles and the last run of a warehouse. Reads only. */
 export async function readStatus(options: StatusOptions): Promise<StatusReport> {
   const missing = await missingTables(options.warehouse)
   const head = {
@@ -77,7 +81,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
     warehouse: options.label,
     stale_after_seconds: options.staleAfterMs / 1000,
   }
-  // Nothing was ever synced into it.
+  // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
     return { healthy: false, ...head, tenants: [], cursors: [], quarantined: 0, lease: null, last_run: null }
   }
@@ -158,7 +162,7 @@ function stateOf(
   return row.completeness === 'unproven' ? 'unproven' : 'ok'
 }
 
-/** Live rows a tenant. One statement a table: a count for every cursor would be one for each pair. */
+/** Live rows by tenant: one statement a table instead of one a cursor. */
 async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
   const rows = await db
     .selectFrom(rootTable({ name: resource }))

@@ -1,5 +1,10 @@
+/*
+ * The history of a row: the request that brought it, earlier runs, its quarantine, and the record at the source now.
+ * Used by `shopsync why`.
+ */
 import type { Int64 } from '../../../schema/resource.js'
-import { Skip, Stop } from '../../errors.js'
+import { describeError, Skip, Stop } from '../../errors.js'
+import { parseInt64 } from '../../int64.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
@@ -9,7 +14,7 @@ import { flatList } from '../walks/list.js'
 import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
 import type { Quarantined } from './quarantine.js'
 
-/** A row and how it came. */
+/** A row and its history. */
 export interface Told {
   readonly table: string
   readonly tenant_id: Int64
@@ -20,7 +25,7 @@ export interface Told {
   /** Runs of its cursor that wrote rows before that. */
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
-  /** The record that it is part of, as the source has it now. */
+  /** The record that the row is part of, as the source has it now. */
   readonly source: SourceNow
 }
 
@@ -39,12 +44,13 @@ export interface Why {
   readonly rows: readonly Told[]
 }
 
-type Row = Record<string, unknown>
+type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal'>
+type Row = Readonly<Record<string, unknown>>
 const mostRows = 100
 
 export interface Question {
   readonly table: string
-  /** The first part of the key after the tenant: an id, or a name. */
+  /** The part of the key that follows the tenant: an id, or a name. */
   readonly id: string
   /** null: all. */
   readonly tenants: readonly Int64[] | null
@@ -63,10 +69,8 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
 function keyValue(table: Table, text: string): Int64 | string {
   const column = table.columns.find(({ name }) => name === table.key[1])
   if (column?.kind === 'text') return text
-  if (/^-?\d{1,19}$/.test(text)) {
-    const id = BigInt(text)
-    return id <= 9007199254740991n && id >= -9007199254740991n ? Number(id) : id
-  }
+  const id = parseInt64(text)
+  if (id !== undefined) return id
   throw new Stop(
     `Found the id "${text}", expected a whole number: ${column?.name ?? 'id'} of ${table.name}`,
     {
@@ -90,9 +94,9 @@ async function readRows(warehouse: Warehouse, table: Table, question: Question):
   })
 }
 
-/** What the source says now of the record that a row belongs to. */
+/** Asks the source for the record that a row is part of. */
 async function askSource(
-  deps: Pick<Dependencies, 'warehouse' | 'source' | 'signal'>,
+  deps: Reading,
   resource: ResourceModel,
   tenantId: Int64,
   id: Int64 | null,
@@ -111,7 +115,7 @@ async function askSource(
     const differences = await compareContent(deps.warehouse, cursor, id, item.flattened)
     return { answer: 'exists', updated_at: item.flattened.records[0]?.updatedAt ?? null, differences }
   } catch (error) {
-    if (error instanceof Skip) return { answer: 'failed', reason: error.message }
+    if (error instanceof Skip) return { answer: 'failed', reason: describeError(error) }
     throw error
   }
 }
@@ -134,7 +138,7 @@ const quarantineOf = (
   )
 
 async function tell(
-  deps: Pick<Dependencies, 'warehouse' | 'source' | 'signal'>,
+  deps: Reading,
   { table, resource }: { table: Table; resource: ResourceModel },
   row: Row,
 ): Promise<Told> {
@@ -156,11 +160,8 @@ async function tell(
   }
 }
 
-/** The history of a row, or of the rows of an owner, of every tenant that has one of this id. Writes nothing. */
-export async function tellWhy(
-  deps: Pick<Dependencies, 'model' | 'warehouse' | 'source' | 'signal'>,
-  question: Question,
-): Promise<Why> {
+/** The history of every row with this id, or with this owner, of any chosen tenant. Writes nothing. */
+export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   const rows = await readRows(deps.warehouse, known.table, question)
   const told: Told[] = []

@@ -49,9 +49,7 @@ export const batchOf = ({ rows, statements, page, rest }: BatchMessage): Batch<S
 export function failureOf(error: Error): Failure {
   const { cause: _, ...details }: ErrorDetails = 'details' in error ? (error.details as ErrorDetails) : {}
   const { name, message, stack } = error
-  const hint = details.hint ? `. ${details.hint}` : ''
-  // The constructor adds the hint to the message again.
-  return { name, message: message.slice(0, message.length - hint.length), stack, details }
+  return { name, message, stack, details }
 }
 
 const classes: Record<string, unknown> = { Retry, Skip, Stop, Bug }

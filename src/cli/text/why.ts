@@ -1,0 +1,57 @@
+import { indent } from '../../format.js'
+import { toJson } from '../../json.js'
+import type { Told, Why } from '../../sync/ask/why.js'
+
+export function whyText({ table, id, rows }: Why): string {
+  if (rows.length === 0)
+    return `The warehouse has no row ${id} in ${table}. If the source has it, shopsync reconcile brings it.`
+  return rows.map(rowText).join('\n\n')
+}
+
+function rowText(told: Told): string {
+  const { brought, row } = told
+  const position = 'position' in row ? `, position ${row.position}` : ''
+  const state = told.state === 'deleted' ? `deleted; found gone at ${row._deleted_at}` : 'live'
+  const lines = [
+    broughtText(brought),
+    ...(brought.confirmed_at === brought.at
+      ? []
+      : [`last seen so at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
+    ...told.earlier.map(
+      ({ run_id, started_at, rows_upserted }) =>
+        `before that, run ${run_id} of ${started_at} wrote ${rows_upserted} rows of this cursor`,
+    ),
+    ...told.quarantine.map(
+      ({ path, reason, value }) => `in quarantine: ${path || 'the whole record'}: ${reason} (${value})`,
+    ),
+    sourceText(told.source),
+  ]
+  const title = `${told.table} ${row.id ?? row.name ?? ''} of tenant ${told.tenant_id}${position}: ${state}`
+  return `${title}\n${indent(lines.join('\n'))}`
+}
+
+const by = (run: string | null): string => (run === null ? '' : `, by run ${run}`)
+
+function broughtText({ certainty, run_id, mode, way, at, page, request_id }: Told['brought']): string {
+  if (certainty === 'unknown') return 'the request that brought it is no longer on record'
+  if (certainty === 'run')
+    return `brought or seen by run ${run_id} (${mode}); its request is no longer on record`
+  const shape = page === null ? 'asked for by its id' : `page ${page} of a list`
+  const request = request_id === null ? '' : `, request id ${request_id}`
+  const sure = certainty === 'likely' ? ', going by its place in the list' : ''
+  return `brought at ${at} by ${way}, ${shape}${request}${by(run_id)}${mode === null ? '' : ` (${mode})`}${sure}`
+}
+
+const shown = (value: unknown): string => (value === null ? 'nothing' : toJson(value))
+
+function sourceText(source: Told['source']): string {
+  if (source.answer !== 'exists') return `the source: ${source.answer}: ${source.reason}`
+  if (source.differences.length === 0)
+    return `the source has the record as it is here, updated at ${source.updated_at}`
+  const differences = source.differences.map(({ table, row, column, ...values }) => {
+    const place = `${table} ${row}${column === null ? '' : `, ${column}`}`
+    return `${place}: ${shown(values.warehouse)} here, ${shown(values.source)} there`
+  })
+  const head = `the source has the record, updated at ${source.updated_at}, otherwise than the warehouse:`
+  return `${head}\n${indent(differences.join('\n'))}`
+}
