@@ -149,6 +149,6 @@ function reasonOf(error: unknown): string {
 function say(sample: Sample | undefined): void {
   if (!sample) return
   const { climate, warehouse, phase, contender, rows, seconds, megabytes, failure } = sample
-  const figures = `${Math.round(rows / seconds / 1000)}k rows/s, ${Math.round(megabytes)} MB`
+  const figures = `${(rows / seconds / 1000).toFixed(1)}k rows/s, ${Math.round(megabytes)} MB`
   process.stderr.write(`${climate} ${warehouse} ${phase} ${contender}: ${failure ?? figures}\n`)
 }
