@@ -45,25 +45,21 @@ type Outcome = Omit<Sample, 'climate' | 'warehouse' | 'contender' | 'phase' | 'r
 export type Expected = Map<string, Digest>
 
 export class Contestant {
-  readonly #contest: Contest
-  readonly #warehouse: BenchWarehouse
-  readonly #expected: Expected
-
-  constructor(contest: Contest, warehouse: BenchWarehouse, expected: Expected) {
-    this.#contest = contest
-    this.#warehouse = warehouse
-    this.#expected = expected
-  }
+  constructor(
+    private readonly contest: Contest,
+    private readonly warehouse: BenchWarehouse,
+    private readonly expected: Expected,
+  ) {}
 
   /** A failure of a contender that is not ours ends its phases, and is a sample. */
   async run(name: string, round: number, settings: Readonly<Record<string, string>>): Promise<Sample[]> {
-    const { climate, source, phases } = this.#contest
+    const { climate, source, phases } = this.contest
     const folder = mkdtempSync(join(tmpdir(), 'shopsync-peer-'))
-    const warehouse = this.#warehouse.name
+    const warehouse = this.warehouse.name
     const words = Object.entries(settings).map(([setting, value]) => `, ${setting}=${value}`)
     const contender = name + words.join('')
     const all = await source.reset()
-    await empty(this.#warehouse.url)
+    await empty(this.warehouse.url)
     if (name !== 'dlt') await measured(this.#task('prepare', 'first'))
     const samples: Sample[] = []
     try {
@@ -92,9 +88,9 @@ export class Contestant {
     settings: Readonly<Record<string, string>>,
   ): Promise<Outcome> {
     try {
-      if (name === 'dlt' && this.#contest.dlt) {
+      if (name === 'dlt' && this.contest.dlt) {
         const task = { ...this.#task('floor', phase), folder }
-        const { rows: stored, ...result } = await loadWithDlt(this.#contest.dlt, task, settings)
+        const { rows: stored, ...result } = await loadWithDlt(this.contest.dlt, task, settings)
         if (phase === 'first' && stored !== rows) throw new Error(`${stored} rows are stored of ${rows}`)
         return { rows, ...result }
       }
@@ -109,9 +105,9 @@ export class Contestant {
   }
 
   #task(contender: Task['contender'], phase: Phase): Task {
-    const { climate, source, tenants } = this.#contest
+    const { climate, source, tenants } = this.contest
     const updatedAfter = phase === 'changed' ? newest : epoch
-    const { url } = this.#warehouse
+    const { url } = this.warehouse
     const resources = resourcesOf(climate)
     return { contender, phase, url, schema, source: source.url, tenants, resources, updatedAfter }
   }
@@ -121,20 +117,20 @@ export class Contestant {
    * has removed the rows of former versions, so only the records' own tables can be compared.
    */
   async #check(name: string, phase: Phase, rows: number): Promise<void> {
-    const { url } = this.#warehouse
-    const columns = columnsOf(resourcesOf(this.#contest.climate))
+    const { url } = this.warehouse
+    const columns = columnsOf(resourcesOf(this.contest.climate))
     const roots = columns.filter(({ name: table }) =>
-      resourcesOf(this.#contest.climate).some((one) => one === table),
+      resourcesOf(this.contest.climate).some((one) => one === table),
     )
     const found = await digestOf(url, schema, phase === 'changed' ? roots : columns)
     if (phase !== 'changed' && rowsIn(found) !== rows)
       throw new Error(`${rowsIn(found)} rows are stored of ${rows}`)
     if (!equals.includes(name)) return
     const place = `${url} ${phase}`
-    const expected = this.#expected.get(place)
+    const expected = this.expected.get(place)
     const wrong = expected && difference(found, expected)
     if (wrong) throw new Error(`not the rows of the contender before it: ${wrong}`)
-    this.#expected.set(place, found)
+    this.expected.set(place, found)
   }
 }
 
@@ -149,6 +145,6 @@ function reasonOf(error: unknown): string {
 function say(sample: Sample | undefined): void {
   if (!sample) return
   const { climate, warehouse, phase, contender, rows, seconds, megabytes, failure } = sample
-  const figures = `${Math.round(rows / seconds / 1000)}k rows/s, ${Math.round(megabytes)} MB`
+  const figures = `${(rows / seconds / 1000).toFixed(1)}k rows/s, ${Math.round(megabytes)} MB`
   process.stderr.write(`${climate} ${warehouse} ${phase} ${contender}: ${failure ?? figures}\n`)
 }

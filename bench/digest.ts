@@ -17,15 +17,19 @@ const unequal = new Set(['_synced_at', '_deleted_at'])
 /** Integers below this, times a weight, times millions of rows fit into 64 bits. */
 const modulus = 1_000_003
 
-/** SQLite: an integer for each value; sums of them do not depend on the order of rows, as sums of doubles would. */
+/**
+ * SQLite: an integer for each value, for a text made of its length and four of its characters. A sum of integers does not
+ * depend on the order of the rows, as a sum of doubles would.
+ */
 function sqliteTerm(name: string, kind: Kind): string {
   const column = quoted(name)
   if (kind === 'number') return `cast(${column} * 1000000 as integer) % ${modulus}`
-  // The order of its members is nobody's promise.
+  // No contender promises the order of an object's members.
   if (kind === 'json') return `length(${column})`
   if (kind === 'text' || kind === 'timestamp') {
-    const half = `coalesce(unicode(substr(${column}, length(${column}) / 2)), 0)`
-    return `length(${column}) * 31 + coalesce(unicode(${column}), 0) * 7 + ${half}`
+    const characters = ['1', `length(${column}) / 3`, `length(${column}) * 2 / 3`, '-1']
+    const codes = characters.map((at, i) => `${7 + i} * coalesce(unicode(substr(${column}, ${at})), 0)`)
+    return `length(${column}) * 31 + ${codes.join(' + ')}`
   }
   return `${column} % ${modulus}`
 }

@@ -31,6 +31,8 @@ export interface Results {
 
 const rate = ({ rows, seconds }: Sample): number => rows / seconds / 1000
 
+const short = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
+
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
 /** Ratio of two contenders' rates, round by round: what ran next to each other is compared. */
@@ -82,8 +84,8 @@ class Table {
     return line([
       phase,
       contender,
-      median(rates).toFixed(0),
-      `${Math.min(...rates).toFixed(0)}–${Math.max(...rates).toFixed(0)}`,
+      short(median(rates)),
+      `${short(Math.min(...rates))}–${short(Math.max(...rates))}`,
       ...this.#bases.map((base) => (base === contender ? '' : ratio(own, this.#of(base, phase)))),
       ratio(own, this.#of(contender, 'first')),
       median(own.map(({ cpu }) => cpu)).toFixed(1),

@@ -79,7 +79,10 @@ export async function loadWithDlt(
   const timer = setInterval(() => {
     peak = Math.max(peak, residentMegabytes(child.pid ?? 0))
   }, sampleMs)
+  const giveUp = (): void => void child.kill('SIGKILL')
+  process.once('exit', giveUp)
   const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject))
+  process.off('exit', giveUp)
   clearInterval(timer)
   if (code !== 0) throw new Error(failureIn(err))
   const measured = JSON.parse(lastLine(out)) as Measured & { rows: number }
