@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkRules } from './check.js'
+import type { RateOptions } from './http/ratelimit.js'
 import type { TimestampStyle } from './instant.js'
-import type { RateOptions } from './rate.js'
-import type { Rule } from './rule.js'
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
+import { checkRules } from './script/check.js'
+import type { Rule } from './script/rules.js'
 
 export interface RunSandboxOptions {
   /** Default 8080. */

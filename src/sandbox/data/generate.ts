@@ -1,6 +1,6 @@
 import type { Micros } from '../instant.js'
 import { Random } from '../random.js'
-import type { Store } from '../store.js'
+import type { Store } from '../records/store.js'
 import { advise, remember } from './advice.js'
 import { arrivals, arrivalTime } from './calendar.js'
 import { close, duration, pickUp, start } from './lifecycle.js'

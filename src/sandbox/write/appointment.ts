@@ -1,7 +1,7 @@
-import type { Answer, TenantCall } from '../call.js'
+import type { Answer, TenantCall } from '../http/request.js'
 import { parseInstant, printInstant } from '../instant.js'
-import type { Fields } from '../json.js'
-import type { Store } from '../store.js'
+import type { Fields } from '../records/json.js'
+import type { Store } from '../records/store.js'
 import * as body from './body.js'
 
 const HOUR = 3_600_000_000n

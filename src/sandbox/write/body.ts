@@ -1,7 +1,7 @@
-import { type Answer, json, notFound, Refusal, type TenantCall } from '../call.js'
+import { type Answer, json, notFound, Refusal, type TenantCall } from '../http/request.js'
 import { parseInstant, printInstant } from '../instant.js'
-import { encode, type Fields, isFields } from '../json.js'
-import type { Store } from '../store.js'
+import { encode, type Fields, isFields } from '../records/json.js'
+import type { Store } from '../records/store.js'
 
 /** Says what is wrong with a value; undefined when nothing is. */
 export type Check = (value: unknown) => string | undefined

@@ -1,7 +1,7 @@
-import { type Answer, notFound, type TenantCall } from '../call.js'
+import { type Answer, notFound, type TenantCall } from '../http/request.js'
 import { printInstant } from '../instant.js'
-import { type ApiRecord, type Fields, isFields } from '../json.js'
-import type { Store } from '../store.js'
+import { type ApiRecord, type Fields, isFields } from '../records/json.js'
+import type { Store } from '../records/store.js'
 import * as body from './body.js'
 
 /** An estimate is a repair order that was not started; any other is not found here. */

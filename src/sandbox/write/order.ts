@@ -1,6 +1,6 @@
-import type { Answer, TenantCall } from '../call.js'
-import { type Fields, isFields } from '../json.js'
-import type { Store } from '../store.js'
+import type { Answer, TenantCall } from '../http/request.js'
+import { type Fields, isFields } from '../records/json.js'
+import type { Store } from '../records/store.js'
 import * as body from './body.js'
 import { cannedService } from './estimate.js'
 

@@ -1,7 +1,7 @@
-import type { Answer, TenantCall } from '../call.js'
-import { type Fields, isFields } from '../json.js'
-import { TAGGABLE } from '../resource.js'
-import type { Store } from '../store.js'
+import type { Answer, TenantCall } from '../http/request.js'
+import { type Fields, isFields } from '../records/json.js'
+import { TAGGABLE } from '../records/resources.js'
+import type { Store } from '../records/store.js'
 import * as body from './body.js'
 
 const taggable: body.Check = (value) =>

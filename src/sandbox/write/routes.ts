@@ -1,5 +1,5 @@
-import { type Answer, notFound, type TenantCall, type TenantOperation } from '../call.js'
-import type { Store } from '../store.js'
+import { type Answer, notFound, type TenantCall, type TenantOperation } from '../http/request.js'
+import type { Store } from '../records/store.js'
 import { createAppointment, updateAppointment } from './appointment.js'
 import { destroy } from './body.js'
 import { createCustomer, updateCustomer } from './customer.js'

@@ -1,4 +1,4 @@
-import type { Micros } from './instant.js'
+import type { Micros } from '../instant.js'
 
 export interface Entry {
   readonly key: number

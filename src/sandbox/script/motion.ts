@@ -1,12 +1,12 @@
-import type { RequestInfo } from './call.js'
-import type { Entry } from './collection.js'
-import { type Micros, printInstant } from './instant.js'
-import { encode } from './json.js'
-import { Random } from './random.js'
-import type { RateLimit } from './rate.js'
-import type { Motion, Target } from './rule.js'
-import { revision, sampleRecord } from './sample.js'
-import type { Store } from './store.js'
+import type { RateLimit } from '../http/ratelimit.js'
+import type { RequestInfo } from '../http/request.js'
+import { type Micros, printInstant } from '../instant.js'
+import { Random } from '../random.js'
+import type { Entry } from '../records/collection.js'
+import { encode } from '../records/json.js'
+import { revision, sampleRecord } from '../records/sample.js'
+import type { Store } from '../records/store.js'
+import type { Motion, Target } from './rules.js'
 
 export interface MoverParts {
   readonly store: Store

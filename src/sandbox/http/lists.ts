@@ -1,10 +1,10 @@
-import { type Answer, type Call, json, notFound, type TenantCall } from './call.js'
-import type { Entry } from './collection.js'
-import { filtersOf, instantParameter } from './filter.js'
-import type { Micros } from './instant.js'
-import { decode } from './json.js'
-import { Random } from './random.js'
-import type { Store } from './store.js'
+import type { Micros } from '../instant.js'
+import { Random } from '../random.js'
+import type { Entry } from '../records/collection.js'
+import { decode } from '../records/json.js'
+import type { Store } from '../records/store.js'
+import { filtersOf, instantParameter } from './filters.js'
+import { type Answer, type Call, json, notFound, type TenantCall } from './request.js'
 
 const DEFAULT_SIZE = 30
 const MAXIMUM_SIZE = 100

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, type Call, json, Refusal } from './call.js'
-import { printInstant } from './instant.js'
-import { encode, isFields } from './json.js'
-import { Random } from './random.js'
-import { EVENT_TYPES, eventName, isEventName } from './resource.js'
-import type { Change, Store } from './store.js'
+import { printInstant } from '../instant.js'
+import { Random } from '../random.js'
+import { encode, isFields } from '../records/json.js'
+import { EVENT_TYPES, eventName, isEventName } from '../records/resources.js'
+import type { Change, Store } from '../records/store.js'
+import { type Answer, type Call, json, Refusal } from './request.js'
 
 export interface Webhook {
   readonly url: string

@@ -1,4 +1,4 @@
-import { type Micros, printInstant } from './instant.js'
+import { type Micros, printInstant } from '../instant.js'
 import { type Fields, isFields } from './json.js'
 import type { Store } from './store.js'
 import { template } from './template.js'

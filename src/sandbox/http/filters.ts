@@ -1,7 +1,7 @@
-import { Refusal, type TenantCall } from './call.js'
-import { type Micros, parseInstant } from './instant.js'
-import type { ApiRecord } from './json.js'
-import type { Store } from './store.js'
+import { type Micros, parseInstant } from '../instant.js'
+import type { ApiRecord } from '../records/json.js'
+import type { Store } from '../records/store.js'
+import { Refusal, type TenantCall } from './request.js'
 
 export type Filter = (record: ApiRecord) => boolean
 type Maker = (call: TenantCall, store: Store, name: string, value: string) => Filter

@@ -1,5 +1,5 @@
-import { isFields } from './json.js'
-import type { Corruption } from './rule.js'
+import { isFields } from '../records/json.js'
+import type { Corruption } from './rules.js'
 
 type Fields = Record<string, unknown>
 type Visit = (key: string, value: unknown) => unknown

@@ -1,4 +1,4 @@
-import { parseInstant, printInstant, type TimestampFormat } from './instant.js'
+import { parseInstant, printInstant, type TimestampFormat } from '../instant.js'
 
 /** A record as the API shows it. */
 export interface ApiRecord {

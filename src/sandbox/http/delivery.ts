@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import type { Answer } from './call.js'
-import type { Transport } from './rule.js'
+import type { Transport } from '../script/rules.js'
+import type { Answer } from './request.js'
 
 interface Wire {
   readonly response: ServerResponse

@@ -1,7 +1,7 @@
-import type { Answer } from './call.js'
+import type { Answer } from '../http/request.js'
+import { encode, isFields } from '../records/json.js'
 import { corrupt } from './corruption.js'
-import { encode, isFields } from './json.js'
-import type { Fault, Which } from './rule.js'
+import type { Fault, Which } from './rules.js'
 
 export type RecordFault = Extract<Fault, { kind: 'fields' | 'enums' | 'alter' | 'corrupt' }>
 type Envelope = Record<string, unknown>

@@ -1,6 +1,6 @@
+import { isFields } from '../records/json.js'
 import { CORRUPTION_NAMES } from './corruption.js'
-import { isFields } from './json.js'
-import type { Rule } from './rule.js'
+import type { Rule } from './rules.js'
 
 /** Says what is expected; undefined when the value is that. */
 type Expect = (value: unknown) => string | undefined

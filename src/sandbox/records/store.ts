@@ -1,7 +1,7 @@
+import { type Clock, type Micros, parseInstant, printInstant, type TimestampFormat } from '../instant.js'
 import type { Collection, Entry } from './collection.js'
-import { type Clock, type Micros, parseInstant, printInstant, type TimestampFormat } from './instant.js'
 import { type ApiRecord, decode, encode, type Fields, reprint } from './json.js'
-import { type Action, RESOURCES } from './resource.js'
+import { type Action, RESOURCES } from './resources.js'
 import { Tenant, type TenantOptions } from './tenant.js'
 
 export interface Change {

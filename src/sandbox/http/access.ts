@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Call, notFound, Refusal } from './call.js'
-import type { Store } from './store.js'
-import type { Tenant } from './tenant.js'
+import type { Store } from '../records/store.js'
+import type { Tenant } from '../records/tenant.js'
+import { type Call, notFound, Refusal } from './request.js'
 
 export interface Credentials {
   readonly partnerId: string

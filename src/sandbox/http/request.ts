@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RateState } from './rate.js'
-import type { Tenant } from './tenant.js'
+import type { Tenant } from '../records/tenant.js'
+import type { RateState } from './ratelimit.js'
 
 /** What a request asks for, before it is judged. Numbers are null where the request has none or nonsense. */
 export interface RequestInfo {

@@ -1,4 +1,4 @@
-import type { Clock } from './instant.js'
+import type { Clock } from '../instant.js'
 
 export interface RateOptions {
   /** Requests per window; default 1,000,000. */

@@ -1,6 +1,6 @@
-import type { RequestInfo } from './call.js'
-import { Random } from './random.js'
-import { list, type Rule, type When } from './rule.js'
+import type { RequestInfo } from '../http/request.js'
+import { Random } from '../random.js'
+import { list, type Rule, type When } from './rules.js'
 
 const among = <T>(wanted: T | readonly T[] | undefined, value: T | null): boolean =>
   wanted === undefined || (value !== null && list(wanted).includes(value))

@@ -1,5 +1,5 @@
-import type { RequestInfo } from './call.js'
-import { type Clock, printInstant } from './instant.js'
+import { type Clock, printInstant } from '../instant.js'
+import type { RequestInfo } from './request.js'
 
 export interface RequestLine {
   readonly method: string

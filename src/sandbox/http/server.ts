@@ -1,7 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Store } from '../records/store.js'
+import { shape } from '../script/faults.js'
+import type { Mover } from '../script/motion.js'
+import { list } from '../script/rules.js'
+import type { Script } from '../script/script.js'
+import { writesOf } from '../write/routes.js'
 import { type Credentials, grantedTenant, isPartner } from './access.js'
+import { deliver } from './delivery.js'
+import { authorizationsAnswer, itemAnswer, listAnswer } from './lists.js'
+import type { RateLimit } from './ratelimit.js'
 import {
   type Answer,
   type Call,
@@ -13,18 +22,9 @@ import {
   type RequestInfo,
   rateHeaders,
   type TenantOperation,
-} from './call.js'
-import { deliver } from './delivery.js'
-import { shape } from './fault.js'
-import type { Journal } from './journal.js'
-import type { Mover } from './motion.js'
-import { authorizationsAnswer, itemAnswer, listAnswer } from './page.js'
-import type { RateLimit } from './rate.js'
-import { list } from './rule.js'
-import type { Script } from './script.js'
-import type { Store } from './store.js'
-import type { Webhooks } from './webhook.js'
-import { writesOf } from './write/route.js'
+} from './request.js'
+import type { Journal } from './requestlog.js'
+import type { Webhooks } from './webhooks.js'
 
 export type RequestHook = (info: RequestInfo) => void | Promise<void>
 

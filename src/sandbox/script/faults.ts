@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { type Answer, type Call, json } from '../http/request.js'
+import type { Clock } from '../instant.js'
 import { alterEnvelope, alterRecords } from './alteration.js'
-import { type Answer, type Call, json } from './call.js'
-import type { Clock } from './instant.js'
-import type { Fault, Transport } from './rule.js'
+import type { Fault, Transport } from './rules.js'
 
 export interface Exchange {
   readonly call: Call
