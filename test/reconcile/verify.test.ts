@@ -130,11 +130,11 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('compares plain lists of names', async () => {
     const warehouse = await prepared(0)
-    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Barter']
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Barter'])
     await run(sandbox, warehouse, { resources: ['customer_payment_types'] })
     const resources = ['customer_payment_types']
     expect((await verify(warehouse, { resources })).status).toBe('equal')
-    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Check', 'Fleet']
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Check', 'Fleet'])
     expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
       status: 'differs',
       missing: 2,

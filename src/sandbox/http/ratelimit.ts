@@ -1,11 +1,11 @@
-import type { Clock } from '../instant.js'
+import type { MicrosClock } from '../instant.js'
 
 export interface RateOptions {
   /** Requests per window; default 1,000,000. */
   readonly limit?: number
   /** Length of a window in seconds; default 60. */
   readonly window?: number
-  /** Requests per window that some other consumer of the same budget uses up. */
+  /** Requests of another consumer of the same budget in every window. */
   readonly others?: number
 }
 
@@ -17,36 +17,35 @@ export interface RateState {
   readonly exceeded: boolean
 }
 
-/** Fixed windows, aligned to the epoch, one count for each matched key. */
+export const RATE_HEADERS = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Ratelimit-Matchkey',
+] as const
+
+export function rateHeaders({ limit, remaining, reset }: RateState, key: string): Record<string, string> {
+  const values = [limit, remaining, reset, key].map(String)
+  return Object.fromEntries(RATE_HEADERS.map((name, index) => [name, values[index] ?? '']))
+}
+
+/** Counts requests by key in fixed windows that are aligned to the epoch. */
 export class RateLimit {
-  readonly #limit: number
-  readonly #window: number
-  readonly #others: number
-  readonly #clock: Clock
   readonly #used = new Map<string, { window: number; count: number }>()
 
-  constructor(clock: Clock, options: RateOptions = {}) {
-    this.#clock = clock
-    this.#limit = options.limit ?? 1_000_000
-    this.#window = options.window ?? 60
-    this.#others = options.others ?? 0
-  }
+  constructor(
+    private readonly clock: MicrosClock,
+    private readonly options: RateOptions = {},
+  ) {}
 
   take(key: string, requests = 1): RateState {
-    const seconds = Number(this.#clock.nowMicros() / 1_000_000n)
-    const window = Math.floor(seconds / this.#window)
-    let used = this.#used.get(key)
-    if (used === undefined || used.window !== window) {
-      used = { window, count: this.#others }
-      this.#used.set(key, used)
-    }
-    used.count += requests
-    return {
-      limit: this.#limit,
-      remaining: Math.max(0, this.#limit - used.count),
-      reset: (window + 1) * this.#window,
-      exceeded: used.count > this.#limit,
-    }
+    const { limit = 1_000_000, window: length = 60, others = 0 } = this.options
+    const window = Math.floor(Number(this.clock.nowMicros() / 1_000_000n) / length)
+    const used = this.#used.get(key)
+    const count = requests + (used?.window === window ? used.count : others)
+    this.#used.set(key, { window, count })
+    const remaining = Math.max(0, limit - count)
+    return { limit, remaining, reset: (window + 1) * length, exceeded: count > limit }
   }
 
   clear(): void {

@@ -1,9 +1,15 @@
+/**
+ * The request as the rooms of the sandbox see it. Used by server.ts, which makes it, and by all operations.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { isFields } from '../records/json.js'
+import { NAMES_BY_PATH } from '../records/resources.js'
 import type { Tenant } from '../records/tenant.js'
-import type { RateState } from './ratelimit.js'
+import { type HttpResponse, Refusal } from './response.js'
 
-/** What a request asks for, before it is judged. Numbers are null where the request has none or nonsense. */
-export interface RequestInfo {
+/** What a request asks for, before access is checked. Numbers that are absent or malformed are null. */
+export interface RequestFacts {
   /** 1 for the first request since the start or resetRequests(). */
   readonly n: number
   readonly method: string
@@ -18,90 +24,68 @@ export interface RequestInfo {
   readonly updatedAfter: string | null
 }
 
-export interface Call {
-  readonly info: RequestInfo
+export interface PartnerCall {
+  readonly info: RequestFacts
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: string
 }
 
 /** A call on a tenant that the partner may use. */
-export interface TenantCall extends Call {
+export interface TenantCall extends PartnerCall {
   readonly tenant: Tenant
 }
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
-}
-
-export type Operation = (call: Call) => Answer
-export type TenantOperation = (call: TenantCall) => Answer
-
-/** A refusal with the status that the document gives for it. The shape of its body is this sandbox's own. */
-export class Refusal extends Error {
-  readonly status: number
-  readonly fields: Readonly<Record<string, string>>
-
-  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}) {
-    super(message)
-    this.status = status
-    this.fields = fields
-  }
-
-  get answer(): Answer {
-    const errors = Object.keys(this.fields).length === 0 ? {} : { errors: this.fields }
-    return json(this.status, JSON.stringify({ message: this.message, ...errors }))
-  }
-}
-
-export const notFound = (): Refusal => new Refusal(404, 'Not found')
-
-export function json(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers }, body }
-}
+/** Fastify gives a query and parameters as objects of texts. */
+export type QueriedRequest = FastifyRequest<{
+  Querystring: Record<string, unknown>
+  Params: Record<string, string>
+}>
+export type Operation = (call: PartnerCall) => HttpResponse
+export type TenantOperation = (call: TenantCall) => HttpResponse
 
 const integer = (text: unknown): number | null =>
   typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : null
 
-export interface RawRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: IncomingHttpHeaders
-  readonly query: Readonly<Record<string, unknown>>
-}
-
 const TENANT_PATH = /^\/api\/v1\/tenants\/([^/]+)\/(.+?)\/?$/
+const AUTHORIZATIONS_PATH = /^\/api\/v1\/partners\/[^/]+\/authorizations\/?$/
 
-export function describe(n: number, request: RawRequest): RequestInfo {
-  const path = request.url.split('?', 1)[0] ?? ''
-  const match = TENANT_PATH.exec(path)
-  const rest = match?.[2] ?? ''
-  const [first = '', second] = rest.split('/')
-  const partners = /^\/api\/v1\/partners\/[^/]+\/authorizations\/?$/.test(path)
-  const types = rest === 'payments/customer_payment_types'
-  const after = request.query['updated_after']
+export function factsOf(n: number, { method, url, headers, query }: QueriedRequest): RequestFacts {
+  const path = url.split('?', 1)[0] ?? ''
+  const [, tenant, below = ''] = TENANT_PATH.exec(path) ?? []
+  const after = query['updated_after']
   return {
     n,
-    method: request.method,
-    url: request.url,
+    method,
+    url,
     path,
-    headers: request.headers,
-    tenant: integer(match?.[1]),
-    resource: partners ? 'authorizations' : types ? 'customer_payment_types' : first || null,
-    id: integer(second),
-    page: integer(request.query['page']),
-    perPage: integer(request.query['per_page']),
+    headers,
+    tenant: integer(tenant),
+    ...(AUTHORIZATIONS_PATH.test(path) ? { resource: 'authorizations', id: null } : target(below)),
+    page: integer(query['page']),
+    perPage: integer(query['per_page']),
     updatedAfter: typeof after === 'string' ? after : null,
   }
 }
 
-export function rateHeaders(state: RateState, key: string): Record<string, string> {
-  return {
-    'X-RateLimit-Limit': String(state.limit),
-    'X-RateLimit-Remaining': String(state.remaining),
-    'X-RateLimit-Reset': String(state.reset),
-    'X-Ratelimit-Matchkey': key,
+/** The resource with the longest declared path that fits, and the id after that path. */
+function target(below: string): { resource: string | null; id: number | null } {
+  const steps = below.split('/')
+  for (let length = steps.length; length > 0; length -= 1) {
+    const resource = NAMES_BY_PATH.get(steps.slice(0, length).join('/'))
+    if (resource !== undefined) return { resource, id: integer(steps[length]) }
   }
+  return { resource: steps[0] || null, id: integer(steps[1]) }
+}
+
+/** The object in the body; an empty body counts as an empty object. */
+export function bodyOf(call: PartnerCall): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(call.body === '' ? '{}' : call.body)
+  } catch {
+    throw new Refusal(400, 'The request body is invalid JSON')
+  }
+  if (!isFields(value)) throw new Refusal(422, 'The request body is not a JSON object')
+  return value
 }

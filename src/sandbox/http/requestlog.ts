@@ -1,26 +1,21 @@
-import { type Clock, printInstant } from '../instant.js'
-import type { RequestInfo } from './request.js'
+import { type MicrosClock, printInstant } from '../instant.js'
+import type { RequestFacts } from './request.js'
 
-export interface RequestLine {
-  readonly method: string
-  readonly url: string
-  readonly path: string
-  readonly tenant: number | null
-  readonly resource: string | null
-  readonly id: number | null
-  readonly page: number | null
+type Logged = Pick<RequestFacts, 'method' | 'url' | 'path' | 'tenant' | 'resource' | 'id' | 'page'>
+
+export interface RequestLine extends Logged {
   readonly per_page: number | null
   readonly updated_after: string | null
-  /** The sandbox clock when the request came. */
+  /** The time of the sandbox clock at the arrival of the request. */
   readonly time: string
-  /** null while it is not answered, or when the connection was dropped without one. */
+  /** null until the request is answered, and for ever where the connection broke first. */
   status: number | null
 }
 
-/** So that a sandbox which runs for weeks does not grow. */
+/** A sandbox that runs for weeks must not grow. */
 const KEPT = 200_000
 
-/** Every request that came, oldest first. */
+/** All requests, oldest first. */
 export class Journal {
   readonly lines: RequestLine[] = []
   #n = 0
@@ -30,21 +25,10 @@ export class Journal {
     return this.#n
   }
 
-  open(info: RequestInfo, clock: Clock): RequestLine {
-    const { method, url, path, tenant, resource, id, page } = info
-    const line: RequestLine = {
-      method,
-      url,
-      path,
-      tenant,
-      resource,
-      id,
-      page,
-      per_page: info.perPage,
-      updated_after: info.updatedAfter,
-      time: printInstant(clock.nowMicros()),
-      status: null,
-    }
+  open(facts: RequestFacts, clock: MicrosClock): RequestLine {
+    const { n: _n, headers: _headers, perPage: per_page, updatedAfter: updated_after, ...rest } = facts
+    const time = printInstant(clock.nowMicros())
+    const line: RequestLine = { ...rest, per_page, updated_after, time, status: null }
     this.lines.push(line)
     if (this.lines.length > KEPT) this.lines.splice(0, KEPT / 2)
     return line

@@ -1,72 +1,60 @@
-/** List resources whose paths the document shows. */
-export const DOCUMENTED = [
-  'appointments',
+import { resources } from '../../../schema/index.js'
+import type { Resource } from '../../../schema/resource.js'
+
+const ofTenants = Object.values(resources).filter(({ scope }) => scope === 'tenant')
+
+/** The declared resources whose lists hold records. */
+export const RECORD_LISTS: readonly Resource[] = ofTenants.filter(({ list }) => list === 'records')
+
+export const isRecordList = (name: string): boolean => resources[name]?.list === 'records'
+
+/** The declared resources whose lists are bare arrays of strings. */
+export const STRING_LISTS: readonly Resource[] = ofTenants.filter(({ list }) => list === 'strings')
+
+export const pathOf = ({ path, name }: Resource): string => path ?? name
+
+/** The resource whose path the resource's path begins with: switching `payments` off ends what lies below it. */
+export const parentOf = (name: string): string => (resources[name]?.path ?? name).split('/')[0] ?? name
+
+/** The names of the declared resources, by their path below the tenant. */
+export const NAMES_BY_PATH: ReadonlyMap<string, string> = new Map(
+  ofTenants.map((resource) => [pathOf(resource), resource.name]),
+)
+
+export const TAGS = 'integrator_tags'
+
+const tagType = resources[TAGS]?.fields['taggable_type']
+const types = tagType?.type === 'field' ? (tagType.values ?? []) : []
+
+/** The values of `taggable_type`, each with the resource that lists such records. */
+export const TAGGABLE: ReadonlyMap<string, string> = new Map(
+  RECORD_LISTS.filter(({ entity }) => types.includes(entity)).map(({ entity, name }) => [entity, name]),
+)
+
+/** The document names events of webhooks for these resources alone. */
+const ANNOUNCED = new Set([
   'assignments',
-  'canned_jobs',
   'categories',
   'customers',
-  'gp_exceptions',
-  'integrator_tags',
+  'staffs',
   'inventories',
-  'notes',
   'past_recommendations',
+  'shops',
+  'vehicles',
   'payment_transactions',
-  'payments',
+  'statuses',
+  'repair_orders',
   'purchase_records',
-  'recommendations',
-] as const
-
-/** Referred to by the document, which does not show their paths: served by the convention of the others. */
-export const CONVENTIONAL = ['repair_orders', 'staffs', 'shops', 'vehicles', 'statuses', 'vendors'] as const
-
-export const RESOURCES: readonly string[] = [...DOCUMENTED, ...CONVENTIONAL]
-
-/** What IntegratorTag.taggable_type may say, and where such records are listed. */
-export const TAGGABLE: Readonly<Record<string, string>> = {
-  Appointment: 'appointments',
-  Assignment: 'assignments',
-  CannedJob: 'canned_jobs',
-  Category: 'categories',
-  Customer: 'customers',
-  GpException: 'gp_exceptions',
-  Inventory: 'inventories',
-  Payment: 'payments',
-  PaymentTransaction: 'payment_transactions',
-  PurchaseRecord: 'purchase_records',
-  Recommendation: 'recommendations',
-  RepairOrder: 'repair_orders',
-  Shop: 'shops',
-  Staff: 'staffs',
-  Status: 'statuses',
-  Vehicle: 'vehicles',
-  Vendor: 'vendors',
-}
-
-/** The payload types that the document names for webhook events. */
-export const EVENT_TYPES: Readonly<Record<string, string>> = {
-  assignments: 'Assignment',
-  categories: 'Category',
-  customers: 'Customer',
-  staffs: 'Staff',
-  inventories: 'Inventory',
-  past_recommendations: 'PastRecommendation',
-  shops: 'Shop',
-  vehicles: 'Vehicle',
-  payment_transactions: 'PaymentTransaction',
-  statuses: 'Status',
-  repair_orders: 'RepairOrder',
-  purchase_records: 'PurchaseRecord',
-}
-
-const snake = (type: string): string =>
-  type.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+])
 
 export type Action = 'created' | 'updated' | 'deleted'
 
 /** undefined when the document names no event for the resource. */
-export function eventName(resource: string, action: Action): string | undefined {
-  const type = EVENT_TYPES[resource]
-  return type === undefined ? undefined : `${snake(type)}.${action}`
+export function eventOf(resource: string, action: Action): { name: string; type: string } | undefined {
+  const declared = ANNOUNCED.has(resource) ? resources[resource] : undefined
+  return declared === undefined
+    ? undefined
+    : { name: `${declared.singular}.${action}`, type: declared.entity }
 }
 
 export function isEventName(name: unknown): boolean {
