@@ -96,14 +96,14 @@ describe.each(warehouses())('$name', (kind) => {
       table: 'repair_orders',
       row: '7',
       column: 'odometer',
-      warehouse: '84210',
+      warehouse: '7',
       source: '99',
     })
     expect(found).toContainEqual({
       table: 'repair_order_services',
       row: '70',
       column: 'title',
-      warehouse: 'Oil change',
+      warehouse: 'title 70',
       source: 'Another title',
     })
     await warehouse.close()

@@ -9,7 +9,8 @@ export interface Values {
   /** How many items the next array holds. */
   size(): number
   itemId(table: string, owner: number): number
-  value(name: string, field: Field): unknown
+  /** The value of a field of the record or item with this id. */
+  value(name: string, field: Field, owner: number): unknown
 }
 
 /** A record with every declared field; its items have ids of their own and its stamps. It has no tags. */
@@ -28,7 +29,7 @@ function fieldOf(name: string, member: Member, owner: Stamped, values: Values): 
   switch (member.type) {
     case 'field':
       if (name === 'id' || name === 'created_at' || name === 'updated_at') return owner[name]
-      return member.nullable && values.isNull() ? null : values.value(name, member)
+      return member.nullable && values.isNull() ? null : values.value(name, member, owner.id)
     case 'object':
       return member.nullable && values.isNull() ? null : declaredFields(member.fields, owner, values)
     case 'one':
@@ -36,7 +37,7 @@ function fieldOf(name: string, member: Member, owner: Stamped, values: Values): 
     case 'many':
       return items(() => declaredFields(member.fields, itemOf(member.table, owner, values), values))
     case 'scalars':
-      return [...new Set(items(() => values.value(member.column, member.of)))]
+      return [...new Set(items(() => values.value(member.column, member.of, owner.id)))]
   }
 }
 

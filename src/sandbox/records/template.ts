@@ -9,20 +9,17 @@ export function template(resource: string, id: number, time: string): Fields {
   const declared = resources[resource]
   return declared === undefined
     ? { ...head, name: `${resource} ${id}` }
-    : declaredRecord(declared, head, new PlainValues(id, time))
+    : declaredRecord(declared, head, new PlainValues(time))
 }
 
 export function serviceTemplate(id: number, time: string): Fields {
   const services = resources['repair_orders']?.fields['services']
   const shape = services?.type === 'many' ? services.fields : {}
-  return declaredFields(shape, { id, created_at: time, updated_at: time }, new PlainValues(id, time))
+  return declaredFields(shape, { id, created_at: time, updated_at: time }, new PlainValues(time))
 }
 
 class PlainValues implements Values {
-  constructor(
-    private readonly id: number,
-    private readonly time: string,
-  ) {}
+  constructor(private readonly time: string) {}
 
   isNull(): boolean {
     return false
@@ -36,24 +33,24 @@ class PlainValues implements Values {
     return owner * 10
   }
 
-  value(name: string, { kind, values }: Field): unknown {
+  value(name: string, { kind, values }: Field, id: number): unknown {
     switch (kind) {
       case 'id':
         return 1
       case 'integer':
-        return this.id
+        return id
       case 'cents':
-        return this.id * 100
+        return id * 100
       case 'number':
-        return this.id + 0.5
+        return id + 0.5
       case 'boolean':
         return true
       case 'text':
-        return values?.[0] ?? `${name} ${this.id}`
+        return values?.[0] ?? `${name} ${id}`
       case 'timestamp':
         return this.time
       case 'json':
-        return { [name]: this.id }
+        return { [name]: id }
     }
   }
 }
