@@ -50,7 +50,7 @@ const owners: Record<string, readonly string[]> = {
   fastify: ['src/sandbox'],
   commander: ['src/cli'],
   pino: ['src/cli'],
-  zod: ['src/config'],
+  zod: ['src/config', 'src/sandbox'],
   luxon: ['src/config', 'src/sandbox'],
   'p-limit': ['src/sync'],
 }

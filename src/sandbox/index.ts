@@ -1,20 +1,20 @@
-export type { RequestInfo } from './call.js'
+export type { RateOptions } from './http/ratelimit.js'
+export type { RequestFacts } from './http/request.js'
+export type { RequestLine } from './http/requestlog.js'
+export type { RequestHook } from './http/server.js'
+export type { Webhook, WebhookOptions } from './http/webhooks.js'
 export {
-  type Clock,
   type Micros,
+  type MicrosClock,
   parseInstant,
   printInstant,
-  systemClock,
   type TimestampStyle,
 } from './instant.js'
-export type { RequestLine } from './journal.js'
-export type { ApiRecord } from './json.js'
 export { type RunSandboxOptions, readScript, runSandbox } from './main.js'
-export type { RateOptions } from './rate.js'
-export type { Fault, Motion, Rule, Transport, When } from './rule.js'
+export { Random } from './random.js'
+export type { ApiRecord } from './records/json.js'
+export type { PutOptions, Store, StoreChange } from './records/store.js'
+export { serviceTemplate, template } from './records/template.js'
+export type { TenantOptions } from './records/tenant.js'
 export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
-export type { RequestHook } from './server.js'
-export type { Change, PutOptions, Store } from './store.js'
-export { serviceTemplate, template } from './template.js'
-export type { TenantOptions } from './tenant.js'
-export type { Webhook, WebhookOptions } from './webhook.js'
+export type { ConnectionFault, Fault, Motion, Rule, When } from './script/rules.js'

@@ -1,12 +1,17 @@
+/**
+ * Timestamps: parsing and printing, exact to the microsecond. It shares no code with the API client, so that a
+ * misreading on either side shows in the tests. Used by all rooms.
+ */
+import type { Clock } from '../clock.js'
+
 /** An exact instant: microseconds since 1970-01-01T00:00:00Z. Date and luxon hold milliseconds only. */
 export type Micros = bigint
 
-export interface Clock {
-  nowMicros(): Micros
-}
+/** The part of a clock that the sandbox needs. */
+export type MicrosClock = Pick<Clock, 'nowMicros'>
 
 export interface TimestampFormat {
-  /** Fraction digits printed, 0 to 6; the rest is cut off, never rounded. */
+  /** The number of fraction digits, 0 to 6. Printing cuts digits off; rounding would move records into the future. */
   readonly digits: number
   readonly offsetMinutes: number
 }
@@ -20,7 +25,7 @@ const monthDays = (year: number, month: number): number =>
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
 /** Days from 1970-01-01 in the proleptic Gregorian calendar, counting years from March. */
-export function daysFromDate(year: number, month: number, day: number): number {
+function daysFromDate(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const era = Math.floor(y / 400)
   const yearOfEra = y - era * 400
@@ -29,7 +34,7 @@ export function daysFromDate(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468
 }
 
-export function dateFromDays(days: number): { year: number; month: number; day: number } {
+function dateFromDays(days: number): { year: number; month: number; day: number } {
   const shifted = days + 719_468
   const era = Math.floor(shifted / 146_097)
   const dayOfEra = shifted - era * 146_097
@@ -52,11 +57,11 @@ function offsetSeconds(text: string): number | undefined {
   const hours = Number(text.slice(1, 3))
   const minutes = Number(text.slice(-2))
   if (hours > 23 || minutes > 59) return undefined
-  // A '+' in a query string may arrive decoded as a space.
+  // A '+' in a query string is decoded as a space.
   return (text[0] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60)
 }
 
-/** The instant that an ISO 8601 text with a timezone stands for; undefined when it is none. */
+/** The instant of an ISO 8601 text with a timezone; undefined for every other text. */
 export function parseInstant(text: string): Micros | undefined {
   const match = EXTENDED.exec(text) ?? BASIC.exec(text)
   if (match === null) return undefined
@@ -95,20 +100,13 @@ export function printInstant(micros: Micros, format: TimestampFormat = CANONICAL
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${clock}${digits === '' ? '' : `.${digits}`}${printOffset(format.offsetMinutes)}`
 }
 
-/** The machine's clock. Node gives wall time in milliseconds; the monotonic clock fills in the rest. */
-export function systemClock(): Clock {
-  const origin = BigInt(Date.now()) * 1000n
-  const start = process.hrtime.bigint()
-  return { nowMicros: () => origin + (process.hrtime.bigint() - start) / 1000n }
-}
-
 export type TimestampStyle =
   | 'micros'
   | 'millis'
   | 'seconds'
   | { readonly digits?: number; readonly offset?: string }
 
-/** undefined for 'micros' in UTC: texts are then printed as they are stored. */
+/** undefined for 'micros': timestamps are printed as stored. */
 export function timestampFormat(style: TimestampStyle): TimestampFormat | undefined {
   if (style === 'micros') return undefined
   if (style === 'millis') return { digits: 3, offsetMinutes: 0 }

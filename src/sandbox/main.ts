@@ -1,42 +1,38 @@
+/**
+ * `shopsync sandbox`: starts a sandbox, greets, runs until it is stopped. Used by the command line.
+ */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkRules } from './check.js'
-import type { TimestampStyle } from './instant.js'
-import type { RateOptions } from './rate.js'
-import type { Rule } from './rule.js'
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
+import type { Rule } from './script/rules.js'
+import { checkRules } from './script/rules.js'
 
-export interface RunSandboxOptions {
+type Passed = Pick<
+  SandboxOptions,
+  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId'
+>
+
+export interface RunSandboxOptions extends Passed {
   /** Default 8080. */
   readonly port?: number
-  /** Default 127.0.0.1. */
-  readonly host?: string
-  /** How many tenants; default 3. */
+  /** The number of tenants; default 3. */
   readonly tenants?: number
-  readonly seed?: number
-  readonly scale?: number
-  /** The shops go on working while the sandbox runs. */
+  /** Whether the shops go on working while the sandbox runs. */
   readonly live?: boolean
   /** Milliseconds between two changes of live shops; default 2000. */
   readonly liveEveryMs?: number
   /** A JSON file with a script of faults and motion. */
   readonly faultsFile?: string
-  readonly rate?: RateOptions
-  readonly timestamps?: TimestampStyle
-  readonly gzip?: boolean
-  readonly secret?: string
-  readonly partnerId?: string
   readonly signal: AbortSignal
   readonly print: (line: string) => void
 }
 
-/** Starts the sandbox, says how to reach it, and stays up until the signal fires. Rejects when it cannot start. */
+/** Starts the sandbox, prints how to reach it, and runs until the signal fires. Rejects when the start fails. */
 export async function runSandbox(options: RunSandboxOptions): Promise<void> {
   const { signal, print, live = false, liveEveryMs = 2000, faultsFile, port = 8080, ...rest } = options
   const script = faultsFile === undefined ? [] : readScript(faultsFile)
-  const chosen: SandboxOptions = { ...rest, port, script }
-  const sandbox = await createSandbox(chosen)
+  const sandbox = await createSandbox({ ...rest, port, script })
   try {
     for (const line of greeting(sandbox)) print(line)
     if (live) await keepWorking(sandbox, liveEveryMs, signal)
@@ -46,7 +42,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<void> {
   }
 }
 
-/** The rules of a script file, or an error that names the file and what is wrong in it. */
+/** The rules of a script file, or an error that names the file and the wrong key. */
 export function readScript(file: string): readonly Rule[] {
   try {
     return checkRules(JSON.parse(readFileSync(file, 'utf8')))

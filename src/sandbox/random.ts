@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32): the same seed gives the same data on every machine. */
+/** Random numbers from a seed (mulberry32): the same seed gives the same numbers on every machine. */
 export class Random {
   #state: number
 
@@ -30,11 +30,11 @@ export class Random {
     return item as T
   }
 
-  /** An index, each as likely as its weight. */
+  /** An index, with the chance that its weight gives it. */
   weighted(weights: readonly number[]): number {
     let rest = this.next() * weights.reduce((sum, weight) => sum + weight, 0)
-    for (const [index, weight] of weights.entries()) {
-      rest -= weight
+    for (let index = 0; index < weights.length; index += 1) {
+      rest -= weights[index] ?? 0
       if (rest < 0) return index
     }
     return weights.length - 1

@@ -1,19 +1,27 @@
-import { checkRules } from './check.js'
-import { generate } from './data/generate.js'
-import { CUSTOM_PAYMENT_TYPES } from './data/money.js'
+/**
+ * Puts a sandbox together from its parts; what tests and the demo call. Used by index.ts and main.ts.
+ */
+import { systemClock } from '../clock.js'
+import { stringLists } from './data/declared.js'
+import { generateTenant } from './data/generate.js'
+import { Work } from './data/work.js'
 import type { World } from './data/world.js'
-import { type Clock, parseInstant, systemClock, type TimestampStyle, timestampFormat } from './instant.js'
-import { Journal, type RequestLine } from './journal.js'
-import { Listener } from './listener.js'
-import { Mover } from './motion.js'
-import { RateLimit, type RateOptions } from './rate.js'
-import type { Rule } from './rule.js'
-import { Script } from './script.js'
-import { buildServer, type RequestHook, type ServerContext } from './server.js'
-import { type Change, Store } from './store.js'
-import type { TenantOptions } from './tenant.js'
-import { type WebhookOptions, Webhooks } from './webhook.js'
-import { Work } from './work.js'
+import { Listener } from './http/listener.js'
+import { RateLimit, type RateOptions } from './http/ratelimit.js'
+import { Journal, type RequestLine } from './http/requestlog.js'
+import { buildServer, type RequestHook, type ServerContext } from './http/server.js'
+import { type WebhookOptions, Webhooks } from './http/webhooks.js'
+import { type MicrosClock, parseInstant, type TimestampStyle, timestampFormat } from './instant.js'
+import { Store, type StoreChange } from './records/store.js'
+import type { TenantOptions } from './records/tenant.js'
+import { Mover } from './script/motion.js'
+import { checkRules, type Rule } from './script/rules.js'
+import { Script } from './script/script.js'
+
+interface GeneratedTenant extends TenantOptions {
+  readonly repairOrders?: number
+  readonly shops?: number
+}
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
@@ -22,20 +30,18 @@ export interface SandboxOptions {
   readonly port?: number
   readonly partnerId?: string
   readonly secret?: string
-  /** 'none' starts empty; default 'generated'. */
+  /** 'none' starts without records; default 'generated'. */
   readonly data?: 'none' | 'generated'
-  /** How many tenants, or exactly which. Default: three with generated data, none without. */
-  readonly tenants?:
-    | number
-    | readonly (TenantOptions & { readonly repairOrders?: number; readonly shops?: number })[]
+  /** The number of tenants, or the tenants. Default: three with generated data, none without. */
+  readonly tenants?: number | readonly GeneratedTenant[]
   readonly seed?: number
   /** Multiplies the default numbers of repair orders (300, 900, 2400, …). */
   readonly scale?: number
-  /** Repair orders of every tenant. */
+  /** The number of repair orders of every tenant. */
   readonly repairOrders?: number
-  /** The end of the two generated years; default: the clock's now. */
+  /** The end of the two generated years; default: the clock's time. */
   readonly until?: string
-  readonly clock?: Clock
+  readonly clock?: MicrosClock
   readonly timestamps?: TimestampStyle
   readonly rate?: RateOptions
   /** Compresses answers for clients that accept it; default false. */
@@ -50,28 +56,28 @@ export interface Sandbox {
   readonly secret: string
   readonly tenantIds: number[]
   readonly store: Store
-  /** All requests since the start or resetRequests(), oldest first. */
+  /** All requests since the start or the last resetRequests(), oldest first. */
   readonly requests: readonly RequestLine[]
   resetRequests(): void
-  /** Replaces the script of faults and motion; every rule counts from 1 again. */
+  /** Replaces the script of faults and motion; every rule starts to count at 1. */
   script(rules: readonly Rule[]): void
-  /** Calls the hook before each request is answered. Returns a function that takes it away again. */
+  /** Calls the hook before each request is answered. Returns a function that removes the hook. */
   onRequest(hook: RequestHook): () => void
-  /** The shops do so many things now; all changes that came of it. */
-  work(n?: number, tenant?: number): Change[]
-  /** Resolves when all webhooks announced so far are delivered or have failed. */
+  /** Lets the shops do `n` things now, and returns all changes. */
+  work(n?: number, tenant?: number): StoreChange[]
+  /** Resolves when all webhook events so far are delivered or have failed. */
   delivered(): Promise<void>
-  /** Refuses connections, as a server that is not there, and breaks the open ones. */
+  /** Refuses connections, as a stopped server does, and breaks open ones. */
   down(): Promise<void>
   /** Listens again, at the same address. */
   up(): Promise<void>
-  /** Everything back to an empty sandbox: records, tenants, script, hooks, webhooks, log, rate windows. */
+  /** Empties the sandbox: records, tenants, script, hooks, webhooks, log, rate windows. */
   reset(): void
   close(): Promise<void>
 }
 
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const clock = options.clock ?? systemClock()
+  const clock = options.clock ?? systemClock
   const credentials = {
     partnerId: options.partnerId ?? '42',
     secret: options.secret ?? 'sandbox-secret',
@@ -86,12 +92,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     credentials,
     gzip: options.gzip ?? false,
     script: new Script(),
-    mover: new Mover({
+    mover: new Mover(
       store,
-      rate,
-      partnerId: credentials.partnerId,
-      work: (n, tenant) => work.do(n, tenant),
-    }),
+      (requests) => void rate.take(credentials.partnerId, requests),
+      (n, tenant) => void work.do(n, tenant),
+    ),
     hooks: new Set<RequestHook>(),
     journal: new Journal(),
     webhooks: new Webhooks(store, credentials.secret, closing.signal, options.webhooks),
@@ -145,25 +150,23 @@ function assemble(parts: Parts): Sandbox {
 
 const SIZES = [300, 900, 2400, 500, 1500]
 
-/** Adds the tenants and, unless the sandbox starts empty, their two years of records. */
+/** Adds the tenants and, with generated data, two years of their records. */
 function settle(store: Store, options: SandboxOptions): Map<number, World> {
   const { tenants, data = 'generated', seed = 1, scale = 1 } = options
   const count = typeof tenants === 'number' ? tenants : data === 'none' ? 0 : 3
-  const wanted =
+  const wanted: readonly GeneratedTenant[] =
     typeof tenants === 'object' ? tenants : Array.from({ length: count }, (_, i) => ({ id: 101 + i }))
   const until = options.until === undefined ? store.clock.nowMicros() : parseInstant(options.until)
   if (until === undefined)
     throw new Error(`until: not an ISO 8601 datetime with a timezone: ${options.until}`)
   const worlds = new Map<number, World>()
   for (const [index, tenant] of wanted.entries()) {
-    const isEmpty = data === 'none'
-    store.addTenant(isEmpty ? tenant : { paymentTypes: CUSTOM_PAYMENT_TYPES, ...tenant })
-    if (isEmpty) continue
-    const own = 'repairOrders' in tenant ? tenant.repairOrders : undefined
+    store.addTenant(data === 'none' ? tenant : { strings: stringLists(), ...tenant })
+    if (data === 'none') continue
     const usual = Math.max(1, Math.round((SIZES[index % SIZES.length] ?? 300) * scale))
-    const shops = 'shops' in tenant && tenant.shops !== undefined ? { shops: tenant.shops } : {}
-    const repairOrders = own ?? options.repairOrders ?? usual
-    worlds.set(tenant.id, generate(store, { tenant: tenant.id, repairOrders, seed, until, ...shops }))
+    const repairOrders = tenant.repairOrders ?? options.repairOrders ?? usual
+    const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until }
+    worlds.set(tenant.id, generateTenant(store, plan))
   }
   return worlds
 }

@@ -96,14 +96,14 @@ describe.each(warehouses())('$name', (kind) => {
       table: 'repair_orders',
       row: '7',
       column: 'odometer',
-      warehouse: '84210',
+      warehouse: '7',
       source: '99',
     })
     expect(found).toContainEqual({
       table: 'repair_order_services',
       row: '70',
       column: 'title',
-      warehouse: 'Oil change',
+      warehouse: 'title 70',
       source: 'Another title',
     })
     await warehouse.close()
@@ -130,11 +130,11 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('compares plain lists of names', async () => {
     const warehouse = await prepared(0)
-    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Barter']
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Barter'])
     await run(sandbox, warehouse, { resources: ['customer_payment_types'] })
     const resources = ['customer_payment_types']
     expect((await verify(warehouse, { resources })).status).toBe('equal')
-    sandbox.store.tenant(1).paymentTypes = ['Gift card', 'Check', 'Fleet']
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Check', 'Fleet'])
     expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
       status: 'differs',
       missing: 2,

@@ -108,7 +108,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(told?.quarantine).toMatchObject([{ path: 'odometer', value: '12.5' }])
     expect(told?.source).toMatchObject({ answer: 'exists', updated_at: at(95) })
     const text = whyText(await ask(warehouse, 'repair_order_services', '20'))
-    expect(text).toContain('repair_order_services 20, title: "Oil change" here, "Changed since" there')
+    expect(text).toContain('repair_order_services 20, title: "title 20" here, "Changed since" there')
     expect(text).toContain('in quarantine: odometer')
     await warehouse.close()
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { billTotal } from '../../src/sandbox/data/bill.js'
-import type { Order } from '../../src/sandbox/data/shape.js'
+import type { Order } from '../../src/sandbox/data/order.js'
 import {
   type ApiRecord,
   createSandbox,
@@ -198,9 +198,9 @@ describe('generated data', () => {
   })
 
   it('makes thousands of repair orders quickly and serves any page of them at once', async () => {
-    const started = performance.now()
+    const started = process.cpuUsage()
     const sandbox = await generated({ repairOrders: 5000 })
-    expect(performance.now() - started).toBeLessThan(15_000)
+    expect(process.cpuUsage(started).user).toBeLessThan(15_000_000)
     const { body } = await shop(sandbox, `repair_orders?${EPOCH}&per_page=100&page=37`)
     expect(body).toMatchObject({ total_count: 5000, total_pages: 50, limit: 100, limited: true })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Fault, type Rule, type Sandbox, template } from '../../src/sandbox/index.js'
+import { type Fault, type Rule, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
 import { EPOCH, emptySandbox, ids, putNotes, request, shop } from './support.js'
 
 async function withFault(fault: Fault | Fault[], rule: Omit<Rule, 'fault'> = {}): Promise<Sandbox> {
@@ -9,8 +9,14 @@ async function withFault(fault: Fault | Fault[], rule: Omit<Rule, 'fault'> = {})
 }
 
 const list = (sandbox: Sandbox, page = 1) => shop(sandbox, `notes?${EPOCH}&per_page=100&page=${page}`)
-const order = (sandbox: Sandbox) =>
-  sandbox.store.put(101, 'repair_orders', template('repair_orders', 1, '2026-01-01T00:00:00.000000Z'))
+/** A repair order with one service of two parts. */
+function order(sandbox: Sandbox): void {
+  const time = '2026-01-01T00:00:00.000000Z'
+  const own = serviceTemplate(10, time)
+  const [part] = own['parts'] as object[]
+  const service = { ...own, parts: [part, { ...part, id: 101 }] }
+  sandbox.store.put(101, 'repair_orders', { ...template('repair_orders', 1, time), services: [service] })
+}
 const orders = async (fault: Fault) => {
   const sandbox = await emptySandbox({ script: [{ fault }] })
   order(sandbox)
@@ -166,7 +172,7 @@ describe('faults of the answer', () => {
     const service = async (how: Parameters<typeof first>[0]) => (await first(how)).records[0].services[0]
     expect((await first('strings-for-numbers')).records[0]).toMatchObject({
       id: '1',
-      supply_fee_cents: '500',
+      supply_fee_cents: '100',
     })
     expect((await first('integer-beyond-53')).text).toContain('"id":9007199254740995')
     expect((await first('integer-beyond-64')).text).toContain('"id":18446744073709551619')
@@ -176,9 +182,11 @@ describe('faults of the answer', () => {
     expect('services' in (await first('missing-arrays')).records[0]).toBe(false)
     expect((await first('object-arrays')).records[0].payments).toEqual({ unexpected: 'object' })
     expect((await first('duplicate-ids')).records.map(({ id }: { id: number }) => id)).toEqual([1, 1])
-    expect((await service('nul-character')).title).toBe('Oil change\u0000')
-    expect((await service('lone-surrogate')).title).toBe('Oil change\ud800')
-    expect((await service('duplicate-child-ids')).parts[0].id).toBe(10)
+    expect((await service('nul-character')).title).toBe('title 10\u0000')
+    expect((await service('lone-surrogate')).title).toBe('title 10\ud800')
+    expect((await service('duplicate-child-ids')).parts.map(({ id }: { id: number }) => id)).toEqual([
+      100, 100,
+    ])
   })
 
   it('changes only the chosen records', async () => {

@@ -131,7 +131,9 @@ describe('lists', () => {
   })
 
   it('gives the names of custom payment types as a plain array', async () => {
-    const sandbox = await emptySandbox({ tenants: [{ id: 101, paymentTypes: ['Fleet', 'Coupon'] }] })
+    const sandbox = await emptySandbox({
+      tenants: [{ id: 101, strings: { customer_payment_types: ['Fleet', 'Coupon'] } }],
+    })
     expect((await shop(sandbox, 'payments/customer_payment_types')).body).toEqual(['Fleet', 'Coupon'])
   })
 })

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest'
 import {
-  type Clock,
   createSandbox,
+  type MicrosClock,
   parseInstant,
   type Sandbox,
   type SandboxOptions,
@@ -25,7 +25,7 @@ export async function emptySandbox(options: SandboxOptions = {}): Promise<Sandbo
   return sandbox
 }
 
-export interface HandClock extends Clock {
+export interface HandClock extends MicrosClock {
   advance(seconds: number): void
 }
 

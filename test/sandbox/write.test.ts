@@ -1,21 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { template } from '../../src/sandbox/index.js'
+import { serviceTemplate, template } from '../../src/sandbox/index.js'
 import { emptySandbox, shop } from './support.js'
 
 const time = '2026-01-01T00:00:00.000000Z'
 
+/** The records that writes refer to, each with the words and prices that the tests look for. */
+const furniture = {
+  shops: {},
+  staffs: { email: 'sam@example.com' },
+  customers: { email: 'ada.1@example.com', integrator_tags: [] },
+  repair_orders: {
+    state: 'estimate',
+    services: [{ ...serviceTemplate(10, time), labor_rate_cents: 12_000 }],
+    payments: [],
+  },
+  canned_jobs: {
+    title: 'Front brakes',
+    parts: [{ id: 10, created_at: time, updated_at: time, part_inventory_id: 1, taxable: true, quantity: 1 }],
+  },
+  inventories: { list_price_cents: 1299, cost_cents: 640 },
+  integrator_tags: {},
+}
+
 async function furnished() {
   const sandbox = await emptySandbox()
-  for (const resource of [
-    'shops',
-    'staffs',
-    'customers',
-    'repair_orders',
-    'canned_jobs',
-    'inventories',
-    'integrator_tags',
-  ])
-    sandbox.store.put(101, resource, template(resource, 1, time))
+  for (const [resource, fields] of Object.entries(furniture))
+    sandbox.store.put(101, resource, { ...template(resource, 1, time), ...fields })
   const write = (method: string, path: string, body?: unknown) => shop(sandbox, path, { method, body })
   return { sandbox, write }
 }

@@ -1,17 +1,41 @@
-/** One new file under schema/ is a new resource: tables, columns, sync, dictionary and configuration follow from it. */
+/**
+ * A resource is one file: with it, and no other change, the program builds, its demo syncs the new tables, and the
+ * tests of the declarations pass. Runs a copy of the project.
+ */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
-import { expect, it } from 'vitest'
-import { createSandbox } from '../../src/sandbox/index.js'
+import { beforeAll, expect, it } from 'vitest'
+import { resources } from '../../schema/index.js'
 import { scratch } from '../support/postgres.js'
 
-const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
+const project = scratch()
+/** Milliseconds: a build or a demo each, on a machine that does other things too. */
+const patience = 240_000
 
-const widgets = `import { cents, defineResource, id, many, stamps, text } from './resource.js'
+/** Every word of the vocabulary, and a path that is not the name. */
+const widgets = `import {
+  boolean, cents, defineResource, field, id, integer, json, many, nullable, number, object, one, oneOf, ref, scalars,
+  stamps, text, timestamp,
+} from './resource.js'
+
+const gears = many(
+  {
+    table: 'gears',
+    key: 'id',
+    ownerColumn: 'gear_id',
+    fields: {
+      id: id('Id.'),
+      ...stamps,
+      teeth: integer('Teeth.'),
+      marks: many({ table: 'marks', key: 'id', fields: { id: id('Id.'), word: nullable(text('Word.')) } }, 'Marks.'),
+    },
+  },
+  'Gears.',
+)
 
 export default defineResource({
   name: 'widgets',
@@ -20,58 +44,133 @@ export default defineResource({
   doc: 'A made-up resource.',
   source: 'nowhere',
   grain: 'one widget of a tenant',
+  path: 'workshop/widgets',
   fields: {
     id: id('Id of the widget.'),
     ...stamps,
     title: text('Title.'),
     price_cents: cents('Price.'),
-    gears: many({ table: 'gears', key: 'id', fields: { id: id('Id.'), teeth: text('Teeth.') } }, 'Gears.'),
+    weight: nullable(number('Weight.')),
+    state: oneOf(['new', 'worn'], 'State.'),
+    spare: boolean('Whether it is a spare.'),
+    customer_id: ref('customers', 'Whose it is.', { indexed: true }),
+    parent_id: nullable(ref('widgets', 'The widget that it is part of.')),
+    serial: field('id', 'A number from elsewhere.'),
+    checked_at: nullable(timestamp('When it was checked.')),
+    notes: json('Anything.'),
+    size: nullable(object({ width: number('Width.'), unit: text('Unit.') }, 'Size.')),
+    gears,
+    motor: one({ table: 'motors', key: 'id', fields: { id: id('Id.'), name: text('Name.') } }, 'Motor.'),
+    colors: scalars({ table: 'colors', column: 'color', key: 'value', of: text('Color.') }, 'Colors.'),
+    sizes: scalars({ table: 'sizes', column: 'size', key: 'position', of: integer('Size.') }, 'Sizes.'),
   },
 })
 `
 
-it('a made-up resource syncs after one file was added under schema/, and nothing else', async () => {
-  const project = scratch()
-  for (const part of ['schema', 'src', 'jobs', 'package.json', 'tsconfig.json'])
+const tables = ['widgets', 'gears', 'marks', 'motors', 'colors', 'sizes'].map((name) =>
+  name === 'widgets' ? name : `widget_${name}`,
+)
+
+/** The copy's own environment: this process is itself a worker of vitest. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
+const run = (file: string, args: readonly string[]): Promise<{ stdout: string }> =>
+  promisify(execFile)(file, args, { cwd: project, env, maxBuffer: 1e8 })
+
+interface Demo {
+  readonly runs: readonly {
+    readonly status: string
+    readonly cursors: readonly {
+      readonly resource: string
+      readonly status: string
+      readonly completeness: string
+      readonly records: number
+    }[]
+  }[]
+}
+
+const demo = (): Promise<Demo> =>
+  run('node', ['dist/src/cli/main.js', 'demo', '--json'])
+    .catch((failed: { stdout: string }) => failed)
+    .then(({ stdout }) => JSON.parse(stdout) as Demo)
+
+/** How many widgets a small sandbox of the copy serves; the demo syncs just these lists. */
+async function served(): Promise<number> {
+  const program = `
+    const { createSandbox } = await import('./dist/src/sandbox/index.js')
+    const sandbox = await createSandbox({ tenants: 1, repairOrders: 5 })
+    const headers = { 'X-Api-Partner-Id': sandbox.partnerId, 'X-Api-Secret': sandbox.secret }
+    const answer = await fetch(sandbox.url + '/api/v1/tenants/101/workshop/widgets', { headers })
+    console.log(answer.status === 200 ? (await answer.json()).total_count : 0)
+    await sandbox.close()`
+  return Number((await run('node', ['--input-type=module', '--eval', program])).stdout)
+}
+
+beforeAll(async () => {
+  for (const part of ['schema', 'src', 'jobs', 'test/schema', 'package.json', 'tsconfig.json'])
     cpSync(join(root, part), join(project, part), { recursive: true })
+  rmSync(join(project, 'test/schema/addition.test.ts'))
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   writeFileSync(join(project, 'schema/widgets.ts'), widgets)
-  await run('npm', ['run', 'build'], { cwd: project })
+  await run('npm', ['run', 'build'])
+}, patience)
 
-  const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }] })
-  sandbox.store.register('widgets')
-  for (let n = 1; n <= 120; n++)
-    sandbox.store.put(1, 'widgets', {
-      id: n,
-      title: `widget ${n}`,
-      price_cents: n * 100,
-      gears: [{ id: n * 10, teeth: 'many' }],
-      updated_at: `2026-01-01T00:${String(n % 60).padStart(2, '0')}:00.00000${n % 10}Z`,
-    })
-  const work = scratch()
-  mkdirSync(work, { recursive: true })
-  const config = {
-    api: { baseUrl: sandbox.url, partnerId: sandbox.partnerId, secret: sandbox.secret },
-    warehouse: { url: `sqlite:${join(work, 'warehouse.db')}` },
+it('the demo syncs the new resource, its past and what the shops do with it', {
+  timeout: patience,
+}, async () => {
+  const { runs } = await demo()
+  const found = runs.map(({ status, cursors }) => ({
+    status,
+    widgets: cursors.filter(({ resource }) => resource === 'widgets'),
+  }))
+  expect(found.map(({ status }) => status)).toEqual(['ok', 'ok'])
+  for (const { widgets: cursors } of found) {
+    expect(cursors).toHaveLength(3)
+    for (const cursor of cursors) expect(cursor).toMatchObject({ status: 'ok', completeness: 'proven' })
   }
-  writeFileSync(join(work, 'config.json'), JSON.stringify(config))
-  const { stdout } = await run('node', [join(project, 'dist/src/cli/main.js'), 'sync', '--json'], {
-    cwd: work,
-  })
-  await sandbox.close()
+  const moved = found[1]?.widgets.reduce((sum, { records }) => sum + records, 0)
+  expect(moved).toBeGreaterThan(0)
 
-  const report = JSON.parse(stdout) as { cursors: { resource: string; records: number; status: string }[] }
-  expect(report.cursors.find((cursor) => cursor.resource === 'widgets')).toMatchObject({
-    status: 'ok',
-    completeness: 'proven',
-  })
-  const db = new BetterSqlite3(join(work, 'warehouse.db'))
-  expect(db.prepare('select count(*) as n, sum(price_cents) as cents from widgets').get()).toEqual({
-    n: 120,
-    cents: 726_000,
-  })
-  expect(db.prepare('select count(*) as n from widget_gears').get()).toEqual({ n: 120 })
+  const db = new BetterSqlite3(join(project, 'demo/warehouse.db'), { readonly: true })
+  const count = (sql: string): unknown => db.prepare(`select count(*) from ${sql}`).pluck().get()
+  for (const table of tables) expect([table, count(table)]).not.toEqual([table, 0])
+  expect(count('sync_quarantine')).toBe(0)
+  expect(count('widgets where _extra is not null')).toBe(0)
+  expect(count('widgets w join customers c on c.tenant_id = w.tenant_id and c.id = w.customer_id')).toBe(
+    count('widgets'),
+  )
+  for (const column of ['weight', 'parent_id', 'checked_at', 'size_width'])
+    for (const test of ['is null', 'is not null'])
+      expect([column, test, count(`widgets where ${column} ${test}`)]).not.toEqual([column, test, 0])
   db.close()
-  expect(readFileSync(join(project, 'schema/dictionary.md'), 'utf8')).toContain('widget_gears')
-  expect(readFileSync(join(project, 'schema/config.schema.json'), 'utf8')).toContain('widgets')
+})
+
+it('the dictionary and the schema of configurations name it', () => {
+  const written = (file: string): string => readFileSync(join(project, 'schema', file), 'utf8')
+  for (const table of tables) expect(written('dictionary.md')).toContain(table)
+  expect(written('config.schema.json')).toContain('widgets')
+})
+
+it('the tests of the declarations pass', { timeout: patience }, async () => {
+  const { stdout } = await run('npx', [
+    'vitest',
+    'run',
+    '--dir',
+    'test/schema',
+    `--testTimeout=${patience}`,
+    '--reporter=json',
+  ])
+  const { success, numPassedTests } = JSON.parse(stdout) as { success: boolean; numPassedTests: number }
+  expect(success).toBe(true)
+  expect(numPassedTests).toBeGreaterThan(10)
+})
+
+it('is not served by a sandbox that keeps a list of its own', { timeout: patience }, async () => {
+  expect(await served()).toBeGreaterThan(0)
+  const file = join(project, 'dist/src/sandbox/records/resources.js')
+  const derived = readFileSync(file, 'utf8')
+  const byHand = `${JSON.stringify(Object.keys(resources))}.map((name) => resources[name])`
+  const mutant = derived.replace('Object.values(resources)', byHand)
+  expect(mutant).not.toBe(derived)
+  writeFileSync(file, mutant)
+  expect(await served()).toBe(0)
 })

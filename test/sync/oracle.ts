@@ -1,31 +1,42 @@
 /**
- * What the warehouse should hold, worked out from the API's JSON and the contract's list of tables alone: no word of
- * it comes from schema/ or src/, so that a wrong declaration cannot agree with itself.
+ * What the warehouse should hold, worked out from the API's JSON and the contract's list of tables. For the nested
+ * arrays of the contract no word comes from schema/ or src/: a wrong declaration cannot agree with itself.
  */
+import { resources } from '../../schema/index.js'
+import type { Shape } from '../../schema/resource.js'
+
 type Json = Record<string, unknown>
 export type Rows = Map<string, Json>
 
-const service = {
-  labors: 'labors',
-  parts: 'parts',
-  hazmats: 'hazmats',
-  sublets: 'sublets',
-  inspections: 'inspections',
+/** Where the items of an array go, what tells them apart, and the column by which items inside them refer to them. */
+interface Child {
+  readonly table: string
+  readonly key: string
+  readonly column?: string
+  readonly owner?: string
+  readonly arrays?: Readonly<Record<string, Child>>
 }
 
+interface Arrays {
+  readonly singular: string
+  readonly arrays?: Readonly<Record<string, Child>>
+}
+
+const parts = (singular: string, names: readonly string[]): Record<string, Child> =>
+  Object.fromEntries(names.map((name) => [name, { table: `${singular}_${name}`, key: 'id' }]))
+
+const services = (singular: string): Child => ({
+  table: `${singular}_services`,
+  key: 'id',
+  owner: 'service_id',
+  arrays: parts(singular, ['labors', 'parts', 'hazmats', 'sublets', 'inspections']),
+})
+
 /** Resource → singular, and per array: its table and what tells its rows apart. */
-const shapes: Record<
-  string,
-  { singular: string; arrays?: Record<string, { table: string; key: string; column?: string }> }
-> = {
+const shapes: Readonly<Record<string, Arrays>> = {
   canned_jobs: {
     singular: 'canned_job',
-    arrays: Object.fromEntries(
-      ['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors'].map((name) => [
-        name,
-        { table: `canned_job_${name}`, key: 'id' },
-      ]),
-    ),
+    arrays: parts('canned_job', ['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors']),
   },
   customers: {
     singular: 'customer',
@@ -46,23 +57,41 @@ const shapes: Record<
     singular: 'repair_order',
     arrays: {
       payments: { table: 'repair_order_payments', key: 'position' },
-      services: { table: 'repair_order_services', key: 'id' },
+      services: services('repair_order'),
     },
   },
   recommendations: {
     singular: 'recommendation',
-    arrays: { service: { table: 'recommendation_services', key: 'id' } },
+    arrays: { service: services('recommendation') },
   },
 }
+
+/** A resource that was added since follows its declaration: one file is all that it needs. */
+const shapeOf = (resource: string): Arrays => {
+  const { singular, fields } = resources[resource] ?? { singular: resource, fields: {} }
+  return shapes[resource] ?? { singular, arrays: declared(singular, fields) }
+}
+
+const declared = (singular: string, fields: Shape): Record<string, Child> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, member]): [string, Child][] => {
+      if (member.type === 'field' || member.type === 'object') return []
+      const table = `${singular}_${member.table}`
+      if (member.type === 'scalars') return [[name, { table, key: member.key, column: member.column }]]
+      const owner = member.ownerColumn === undefined ? {} : { owner: member.ownerColumn }
+      return [[name, { table, key: member.key, ...owner, arrays: declared(singular, member.fields) }]]
+    }),
+  )
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function flat(object: Json, prefix = ''): Json {
+function flat(object: Json, arrays: Arrays['arrays'] = {}, prefix = ''): Json {
   const out: Json = {}
   for (const [name, value] of Object.entries(object)) {
-    if (isObject(value) && name !== 'service') Object.assign(out, flat(value, `${prefix}${name}_`))
-    else if (!Array.isArray(value) && name !== 'service') out[prefix + name] = value
+    if (name in arrays || Array.isArray(value)) continue
+    if (isObject(value)) Object.assign(out, flat(value, {}, `${prefix}${name}_`))
+    else out[prefix + name] = value
   }
   return out
 }
@@ -81,44 +110,40 @@ export class Oracle {
   }
 
   record(tenant: number, resource: string, record: Json): void {
-    this.#put(resource, [tenant, record.id], { tenant_id: tenant, ...flat(record) })
+    const { singular, arrays } = shapeOf(resource)
+    this.#put(resource, [tenant, record.id], { tenant_id: tenant, ...flat(record, arrays) })
     for (const tag of (record.integrator_tags ?? []) as Json[])
       this.#put('integrator_tags', [tenant, tag.id], { tenant_id: tenant, ...flat(tag) })
-    const shape = shapes[resource]
-    for (const [name, child] of Object.entries(shape?.arrays ?? {})) {
+    this.#items(arrays, { tenant_id: tenant, [`${singular}_id`]: record.id }, record)
+  }
+
+  #items(arrays: Arrays['arrays'] = {}, owner: Json, record: Json): void {
+    for (const [name, child] of Object.entries(arrays)) {
       const value = record[name]
-      const items = Array.isArray(value)
-        ? value
-        : isObject(value) && Object.keys(value).length > 0
-          ? [value]
-          : []
-      const owner = { tenant_id: tenant, [`${shape?.singular}_id`]: record.id }
-      for (const [position, item] of items.entries())
-        this.#item(child, owner, item, position, shape?.singular ?? '')
+      const isOne = isObject(value) && Object.keys(value).length > 0
+      const items: unknown[] = Array.isArray(value) ? value : isOne ? [value] : []
+      for (const [position, item] of items.entries()) this.#item(child, owner, item, position)
     }
   }
 
   #item(
-    child: { table: string; key: string; column?: string },
+    { table, key, column, owner: ownColumn, arrays }: Child,
     owner: Json,
     item: unknown,
     position: number,
-    singular: string,
   ): void {
     const [tenant, ownerId] = Object.values(owner)
-    if (child.column !== undefined) {
-      const key = child.key === 'value' ? item : position
-      this.#put(child.table, [tenant, ownerId, key], { ...owner, position, [child.column]: item })
+    if (column !== undefined) {
+      this.#put(table, [tenant, ownerId, key === 'value' ? item : position], {
+        ...owner,
+        position,
+        [column]: item,
+      })
       return
     }
     const values = item as Json
-    const key = child.key === 'id' ? [tenant, values.id] : [tenant, ownerId, position]
-    this.#put(child.table, key, { ...owner, position, ...flat(values) })
-    if (!/_services$/.test(child.table)) return
-    for (const [name, table] of Object.entries(service))
-      ((values[name] ?? []) as Json[]).forEach((part, place) => {
-        const row = { ...owner, service_id: values.id, position: place, ...flat(part) }
-        this.#put(`${singular}_${table}`, [tenant, part.id], row)
-      })
+    const keys = key === 'id' ? [tenant, values.id] : [tenant, ownerId, position]
+    this.#put(table, keys, { ...owner, position, ...flat(values, arrays) })
+    this.#items(arrays, ownColumn === undefined ? owner : { ...owner, [ownColumn]: values.id }, values)
   }
 }

@@ -1,22 +1,9 @@
-import { buildService, chooseJobs } from './order.js'
-import type { Order, Service, Stamped } from './shape.js'
-import { DAY, HOUR, MINUTE, type Moment, SECOND, type ShopFacts, text, type World } from './world.js'
-
-interface Verdict {
-  approved: boolean | null
-  approver_id: number | null
-  approval_at: string | null
-  approval_type: string | null
-}
-
-export interface Recommendation extends Stamped, Verdict {
-  description: string | null
-  imported: boolean
-  quick_price_cents: number | null
-  service: Service | Record<string, never>
-  repair_order_id: number
-  integrator_tags: unknown[]
-}
+/**
+ * Makes recommendations and past recommendations. Used by generate.ts and work.ts.
+ */
+import type { Stamped } from '../records/json.js'
+import { buildService, chooseJobs, type Order, type Service } from './order.js'
+import { DAY, HOUR, MINUTE, type Moment, print, SECOND, type ShopFacts, type World } from './world.js'
 
 const QUICK = [
   'Detail the interior',
@@ -26,9 +13,10 @@ const QUICK = [
   'Reseal windshield trim',
 ]
 
-const undecided: Verdict = { approved: null, approver_id: null, approval_at: null, approval_type: null }
+/** A quick recommendation has a price and no service. */
+export type Recommendation = ReturnType<typeof propose>
 
-/** What the technician found besides: often nothing. Decided ones were decided some minutes later. */
+/** The recommendations of a technician, often none. If `decided`, the customer has answered most some minutes later. */
 export function advise(
   world: World,
   shop: ShopFacts,
@@ -45,36 +33,33 @@ export function advise(
   })
 }
 
-function propose(world: World, shop: ShopFacts, order: Order, at: Moment): Recommendation {
+function propose(world: World, shop: ShopFacts, order: Order, at: Moment) {
   const { random } = world
-  const base = {
-    ...world.stamps('recommendations', at),
-    ...undecided,
+  const stamps = world.stamps('recommendations', at)
+  const [canned] = chooseJobs(world, shop, at)
+  const quick = canned === undefined || random.chance(0.25)
+  const words = quick ? random.pick(QUICK) : ''
+  const price = quick ? random.integer(4, 60) * 500 : null
+  const service = quick ? {} : buildService(world, shop, canned, order.technician_id, at)
+  return {
+    ...stamps,
+    approved: null as boolean | null,
+    approver_id: null as number | null,
+    approval_at: null as string | null,
+    approval_type: null as string | null,
     imported: false,
     repair_order_id: order.id,
     integrator_tags: [],
-  }
-  const [canned] = chooseJobs(world, shop, at)
-  if (canned === undefined || random.chance(0.25))
-    return {
-      ...base,
-      description: random.pick(QUICK),
-      quick_price_cents: random.integer(4, 60) * 500,
-      service: {},
-    }
-  const service = buildService(world, shop, canned, order.technician_id, at)
-  return {
-    ...base,
-    description: random.chance(0.02) ? null : service.title,
-    quick_price_cents: null,
+    description: isService(service) ? (random.chance(0.02) ? null : service.title) : words,
+    quick_price_cents: price,
     service,
   }
 }
 
-/** Approved work becomes a service of the order, with ids of its own. */
+/** The customer approves or declines. An approved service is copied to the order, with new ids. */
 function decide(world: World, recommendation: Recommendation, order: Order, at: Moment): void {
   const approved = world.random.chance(0.45)
-  const time = text(at)
+  const time = print(at)
   Object.assign(recommendation, {
     approved,
     approver_id: approved ? order.customer_id : null,
@@ -87,7 +72,7 @@ function decide(world: World, recommendation: Recommendation, order: Order, at: 
   order.services.push(copyService(world, recommendation.service, at))
 }
 
-const isService = (service: Recommendation['service']): service is Service => 'id' in service
+const isService = (service: object): service is Service => 'id' in service
 
 function copyService(world: World, service: Service, at: Moment): Service {
   const anew = <T extends Stamped>(kind: string, items: readonly T[]): T[] =>
@@ -103,7 +88,7 @@ function copyService(world: World, service: Service, at: Moment): Service {
   }
 }
 
-/** What was not sold when the order was closed comes up again at the next visit. */
+/** A recommendation without approval becomes a past recommendation of the vehicle when the order is closed. */
 export function remember(
   world: World,
   order: Order,
@@ -121,7 +106,7 @@ export function remember(
     description: recommendation.description ?? 'Recommended service',
     approved: imported ? true : recommendation.approved,
     approver_id: imported ? order.customer_id : null,
-    approval_at: imported ? text(later) : null,
+    approval_at: imported ? print(later) : null,
     approval_type: imported ? random.pick(['customer', 'email', 'estimate', 'person', 'phone']) : null,
     imported,
     vehicle_id: order.vehicle_id,

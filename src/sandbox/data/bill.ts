@@ -1,4 +1,4 @@
-import type { Order } from './shape.js'
+import type { Order } from './order.js'
 
 interface Kind {
   readonly total: number
@@ -18,10 +18,10 @@ function kind(items: readonly Item[], discountCents: number | null, discountPerc
   return { total: gross - discount, taxable: taxable * rest }
 }
 
-/** What the shop's own settings make of the supply fee when the order does not say: the API does not show it. */
+/** The supply fee where the order has none. The API does not show the shop's settings: this rule is invented. */
 const settingsFee = (labor: number): number => Math.min(3500, Math.round(labor * 0.05))
 
-/** What the customer pays, in cents: the payments that the generator makes add up to this. */
+/** The total in cents; the payments of a paid order add up to it. */
 export function billTotal(order: Order): number {
   const labor = kind(laborItems(order), order.labor_discount_cents, order.labor_discount_percentage)
   const parts = kind(partItems(order), order.part_discount_cents, order.part_discount_percentage)

@@ -1,4 +1,7 @@
-/** The parts and jobs that every shop of the sandbox knows; prices are for one unit, in cents. */
+/**
+ * The parts and jobs that every shop sells; prices are for one unit, in cents. Used by settings.ts, stock.ts and
+ * order.ts.
+ */
 export interface CataloguePart {
   readonly key: string
   readonly description: string
@@ -82,9 +85,10 @@ export interface CatalogueJob {
   readonly category: (typeof CATEGORIES)[number]
   readonly hours: number
   readonly weight: number
-  /** Months (1 to 12) in which the job is asked for three times as often. */
+  /** Months (1 to 12) in which customers ask for the job three times as often. */
   readonly season: readonly number[]
-  readonly parts: readonly (readonly [key: string, quantity: number])[]
+  /** Quantities by the part's key. */
+  readonly parts: Readonly<Record<string, number>>
   readonly hazmat?: readonly [name: string, fee: number]
   readonly sublet?: readonly [name: string, price: number, cost: number]
   readonly inspections: readonly string[]
@@ -108,30 +112,28 @@ export const JOBS: readonly CatalogueJob[] = [
     'Maintenance',
     0.5,
     34,
-    [
-      ['oil', 5.5],
-      ['oil-filter', 1],
-    ],
+    { oil: 5.5, 'oil-filter': 1 },
+    { ...oilDisposal, inspections: safetyCheck },
+  ),
+  job(
+    'Multi-point inspection',
+    'Maintenance',
+    0.4,
+    8,
+    {},
     {
-      ...oilDisposal,
-      inspections: safetyCheck,
+      inspections: [...safetyCheck, 'Battery test', 'Belts & hoses'],
     },
   ),
-  job('Multi-point inspection', 'Maintenance', 0.4, 8, [], {
-    inspections: [...safetyCheck, 'Battery test', 'Belts & hoses'],
-  }),
-  job('Engine air filter', 'Maintenance', 0.2, 7, [['air-filter', 1]]),
-  job('Cabin air filter', 'Maintenance', 0.3, 7, [['cabin-filter', 1]]),
-  job('Wiper blades', 'Maintenance', 0.1, 5, [['wiper', 2]], { season: [10, 11, 12] }),
+  job('Engine air filter', 'Maintenance', 0.2, 7, { 'air-filter': 1 }),
+  job('Cabin air filter', 'Maintenance', 0.3, 7, { 'cabin-filter': 1 }),
+  job('Wiper blades', 'Maintenance', 0.1, 5, { wiper: 2 }, { season: [10, 11, 12] }),
   job(
     'Front brakes: pads and rotors',
     'Brakes',
     1.6,
     9,
-    [
-      ['pads-front', 1],
-      ['rotor', 2],
-    ],
+    { 'pads-front': 1, rotor: 2 },
     { inspections: ['Brake hoses', 'Calipers'] },
   ),
   job(
@@ -139,76 +141,81 @@ export const JOBS: readonly CatalogueJob[] = [
     'Brakes',
     1.5,
     6,
-    [
-      ['pads-rear', 1],
-      ['rotor', 2],
-    ],
+    { 'pads-rear': 1, rotor: 2 },
     { inspections: ['Parking brake'] },
   ),
-  job('Brake fluid exchange', 'Brakes', 0.8, 4, [['brake-fluid', 2]], { hazmat: ['Fluid disposal', 250] }),
-  job('Four tires, mount and balance', 'Tires & wheels', 1.2, 5, [['tire', 4]], {
-    hazmat: ['Tire disposal', 1200],
-    season: [4, 5],
-  }),
-  job('Winter tires, mount and balance', 'Tires & wheels', 1.2, 3, [['winter-tire', 4]], {
-    hazmat: ['Tire disposal', 1200],
-    season: [10, 11, 12],
-  }),
-  job('Tire rotation', 'Tires & wheels', 0.4, 10, [], { season: [4, 10, 11] }),
-  job('Four-wheel alignment', 'Tires & wheels', 1, 5, [], { sublet: ['Alignment', 9500, 6000] }),
-  job('Battery replacement', 'Electrical', 0.5, 5, [['battery', 1]], {
-    hazmat: ['Core & acid fee', 500],
-    season: [11, 12, 1, 2],
-  }),
-  job('Alternator replacement', 'Electrical', 1.9, 2, [
-    ['alternator', 1],
-    ['belt', 1],
-  ]),
-  job('Starter replacement', 'Electrical', 1.6, 2, [['starter', 1]], { season: [12, 1, 2] }),
-  job('Headlight bulbs', 'Electrical', 0.4, 4, [['bulb', 2]], { season: [10, 11, 12] }),
-  job('Coolant flush', 'Heating & cooling', 1, 4, [['coolant', 2]], {
-    hazmat: ['Coolant disposal', 450],
-    season: [10, 11],
-  }),
+  job('Brake fluid exchange', 'Brakes', 0.8, 4, { 'brake-fluid': 2 }, { hazmat: ['Fluid disposal', 250] }),
   job(
-    'Thermostat',
-    'Heating & cooling',
-    1.3,
-    2,
-    [
-      ['thermostat', 1],
-      ['coolant', 1],
-    ],
-    { season: [12, 1] },
+    'Four tires, mount and balance',
+    'Tires & wheels',
+    1.2,
+    5,
+    { tire: 4 },
+    {
+      hazmat: ['Tire disposal', 1200],
+      season: [4, 5],
+    },
   ),
-  job('Water pump', 'Heating & cooling', 3.2, 2, [
-    ['water-pump', 1],
-    ['coolant', 2],
-    ['belt', 1],
-  ]),
-  job('A/C recharge', 'Heating & cooling', 1, 3, [['refrigerant', 2.5]], { season: [5, 6, 7, 8] }),
   job(
-    'A/C compressor',
-    'Heating & cooling',
+    'Winter tires, mount and balance',
+    'Tires & wheels',
+    1.2,
     3,
-    1,
-    [
-      ['compressor', 1],
-      ['refrigerant', 2],
-    ],
-    { season: [6, 7] },
+    { 'winter-tire': 4 },
+    {
+      hazmat: ['Tire disposal', 1200],
+      season: [10, 11, 12],
+    },
   ),
-  job('Spark plugs', 'Engine', 1.4, 3, [['spark-plug', 4]]),
-  job('Ignition coil', 'Engine', 0.7, 2, [['coil', 1]]),
-  job('Serpentine belt', 'Engine', 0.6, 3, [['belt', 1]]),
-  job('Front struts', 'Steering & suspension', 3.4, 2, [['strut', 2]], { sublet: ['Alignment', 9500, 6000] }),
-  job('Lower ball joints', 'Steering & suspension', 2.2, 2, [['ball-joint', 2]], {
-    sublet: ['Alignment', 9500, 6000],
-  }),
-  job('Outer tie rods', 'Steering & suspension', 1.2, 2, [['tie-rod', 2]]),
-  job('Wheel bearing', 'Steering & suspension', 1.8, 2, [['hub', 1]]),
-  job('Check-engine diagnosis', 'Diagnostics', 1, 8, [], { inspections: ['Stored codes', 'Freeze frame'] }),
-  job('Oxygen sensor', 'Exhaust', 0.8, 2, [['o2-sensor', 1]]),
-  job('Muffler', 'Exhaust', 1.5, 1, [['exhaust', 1]]),
-  job('Transmission service', 'Engine', 1.6, 3, [['atf', 6]], { hazmat: ['Fluid disposal', 450] }),
+  job('Tire rotation', 'Tires & wheels', 0.4, 10, {}, { season: [4, 10, 11] }),
+  job('Four-wheel alignment', 'Tires & wheels', 1, 5, {}, { sublet: ['Alignment', 9500, 6000] }),
+  job(
+    'Battery replacement',
+    'Electrical',
+    0.5,
+    5,
+    { battery: 1 },
+    {
+      hazmat: ['Core & acid fee', 500],
+      season: [11, 12, 1, 2],
+    },
+  ),
+  job('Alternator replacement', 'Electrical', 1.9, 2, { alternator: 1, belt: 1 }),
+  job('Starter replacement', 'Electrical', 1.6, 2, { starter: 1 }, { season: [12, 1, 2] }),
+  job('Headlight bulbs', 'Electrical', 0.4, 4, { bulb: 2 }, { season: [10, 11, 12] }),
+  job(
+    'Coolant flush',
+    'Heating & cooling',
+    1,
+    4,
+    { coolant: 2 },
+    {
+      hazmat: ['Coolant disposal', 450],
+      season: [10, 11],
+    },
+  ),
+  job('Thermostat', 'Heating & cooling', 1.3, 2, { thermostat: 1, coolant: 1 }, { season: [12, 1] }),
+  job('Water pump', 'Heating & cooling', 3.2, 2, { 'water-pump': 1, coolant: 2, belt: 1 }),
+  job('A/C recharge', 'Heating & cooling', 1, 3, { refrigerant: 2.5 }, { season: [5, 6, 7, 8] }),
+  job('A/C compressor', 'Heating & cooling', 3, 1, { compressor: 1, refrigerant: 2 }, { season: [6, 7] }),
+  job('Spark plugs', 'Engine', 1.4, 3, { 'spark-plug': 4 }),
+  job('Ignition coil', 'Engine', 0.7, 2, { coil: 1 }),
+  job('Serpentine belt', 'Engine', 0.6, 3, { belt: 1 }),
+  job('Front struts', 'Steering & suspension', 3.4, 2, { strut: 2 }, { sublet: ['Alignment', 9500, 6000] }),
+  job(
+    'Lower ball joints',
+    'Steering & suspension',
+    2.2,
+    2,
+    { 'ball-joint': 2 },
+    {
+      sublet: ['Alignment', 9500, 6000],
+    },
+  ),
+  job('Outer tie rods', 'Steering & suspension', 1.2, 2, { 'tie-rod': 2 }),
+  job('Wheel bearing', 'Steering & suspension', 1.8, 2, { hub: 1 }),
+  job('Check-engine diagnosis', 'Diagnostics', 1, 8, {}, { inspections: ['Stored codes', 'Freeze frame'] }),
+  job('Oxygen sensor', 'Exhaust', 0.8, 2, { 'o2-sensor': 1 }),
+  job('Muffler', 'Exhaust', 1.5, 1, { exhaust: 1 }),
+  job('Transmission service', 'Engine', 1.6, 3, { atf: 6 }, { hazmat: ['Fluid disposal', 450] }),
 ]

@@ -1,23 +1,27 @@
+/**
+ * Generates a tenant's past: two years of shops, customers, repair orders. Used by sandbox.ts.
+ */
 import type { Micros } from '../instant.js'
 import { Random } from '../random.js'
-import type { Store } from '../store.js'
+import type { Store } from '../records/store.js'
 import { advise, remember } from './advice.js'
 import { arrivals, arrivalTime } from './calendar.js'
-import { close, duration, pickUp, start } from './lifecycle.js'
+import { fillDeclared } from './declared.js'
+import { close, pickUp, start, timeInShop } from './lifecycle.js'
 import { pay } from './money.js'
 import { appoint, assign, note, purchase, tag } from './office.js'
+import type { Order } from './order.js'
 import { openOrder } from './order.js'
 import { customerFor, emitCustomer } from './people.js'
 import { furnish } from './settings.js'
-import type { Order } from './shape.js'
 import { DAY, HOUR, MINUTE, type Moment, momentOf, SECOND, type ShopFacts, World } from './world.js'
 
 export interface GenerateOptions {
   readonly tenant: number
   readonly repairOrders: number
-  readonly shops?: number
+  readonly shops: number | undefined
   readonly seed: number
-  /** Nothing is younger than this. */
+  /** No record is newer. */
   readonly until: Micros
 }
 
@@ -27,7 +31,7 @@ const shopCount = (orders: number): number =>
   orders <= 500 ? 2 : orders <= 1500 ? 3 : orders <= 20_000 ? 4 : 8
 
 /** Two years of one business. The same options give the same records, byte for byte. */
-export function generate(store: Store, options: GenerateOptions): World {
+export function generateTenant(store: Store, options: GenerateOptions): World {
   const random = new Random(options.seed * 7919 + options.tenant)
   const world = new World(store, options.tenant, random)
   const until = Number(options.until)
@@ -35,6 +39,8 @@ export function generate(store: Store, options: GenerateOptions): World {
   for (const { shop, at } of visits(world, options.repairOrders, until)) live(world, shop, at, until)
   for (const customer of world.customers) emitCustomer(world, customer, until)
   plan(world, until)
+  world.flush()
+  fillDeclared(world, options.repairOrders, options.seed, until)
   world.flush()
   return world
 }
@@ -44,20 +50,20 @@ interface Visit {
   readonly at: Moment
 }
 
-/** In the order of time, so that nobody comes back before the first visit. */
+/** In the order of time: no customer comes back before the first visit. */
 function visits(world: World, count: number, until: Moment): Visit[] {
   const { random, shops } = world
   const weights = shops.map(({ weight }) => weight)
   const found = arrivals(random, count, until, DAYS).flatMap((day): Visit[] => {
     const shop = shops[random.weighted(weights)]
     if (shop === undefined) return []
-    const at = arrivalTime(random, day, shop.city.behind)
+    const at = arrivalTime(random, day, shop.city.zone)
     return [{ shop, at: at < until ? at : until - MINUTE - random.integer(0, DAY) }]
   })
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** The whole life of one repair order, as far as it had come by `until`. */
+/** The life of one repair order up to `until`. */
 function live(world: World, shop: ShopFacts, at: Moment, until: Moment): void {
   const { random } = world
   const order = openOrder(world, shop, customerFor(world, at), at)
@@ -80,7 +86,7 @@ function work(world: World, shop: ShopFacts, order: Order, started: Moment, unti
   const found = started + random.integer(10, 60) * MINUTE
   const advice = found + HOUR < until ? advise(world, shop, order, found, true) : []
   if (random.chance(0.08)) assign(world, shop, order, Math.min(started, until - HOUR))
-  const closed = Math.max(started + duration(world, order), found + HOUR)
+  const closed = Math.max(started + timeInShop(world, order), found + HOUR)
   const isWaiting = until - closed < 10 * DAY && random.chance(0.5)
   const end =
     closed < until && !isWaiting
@@ -93,7 +99,7 @@ function work(world: World, shop: ShopFacts, order: Order, started: Moment, unti
   return end
 }
 
-/** Closed, paid and picked up, each if there was time for it. */
+/** Closes the order and, as far as time allows, lets it be paid and picked up. Returns the last moment. */
 function settle(world: World, order: Order, closed: Moment, until: Moment): Moment {
   const { random } = world
   close(world, order, closed)
@@ -106,7 +112,7 @@ function settle(world: World, order: Order, closed: Moment, until: Moment): Mome
   return picked
 }
 
-/** Appointments for the coming days: their cars are not here yet. */
+/** Appointments of the coming days, without orders. */
 function plan(world: World, until: Moment): void {
   for (const shop of world.shops)
     for (let i = 0; i < 4; i += 1) {

@@ -1,12 +1,15 @@
+/**
+ * The steps of a repair order: started, completed, closed, picked up, paid. Used by generate.ts, work.ts and money.ts.
+ */
 import { billTotal } from './bill.js'
-import type { Order, Service } from './shape.js'
-import { HOUR, type Moment, momentOf, text, type World } from './world.js'
+import type { Order, Service } from './order.js'
+import { HOUR, type Moment, momentOf, print, type World } from './world.js'
 
-/** The steps of a repair order's life. Each leaves the order as it is right after that step; none writes it. */
+/* The steps of a repair order: estimate, started, closed, picked up. Each changes the order; the caller stores it. */
 
 export function start(world: World, order: Order, at: Moment): void {
   order.state = 'in_progress'
-  order.started_at = text(at)
+  order.started_at = print(at)
   for (const service of order.services) inspect(world, service, at)
   touch(order, at)
 }
@@ -16,17 +19,17 @@ function inspect({ random }: World, service: Service, at: Moment): void {
     inspection.state =
       ['green', 'yellow', 'red', 'unchecked'][random.weighted([0.72, 0.16, 0.07, 0.05])] ?? 'green'
     if (inspection.state === 'red') inspection.detail = 'Needs attention soon'
-    inspection.updated_at = text(at)
+    inspection.updated_at = print(at)
   }
 }
 
-/** `last` differs when the service was done, started again and done once more. */
+/** `last` is later than `at` where the service was started again and completed once more. */
 export function complete(service: Service, at: Moment, last: Moment = at): void {
   Object.assign(service, {
     completed: true,
-    completed_at: text(at),
-    last_completed_at: text(last),
-    updated_at: text(last),
+    completed_at: print(at),
+    last_completed_at: print(last),
+    updated_at: print(last),
   })
 }
 
@@ -38,25 +41,25 @@ export function close(world: World, order: Order, at: Moment): void {
     complete(service, done, world.random.chance(0.03) ? Math.floor((done + at) / 2) : done)
   }
   order.state = 'invoice'
-  order.closed_at = text(at)
+  order.closed_at = print(at)
   order.odometer_out = order.odometer === null ? null : order.odometer + world.random.integer(0, 15)
   touch(order, at)
 }
 
 export function pickUp(order: Order, at: Moment): void {
-  order.picked_up_at = text(at)
+  order.picked_up_at = print(at)
   touch(order, at)
 }
 
 function touch(order: Order, at: Moment): void {
-  order.updated_at = text(at)
+  order.updated_at = print(at)
 }
 
 const hoursOf = (order: Order): number =>
   order.services.reduce((sum, { labors }) => sum + labors.reduce((part, { hours }) => part + hours, 0), 0)
 
-/** How long the car stands in the shop: the work, and what it waits for. */
-export function duration({ random }: World, order: Order): Moment {
+/** The time of the car in the shop: labor and waiting. */
+export function timeInShop({ random }: World, order: Order): Moment {
   const waiting = random.chance(0.7) ? random.next() * 3 : random.next() * 40
   return Math.floor((Math.max(0.5, hoursOf(order) * 1.15) + waiting) * HOUR)
 }
@@ -67,7 +70,7 @@ export interface Payment {
   readonly amount: number
 }
 
-/** The invoice's total in one payment or, seldom, two; a few invoices stay unpaid. */
+/** One payment or, seldom, two that add up to the invoice; a few invoices stay unpaid. */
 export function payments({ random }: World, order: Order): Payment[] {
   const total = billTotal(order)
   if (total <= 0 || random.chance(0.02)) return []

@@ -1,8 +1,6 @@
 import { type Payment, payments } from './lifecycle.js'
-import type { Order } from './shape.js'
+import type { Order } from './order.js'
 import { MINUTE, type Moment, SECOND, type World } from './world.js'
-
-export const CUSTOM_PAYMENT_TYPES = ['Fleet', 'Warranty', 'Visa']
 
 const FAILURES = [
   ['declined', '05', 'Do not honor'],
@@ -11,7 +9,7 @@ const FAILURES = [
   ['terminal_not_connected_error', 'NC', 'Terminal not connected'],
 ] as const
 
-/** Pays the invoice: the payments, the card transactions behind them, and their trace on the order itself. */
+/** Pays the invoice: writes the payments and their card transactions, and lists the payments on the order. */
 export function pay(world: World, order: Order, at: Moment): void {
   const parts = payments(world, order)
   for (const [index, payment] of parts.entries()) {

@@ -1,8 +1,11 @@
-import type { Order } from './shape.js'
+/**
+ * Makes notes, appointments, assignments, purchase records and tags. Used by generate.ts, people.ts and work.ts.
+ */
+import type { Order } from './order.js'
 import { DETAILS, NOTES } from './vocabulary.js'
-import { DAY, HOUR, MINUTE, type Moment, type ShopFacts, text, type World } from './world.js'
+import { DAY, HOUR, MINUTE, type Moment, print, type ShopFacts, type World } from './world.js'
 
-/** What is written around the repair orders: notes, appointments, transfers, purchases, tags. */
+/* Makers of notes, appointments, assignments, purchase records and tags. */
 
 export function note(world: World, order: Order, at: Moment): void {
   const record = {
@@ -27,8 +30,8 @@ export function appoint(
     staff_id: random.chance(0.3) ? null : random.pick(shop.technicians),
     title: order?.services[0]?.title ?? random.pick(DETAILS),
     description: random.chance(0.4) ? random.pick(NOTES) : null,
-    start_at: text(startAt),
-    end_at: text(startAt + random.integer(1, 4) * HOUR),
+    start_at: print(startAt),
+    end_at: print(startAt + random.integer(1, 4) * HOUR),
     repair_order_id: order?.id ?? null,
     shop_id: shop.id,
     integrator_tags: [],
@@ -51,8 +54,8 @@ export function assign(world: World, shop: ShopFacts, order: Order, at: Moment):
       'Needs the alignment rack',
       'Please finish – customer waits',
     ]),
-    accepted_at: accepted ? text(decided) : null,
-    cancelled_at: !accepted && random.chance(0.5) ? text(decided) : null,
+    accepted_at: accepted ? print(decided) : null,
+    cancelled_at: !accepted && random.chance(0.5) ? print(decided) : null,
     integrator_tags: [],
   }
   world.emit('assignments', record, accepted || record.cancelled_at !== null ? decided : at)
@@ -83,7 +86,7 @@ export function purchase(world: World, shop: ShopFacts, at: Moment): void {
   world.emit('purchase_records', record, settled)
 }
 
-/** A tag of some partner, listed and, by the caller, embedded in the tagged record. */
+/** Writes a tag and returns it: the caller puts it into the tagged record too. */
 export function tag(world: World, type: string, id: number, at: Moment): unknown {
   const { random } = world
   const name = random.pick(['crm_id', 'accounting_ref', 'fleet_no'])

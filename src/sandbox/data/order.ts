@@ -1,6 +1,8 @@
-import { monthOf } from './calendar.js'
+/**
+ * Makes repair orders and their services. Used by generate.ts, work.ts and advice.ts.
+ */
+import { dateOf } from './calendar.js'
 import { PARTS } from './catalogue.js'
-import type { Order, Service } from './shape.js'
 import { DETAILS, LABELS, SOURCES } from './vocabulary.js'
 import {
   type CannedJob,
@@ -8,13 +10,24 @@ import {
   DAY,
   HOUR,
   type Moment,
+  print,
   type ShopFacts,
-  text,
   type World,
 } from './world.js'
 
-/** An estimate for a customer who has just come in. Its services are priced from the shop's stock. */
-export function openOrder(world: World, shop: ShopFacts, customer: CustomerFacts, at: Moment): Order {
+/* The types follow from the functions of this file: no second list of the fields can disagree with them. */
+export type Order = ReturnType<typeof openOrder>
+export type Service = ReturnType<typeof buildService>
+
+export interface OrderPayment {
+  payment_type: string
+  payment_type_details: { type: string; name: string | null }
+  notes: string
+  amount_cents: number
+}
+
+/** An estimate for a customer who has come in, with prices of the shop's stock. */
+export function openOrder(world: World, shop: ShopFacts, customer: CustomerFacts, at: Moment) {
   const { random } = world
   const vehicle = random.pick(customer.vehicles)
   vehicle.odometer += random.integer(200, 6000)
@@ -28,7 +41,7 @@ export function openOrder(world: World, shop: ShopFacts, customer: CustomerFacts
     id,
     number: 10_000 + id,
     odometer: random.chance(0.05) ? null : vehicle.odometer,
-    odometer_out: null,
+    odometer_out: null as number | null,
     state: 'estimate',
     status_id: random.chance(0.1) ? null : random.pick(world.statusIds),
     customer_id: customer.id,
@@ -44,18 +57,18 @@ export function openOrder(world: World, shop: ShopFacts, customer: CustomerFacts
     customer_source: random.pick(SOURCES),
     supply_fee_cents: random.chance(0.02) ? null : random.integer(0, 60) * 50,
     services: jobs.map((canned) => buildService(world, shop, canned, technician, at)),
-    payments: [],
+    payments: [] as OrderPayment[],
     label: labelOf(world),
-    integrator_tags: [],
+    integrator_tags: [] as unknown[],
   }
 }
 
 const dates = ({ random }: World, at: Moment) => ({
-  started_at: null,
-  closed_at: null,
-  picked_up_at: null,
-  due_in_at: text(at + random.integer(0, 2) * HOUR),
-  due_out_at: text(at + random.integer(4, 30) * HOUR),
+  started_at: null as string | null,
+  closed_at: null as string | null,
+  picked_up_at: null as string | null,
+  due_in_at: print(at + random.integer(0, 2) * HOUR),
+  due_out_at: print(at + random.integer(4, 30) * HOUR),
 })
 
 const taxes = ({ random }: World, { city }: ShopFacts) => ({
@@ -66,7 +79,7 @@ const taxes = ({ random }: World, { city }: ShopFacts) => ({
   taxable: !random.chance(0.04),
 })
 
-function labelOf({ random }: World): Order['label'] {
+function labelOf({ random }: World) {
   if (!random.chance(0.2)) return null
   const [words, color_code] = random.pick(LABELS)
   return { text: words, color_code }
@@ -92,7 +105,7 @@ function discounts({ random }: World) {
 
 export function chooseJobs(world: World, shop: ShopFacts, at: Moment): CannedJob[] {
   const { random } = world
-  const month = monthOf(at)
+  const month = dateOf(at).month
   const weights = shop.jobs.map(({ job }) => job.weight * (job.season.includes(month) ? 3 : 1))
   const count = 1 + random.weighted([0.4, 0.32, 0.18, 0.1])
   const chosen = new Set<CannedJob>()
@@ -109,7 +122,7 @@ export function buildService(
   canned: CannedJob,
   technician: number,
   at: Moment,
-): Service {
+) {
   const { random } = world
   const { job } = canned
   const hours = Math.round(job.hours * (0.9 + random.next() * 0.4) * 10) / 10
@@ -121,21 +134,17 @@ export function buildService(
     canned_job_id: random.chance(0.1) ? null : canned.id,
     comment: random.chance(0.08) ? 'Recheck at the next visit' : '',
     labor_rate_cents: random.chance(0.01) ? null : shop.laborRate,
-    completed_at: null,
-    last_completed_at: null,
+    completed_at: null as string | null,
+    last_completed_at: null as string | null,
     labors: [
       { ...world.stamps('labor', at), name: job.title, technician_id: technician, taxable: true, hours },
     ],
-    parts: job.parts.map(([key, quantity]) => takePart(world, shop, key, quantity, at)),
+    parts: Object.entries(job.parts).map(([key, quantity]) => takePart(world, shop, key, quantity, at)),
     ...extras(world, job, at),
   }
 }
 
-function extras(
-  world: World,
-  job: CannedJob['job'],
-  at: Moment,
-): Pick<Service, 'hazmats' | 'sublets' | 'inspections'> {
+function extras(world: World, job: CannedJob['job'], at: Moment) {
   const { random } = world
   const own = (kind: string) => world.stamps(kind, at)
   const hazmats = job.hazmat === undefined ? [] : [job.hazmat]
@@ -158,7 +167,7 @@ function extras(
       description: '',
       taxable: false,
       vendor_id: random.pick(world.vendorIds),
-      invoice_date: text(at - (at % DAY)),
+      invoice_date: print(at - (at % DAY)),
     })),
     inspections: job.inspections.map((name) => ({
       ...own('inspection'),
@@ -169,13 +178,7 @@ function extras(
   }
 }
 
-function takePart(
-  world: World,
-  shop: ShopFacts,
-  key: string,
-  quantity: number,
-  at: Moment,
-): Service['parts'][number] {
+function takePart(world: World, shop: ShopFacts, key: string, quantity: number, at: Moment) {
   const { random } = world
   const stock = random.pick(shop.stock.filter((item) => item.key === key))
   const markup = PARTS.find((part) => part.key === key)?.markup ?? 1.6

@@ -1,19 +1,21 @@
-import { dateFromDays } from '../instant.js'
+/**
+ * Makes customers and their vehicles. Used by generate.ts and work.ts.
+ */
+import { dateOf } from './calendar.js'
 import { tag } from './office.js'
 import { ascii } from './settings.js'
 import { COLORS, FIRST_NAMES, LAST_NAMES, MODELS, STREETS } from './vocabulary.js'
 import {
   type CustomerFacts,
-  DAY,
   MINUTE,
   type Moment,
+  print,
   SECOND,
-  text,
   type VehicleFacts,
   type World,
 } from './world.js'
 
-/** A customer with a car, just before the first visit. The records are written when all visits are known. */
+/** A customer with a car, some minutes before the first visit. The record is written after the last visit. */
 export function newCustomer(world: World, at: Moment): CustomerFacts {
   const { random } = world
   const since = at - random.integer(2, 20) * MINUTE
@@ -38,7 +40,7 @@ const newVehicle = (world: World): VehicleFacts => ({
   odometer: world.random.integer(8, 160) * 1000 + world.random.integer(0, 999),
 })
 
-/** Someone who was here before, more likely lately, or someone new. */
+/** A new customer or a known one; recent customers come back most often. */
 export function customerFor(world: World, at: Moment): CustomerFacts {
   const { random, customers } = world
   if (customers.length === 0 || random.chance(0.4)) return newCustomer(world, at)
@@ -46,12 +48,12 @@ export function customerFor(world: World, at: Moment): CustomerFacts {
   return customer ?? newCustomer(world, at)
 }
 
-/** A customer's record: at the last visit, or a little later when somebody corrected it. */
+/** Writes the customer's record as of the last visit, or of a later correction, and the records of the cars. */
 export function emitCustomer(world: World, customer: CustomerFacts, until: Moment): void {
   const { random } = world
   const later = customer.seen + (random.chance(0.3) ? random.integer(1, 40 * 24 * 60) * MINUTE : 0)
   const at = later < until ? later : customer.seen
-  const record = { ...customerFields(world, customer), created_at: text(customer.since), updated_at: '' }
+  const record = { ...customerFields(world, customer), created_at: print(customer.since), updated_at: '' }
   if (random.chance(0.04)) record.integrator_tags.push(tag(world, 'Customer', customer.id, at))
   world.emit('customers', record, at)
   for (const [index, vehicle] of customer.vehicles.entries())
@@ -87,7 +89,7 @@ function customerFields(world: World, customer: CustomerFacts) {
   }
 }
 
-/** `digits`: area code and number, ten digits. */
+/** A phone number in three formats; `digits` are the ten of area code and number. */
 export function phone(digits: string, preferred: boolean, label: string | null) {
   const [area, middle, last] = [digits.slice(0, 3), digits.slice(3, 6), digits.slice(6)]
   return {
@@ -100,14 +102,14 @@ export function phone(digits: string, preferred: boolean, label: string | null) 
   }
 }
 
-/** Fields of our own: the document does not show a vehicle's. */
+/** The document does not show the fields of vehicles: these are invented. */
 export function emitVehicle(world: World, customer: CustomerFacts, vehicle: VehicleFacts, at: Moment): void {
   const { random } = world
-  const newest = dateFromDays(Math.floor(customer.since / DAY)).year
+  const newest = dateOf(customer.since).year
   const year = random.integer(Math.max(vehicle.model.from, newest - 16), newest)
   const record = {
     id: vehicle.id,
-    created_at: text(customer.since),
+    created_at: print(customer.since),
     updated_at: '',
     customer_id: customer.id,
     year,

@@ -1,5 +1,7 @@
+/**
+ * Makes the records that a business has before its first customer. Used by generate.ts.
+ */
 import { CATEGORIES, JOBS } from './catalogue.js'
-import type { Stamped } from './shape.js'
 import { stockUp } from './stock.js'
 import {
   BUSINESSES,
@@ -11,20 +13,25 @@ import {
   STREETS,
   VENDORS,
 } from './vocabulary.js'
-import { type CannedJob, DAY, type Moment, type ShopFacts, type Stock, type World } from './world.js'
+import {
+  type CannedJob,
+  DAY,
+  type HandMade,
+  type Moment,
+  type ShopFacts,
+  type Stock,
+  type World,
+} from './world.js'
 
-/** What a business has before its first customer: shops, people, vendors, jobs, stock. */
+/** Makes the records of a business before its first customer: shops, staff, vendors, canned jobs, stock. */
 export function furnish(world: World, shopCount: number, start: Moment, until: Moment): void {
   const opened = start - 30 * DAY
-  const spread = (): Moment => opened + world.random.integer(0, 10 * DAY)
-  const made = <T extends Stamped>(resource: string, fields: Omit<T, keyof Stamped>): T => {
-    const at = spread()
-    const record = { ...world.stamps(resource, at), ...fields } as T
+  const make: Make = (resource, fields) => {
+    const at = opened + world.random.integer(0, 10 * DAY)
+    const record = { ...world.stamps(resource, at), ...fields }
     world.emit(resource, record, at)
-    return record
+    return record.id
   }
-  const make = (resource: string, fields: Record<string, unknown>): number =>
-    made<Stamped>(resource, fields).id
 
   world.statusIds = STATUSES.map(([name, color_code], position) =>
     make('statuses', { name, color_code, position }),
@@ -43,7 +50,7 @@ export function furnish(world: World, shopCount: number, start: Moment, until: M
   })
 }
 
-type Make = (resource: string, fields: Record<string, unknown>) => number
+type Make = (resource: HandMade, fields: Record<string, unknown>) => number
 
 interface Founding {
   readonly name: string
@@ -61,7 +68,7 @@ function openShop(world: World, make: Make, { name, city, born, until }: Foundin
     state: city.state,
     zip: `${city.zip}${random.digits(2)}`,
     phone: `(${city.area}) 555-0${random.digits(3)}`,
-    time_zone: `UTC-${city.behind}`,
+    time_zone: city.zone,
   })
   const technicians = Array.from({ length: random.integer(2, 6) }, () => hire(world, make, false, true))
   const advisors = Array.from({ length: random.integer(1, 2) }, () => hire(world, make, true, false))
@@ -139,7 +146,7 @@ function canJob(world: World, make: Make, { shopId, job, stock, born }: Recipe):
       taxable: false,
       quantity: 1,
     })),
-    parts: job.parts.map(([key, quantity]) => ({
+    parts: Object.entries(job.parts).map(([key, quantity]) => ({
       ...child('canned part'),
       part_inventory_id: random.pick(stock.filter((item) => item.key === key)).id,
       taxable: true,

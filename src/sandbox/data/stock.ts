@@ -1,7 +1,10 @@
+/**
+ * Makes the inventory of a shop. Used by settings.ts.
+ */
 import { PARTS } from './catalogue.js'
 import { DAY, HOUR, type Moment, type Stock, type World } from './world.js'
 
-/** The shelves of one shop: every catalogue part of every brand, some with a core. */
+/** The stock of one shop: every part of the catalogue of every brand, some with a core. */
 export function stockUp(world: World, shopId: number, exceptions: readonly number[], until: Moment): Stock[] {
   return PARTS.flatMap((part) =>
     part.brands.map((brand): Stock => {
@@ -83,7 +86,7 @@ const quantities = (needed: number, ordered: number) => ({
   quantity_returned: 0,
 })
 
-/** The deposit on the old part: counted on a shelf of its own, sold at what it costs. */
+/** A core is the deposit on the old part: an inventory item of its own, sold at cost. */
 function emitCore(world: World, shopId: number, stock: Stock, id: number, until: Moment): void {
   const core = {
     ...stock,

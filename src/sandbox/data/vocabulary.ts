@@ -1,4 +1,7 @@
-/** Words that the generated shops are made of. Split on '|' to keep them readable. */
+/**
+ * Names, words and places of the generated shops. Used by the makers of this folder.
+ * Lists are texts that are split on '|': one name a line would fill pages.
+ */
 const words = (text: string): readonly string[] => text.split('|')
 
 export const FIRST_NAMES = words(
@@ -13,61 +16,50 @@ export const STREETS = words(
   'Main St|Oak Ave|Maple Dr|Cedar Ln|Elm St|Washington Blvd|Lake Rd|Hill St|Sunset Dr|2nd St|Park Ave|Pine St|River Rd|Highland Ave|Church St|County Rd 12|Mill Creek Way|Old Post Rd',
 )
 
-export interface City {
-  readonly name: string
-  readonly state: string
-  readonly zip: string
-  readonly area: string
-  /** Hours that local time lies behind UTC. */
-  readonly behind: number
-  readonly partTax: number
-}
-
-const city = (
+/** `zone` is the IANA name of the time zone. */
+type CityLine = readonly [
   name: string,
   state: string,
   zip: string,
   area: string,
-  behind: number,
+  zone: string,
   partTax: number,
-): City => ({
+]
+
+const CITY_LINES: readonly CityLine[] = [
+  ['Austin', 'TX', '787', '512', 'America/Chicago', 8.25],
+  ['Round Rock', 'TX', '786', '737', 'America/Chicago', 8.25],
+  ['Madison', 'WI', '537', '608', 'America/Chicago', 5.5],
+  ['Columbus', 'OH', '432', '614', 'America/New_York', 7.5],
+  ['Dayton', 'OH', '454', '937', 'America/New_York', 7.5],
+  ['Raleigh', 'NC', '276', '919', 'America/New_York', 7.25],
+  ['Denver', 'CO', '802', '303', 'America/Denver', 8.81],
+  ['Boulder', 'CO', '803', '720', 'America/Denver', 9.05],
+  ['Minneapolis', 'MN', '554', '612', 'America/Chicago', 8.53],
+  ['Buffalo', 'NY', '142', '716', 'America/New_York', 8.75],
+  ['Nashville', 'TN', '372', '615', 'America/Chicago', 9.25],
+  ['Omaha', 'NE', '681', '402', 'America/Chicago', 7],
+]
+
+export type City = (typeof CITIES)[number]
+
+export const CITIES = CITY_LINES.map(([name, state, zip, area, zone, partTax]) => ({
   name,
   state,
   zip,
   area,
-  behind,
+  zone,
   partTax,
-})
-
-export const CITIES: readonly City[] = [
-  city('Austin', 'TX', '787', '512', 6, 8.25),
-  city('Round Rock', 'TX', '786', '737', 6, 8.25),
-  city('Madison', 'WI', '537', '608', 6, 5.5),
-  city('Columbus', 'OH', '432', '614', 5, 7.5),
-  city('Dayton', 'OH', '454', '937', 5, 7.5),
-  city('Raleigh', 'NC', '276', '919', 5, 7.25),
-  city('Denver', 'CO', '802', '303', 7, 8.81),
-  city('Boulder', 'CO', '803', '720', 7, 9.05),
-  city('Minneapolis', 'MN', '554', '612', 6, 8.53),
-  city('Buffalo', 'NY', '142', '716', 5, 8.75),
-  city('Nashville', 'TN', '372', '615', 6, 9.25),
-  city('Omaha', 'NE', '681', '402', 6, 7),
-]
+}))
 
 export const BUSINESSES = words(
   'Lakeside Auto Care|Northgate Motors|Brothers’ Garage|Cedar Creek Automotive|Summit Tire & Service|Pioneer Auto Repair|Riverside Car Clinic|Union Street Garage|Blue Ridge Automotive|Eastside Auto Works',
 )
 
-export interface Model {
-  readonly make: string
-  readonly model: string
-  readonly engines: readonly string[]
-  /** World manufacturer code and the digits that follow it in the VIN. */
-  readonly vin: string
-  readonly from: number
-}
+export type CarModel = ReturnType<typeof model>
 
-const model = (make: string, name: string, engines: string, vin: string, from = 2006): Model => ({
+/** `vin` is the first eight characters of the VIN. */
+const model = (make: string, name: string, engines: string, vin: string, from = 2006) => ({
   make,
   model: name,
   engines: words(engines),
@@ -75,7 +67,7 @@ const model = (make: string, name: string, engines: string, vin: string, from = 
   from,
 })
 
-export const MODELS: readonly Model[] = [
+export const MODELS: readonly CarModel[] = [
   model('Ford', 'F-150', '3.5L V6 Turbo|5.0L V8|2.7L V6 Turbo', '1FTEW1E5'),
   model('Chevrolet', 'Silverado 1500', '5.3L V8|6.2L V8|4.3L V6', '3GCUYDED'),
   model('Ram', '1500', '5.7L V8|3.6L V6', '1C6SRFFT', 2011),

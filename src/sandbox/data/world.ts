@@ -1,12 +1,15 @@
-import type { Entry } from '../collection.js'
+/**
+ * The state that all makers of one tenant share: ids, facts, the batch of records. Used by every file of this folder.
+ */
 import { parseInstant, printInstant } from '../instant.js'
 import type { Random } from '../random.js'
-import type { Store } from '../store.js'
+import type { StoredRecord } from '../records/collection.js'
+import type { Stamped } from '../records/json.js'
+import type { Store } from '../records/store.js'
 import type { CatalogueJob } from './catalogue.js'
-import type { Stamped } from './shape.js'
-import type { City, Model } from './vocabulary.js'
+import type { CarModel, City } from './vocabulary.js'
 
-/** Microseconds since 1970 as a number: whole and exact until the year 2255, and quicker than a bigint. */
+/** Microseconds since 1970 as a number: exact until the year 2255, and faster than a bigint. */
 export type Moment = number
 
 export const SECOND = 1_000_000
@@ -17,8 +20,8 @@ export const DAY = 24 * HOUR
 let lastMoment: Moment = Number.NaN
 let lastText = ''
 
-/** Remembers the last one: an order's items are all made in one moment, and share its text. */
-export function text(moment: Moment): string {
+/** Keeps the last text: all items of an order are made at one moment. */
+export function print(moment: Moment): string {
   if (moment !== lastMoment) {
     lastMoment = moment
     lastText = printInstant(BigInt(moment))
@@ -56,7 +59,7 @@ export interface ShopFacts {
 
 export interface VehicleFacts {
   readonly id: number
-  readonly model: Model
+  readonly model: CarModel
   odometer: number
 }
 
@@ -70,31 +73,58 @@ export interface CustomerFacts {
   seen: Moment
 }
 
-/** Everything that the makers of one tenant's records know of it, and where their records go. */
+/** The resources that makers of this folder write. declared.ts fills every other declared resource. */
+const HAND_MADE = [
+  'appointments',
+  'assignments',
+  'canned_jobs',
+  'categories',
+  'customers',
+  'gp_exceptions',
+  'integrator_tags',
+  'inventories',
+  'notes',
+  'past_recommendations',
+  'payment_transactions',
+  'payments',
+  'purchase_records',
+  'recommendations',
+  'repair_orders',
+  'shops',
+  'staffs',
+  'statuses',
+  'vehicles',
+  'vendors',
+] as const
+
+export type HandMade = (typeof HAND_MADE)[number]
+
+export const isHandMade = (resource: string): boolean => HAND_MADE.some((name) => name === resource)
+
+/** The facts of one tenant that the makers share, and the way of their records into the store. */
 export class World {
-  readonly tenant: number
-  readonly random: Random
-  readonly store: Store
   shops: readonly ShopFacts[] = []
   vendorIds: readonly number[] = []
   statusIds: readonly number[] = []
   categoryIds: ReadonlyMap<string, number> = new Map()
-  /** In the order of their ids, which count from 1. */
+  /** In the order of their ids, which start at 1. */
   readonly customers: CustomerFacts[] = []
-  /** Orders that are not closed yet, for the shops that go on working. */
+  /** The ids of orders that are not closed yet. */
   readonly open = new Set<number>()
-  /** While set, records are stamped by the sandbox clock and seen at once. */
+  /** The number of records of each resource that declared.ts fills. */
+  readonly declared = new Map<string, number>()
+  /** While true, the sandbox clock stamps records and they are visible at once. */
   live = false
   readonly #ids = new Map<string, number>()
-  readonly #batch = new Map<string, Entry[]>()
+  readonly #batch = new Map<string, StoredRecord[]>()
 
-  constructor(store: Store, tenant: number, random: Random) {
-    this.store = store
-    this.tenant = tenant
-    this.random = random
-  }
+  constructor(
+    readonly store: Store,
+    readonly tenant: number,
+    readonly random: Random,
+  ) {}
 
-  /** Every tenant counts from 1, so that ids of different tenants collide, as they may. */
+  /** Ids of every tenant start at 1: ids of different tenants collide, as the API allows. */
   id(kind: string): number {
     const id = (this.#ids.get(kind) ?? 0) + 1
     this.#ids.set(kind, id)
@@ -102,22 +132,23 @@ export class World {
   }
 
   stamps(kind: string, at: Moment): Stamped {
-    const time = text(at)
+    const time = print(at)
     return { id: this.id(kind), created_at: time, updated_at: time }
   }
 
-  /** The record as it is from this moment on. */
-  emit(resource: string, record: Stamped, at: Moment): void {
+  /** Stores the record with this moment as its updated_at. */
+  emit(resource: HandMade, record: Stamped, at: Moment): void {
+    this.emitAny(resource, record, at)
+  }
+
+  emitAny(resource: string, record: Stamped, at: Moment): void {
     if (this.live) {
-      this.#emitNow(resource, record, text(at))
+      this.#emitNow(resource, record, print(at))
       return
     }
-    record.updated_at = text(at)
-    let batch = this.#batch.get(resource)
-    if (batch === undefined) {
-      batch = []
-      this.#batch.set(resource, batch)
-    }
+    record.updated_at = print(at)
+    const batch = this.#batch.get(resource) ?? []
+    this.#batch.set(resource, batch)
     batch.push(this.store.entry(JSON.stringify(record), record.id, BigInt(at)))
   }
 

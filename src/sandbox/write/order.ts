@@ -1,44 +1,47 @@
-import type { Answer, TenantCall } from '../call.js'
-import { type Fields, isFields } from '../json.js'
-import type { Store } from '../store.js'
-import * as body from './body.js'
+/**
+ * Creates notes, payments and recommendations of repair orders. Used by routes.ts.
+ */
+import { type HttpResponse, invalid } from '../http/response.js'
+import { type Fields, isFields } from '../records/json.js'
+import { check, optional, required, type ValueCheck } from './checks.js'
 import { cannedService } from './estimate.js'
+import type { Write } from './write.js'
 
-/** What partners write about a repair order: notes, payments, recommendations. */
+/* The writes of partners on repair orders: notes, payments, recommendations. */
 
-const noteFields = (store: Store, call: TenantCall) => ({
-  repair_order_id: body.required(body.existing(store, call, 'repair_orders')),
-  description: body.required(body.filled),
+const noteFields = (write: Write) => ({
+  repair_order_id: required(write.existing('repair_orders')),
+  description: required(check.filled),
 })
 
-export function createNote(store: Store, call: TenantCall): Answer {
-  return body.create(store, call, 'notes', body.readBody(call, noteFields(store, call)))
+export function createNote(write: Write): HttpResponse {
+  return write.create('notes', write.fields(noteFields(write))).response
 }
 
-export function updateNote(store: Store, call: TenantCall): Answer {
-  const id = body.target(store, call, 'notes')
-  return body.update(store, call, 'notes', id, body.readBody(call, noteFields(store, call), true))
+export function updateNote(write: Write): HttpResponse {
+  return write.update('notes', write.target('notes'), write.fields(noteFields(write), true))
 }
 
-const NAMED = new Set(['Credit Card', 'Other'])
-const TYPES = new Set([...NAMED, 'Check', 'Cash'])
+const NAMED = ['Credit Card', 'Other']
+const TYPES = [...NAMED, 'Check', 'Cash']
 
-const paymentType: body.Check = (value) => {
+const paymentType: ValueCheck = (value) => {
   if (!isFields(value)) return 'is not an object'
   const { type, name } = value
-  if (typeof type !== 'string' || !TYPES.has(type)) return `type is not one of ${[...TYPES].join(', ')}`
+  const wrong = check.oneOf(TYPES)(type)
+  if (wrong !== undefined) return `type ${wrong}`
   if (name === undefined || name === null || name === '') return undefined
-  if (!NAMED.has(type)) return 'name is only for Credit Card and Other'
+  if (!NAMED.includes(String(type))) return 'name is only for Credit Card and Other'
   const good = typeof name === 'string' && /^[\p{L}\p{N} ]{1,25}$/u.test(name)
   return good ? undefined : 'name is not alphanumeric with at most 25 characters'
 }
 
-export function createPayment(store: Store, call: TenantCall): Answer {
-  const given = body.readBody(call, {
-    amount_cents: body.required(body.integer),
-    payment_type_details: body.required(paymentType),
-    repair_order_id: body.required(body.existing(store, call, 'repair_orders')),
-    notes: body.optional(body.string),
+export function createPayment(write: Write): HttpResponse {
+  const given = write.fields({
+    amount_cents: required(check.integer),
+    payment_type_details: required(paymentType),
+    repair_order_id: required(write.existing('repair_orders')),
+    notes: optional(check.string),
   })
   const details = given['payment_type_details'] as { type: string; name?: string | null }
   const name = details.name === undefined || details.name === '' ? null : details.name
@@ -49,25 +52,24 @@ export function createPayment(store: Store, call: TenantCall): Answer {
     amount_cents: given['amount_cents'],
   }
   const orderId = Number(given['repair_order_id'])
-  const paid: unknown = store.stored(call.tenant.id, 'repair_orders', orderId)?.['payments']
-  store.change(call.tenant.id, 'repair_orders', orderId, {
+  const paid: unknown = write.stored('repair_orders', orderId)?.['payments']
+  write.change('repair_orders', orderId, {
     payments: [...(Array.isArray(paid) ? (paid as unknown[]) : []), payment],
   })
-  return body.create(store, call, 'payments', { repair_order_id: orderId, ...payment, integrator_tags: [] })
+  return write.create('payments', { repair_order_id: orderId, ...payment, integrator_tags: [] }).response
 }
 
-export function createRecommendation(store: Store, call: TenantCall): Answer {
-  const given = body.readBody(call, {
-    repair_order_id: body.required(body.existing(store, call, 'repair_orders')),
-    description: body.optional(body.string),
-    canned_job_id: body.optional(body.existing(store, call, 'canned_jobs')),
+export function createRecommendation(write: Write): HttpResponse {
+  const given = write.fields({
+    repair_order_id: required(write.existing('repair_orders')),
+    description: optional(check.string),
+    canned_job_id: optional(write.existing('canned_jobs')),
   })
-  const jobId = given['canned_job_id']
-  const job = typeof jobId === 'number' ? store.stored(call.tenant.id, 'canned_jobs', jobId) : undefined
+  const job = write.stored('canned_jobs', given['canned_job_id'])
   if (job === undefined && (given['description'] ?? '') === '')
-    throw body.invalid({ description: 'or canned_job_id must be present' })
-  const order: Fields = store.stored(call.tenant.id, 'repair_orders', Number(given['repair_order_id'])) ?? {}
-  return body.create(store, call, 'recommendations', {
+    throw invalid({ description: 'or canned_job_id must be present' })
+  const order: Fields = write.stored('repair_orders', given['repair_order_id']) ?? {}
+  return write.create('recommendations', {
     description: job === undefined ? given['description'] : job['title'],
     approved: null,
     approver_id: null,
@@ -75,8 +77,8 @@ export function createRecommendation(store: Store, call: TenantCall): Answer {
     approval_type: null,
     imported: false,
     quick_price_cents: null,
-    service: job === undefined ? {} : cannedService(store, call, job, order),
+    service: job === undefined ? {} : cannedService(write, job, order),
     repair_order_id: given['repair_order_id'],
     integrator_tags: [],
-  })
+  }).response
 }

@@ -1,47 +1,42 @@
-import type { Answer, TenantCall } from '../call.js'
-import { type Fields, isFields } from '../json.js'
-import { TAGGABLE } from '../resource.js'
-import type { Store } from '../store.js'
-import * as body from './body.js'
-
-const taggable: body.Check = (value) =>
-  typeof value === 'string' && value in TAGGABLE
-    ? undefined
-    : `is not one of ${Object.keys(TAGGABLE).join(', ')}`
+import { type HttpResponse, invalid } from '../http/response.js'
+import { type Fields, isFields } from '../records/json.js'
+import { TAGGABLE, TAGS } from '../records/resources.js'
+import { check, required } from './checks.js'
+import type { Write } from './write.js'
 
 const FIELDS = {
-  taggable_type: body.required(taggable),
-  taggable_id: body.required(body.integer),
-  name: body.required(body.filled),
-  value: body.required(body.string),
+  taggable_type: required(check.oneOf(TAGGABLE.keys())),
+  taggable_id: required(check.integer),
+  name: required(check.filled),
+  value: required(check.string),
 }
 
-export function createTag(store: Store, call: TenantCall): Answer {
-  const given = body.readBody(call, FIELDS)
-  demandTagged(store, call, given)
-  const answer = body.create(store, call, 'integrator_tags', given)
-  const { id } = JSON.parse(answer.body.toString()) as { id: number }
-  embed(store, call, given, id)
-  return { ...answer, headers: { ...answer.headers, Location: `${call.info.path.replace(/\/$/, '')}/${id}` } }
+export function createTag(write: Write): HttpResponse {
+  const given = write.fields(FIELDS)
+  demandTagged(write, given)
+  const { id, response } = write.create(TAGS, given)
+  embed(write, given, id)
+  const location = `${write.call.info.path.replace(/\/$/, '')}/${id}`
+  return { ...response, headers: { ...response.headers, Location: location } }
 }
 
-export function updateTag(store: Store, call: TenantCall): Answer {
-  const id = body.target(store, call, 'integrator_tags')
-  const old = store.stored(call.tenant.id, 'integrator_tags', id) ?? {}
-  const given = body.readBody(call, FIELDS, true)
+export function updateTag(write: Write): HttpResponse {
+  const id = write.target(TAGS)
+  const old = write.stored(TAGS, id) ?? {}
+  const given = write.fields(FIELDS, true)
   const changed = { ...old, ...given }
-  demandTagged(store, call, changed)
-  const answer = body.update(store, call, 'integrator_tags', id, given)
-  unembed(store, call, old, id)
-  embed(store, call, changed, id)
+  demandTagged(write, changed)
+  const answer = write.update(TAGS, id, given)
+  unembed(write, old, id)
+  embed(write, changed, id)
   return answer
 }
 
-export function deleteTag(store: Store, call: TenantCall): Answer {
-  const id = body.target(store, call, 'integrator_tags')
-  const old = store.stored(call.tenant.id, 'integrator_tags', id) ?? {}
-  const answer = body.destroy(store, call, 'integrator_tags')
-  unembed(store, call, old, id)
+export function deleteTag(write: Write): HttpResponse {
+  const id = write.target(TAGS)
+  const old = write.stored(TAGS, id) ?? {}
+  const answer = write.destroy(TAGS)
+  unembed(write, old, id)
   return answer
 }
 
@@ -51,30 +46,28 @@ interface Tagged {
   readonly tags: readonly unknown[]
 }
 
-function tagged(store: Store, call: TenantCall, tag: Fields): Tagged | undefined {
-  const resource = TAGGABLE[String(tag['taggable_type'])]
+function tagged(write: Write, tag: Fields): Tagged | undefined {
+  const resource = TAGGABLE.get(String(tag['taggable_type']))
   const id = Number(tag['taggable_id'])
-  const owner = resource === undefined ? undefined : store.stored(call.tenant.id, resource, id)
+  const owner = resource === undefined ? undefined : write.stored(resource, id)
   if (resource === undefined || owner === undefined) return undefined
-  const tags: unknown = owner['integrator_tags']
+  const tags: unknown = owner[TAGS]
   return { resource, id, tags: Array.isArray(tags) ? tags : [] }
 }
 
-function demandTagged(store: Store, call: TenantCall, tag: Fields): void {
-  if (tagged(store, call, tag) === undefined)
-    throw body.invalid({ taggable_id: 'is the id of no such record' })
+function demandTagged(write: Write, tag: Fields): void {
+  if (tagged(write, tag) === undefined) throw invalid({ taggable_id: 'is the id of no such record' })
 }
 
-function embed(store: Store, call: TenantCall, tag: Fields, id: number): void {
-  const owner = tagged(store, call, tag)
-  const record = store.stored(call.tenant.id, 'integrator_tags', id)
+function embed(write: Write, tag: Fields, id: number): void {
+  const owner = tagged(write, tag)
   if (owner !== undefined)
-    store.change(call.tenant.id, owner.resource, owner.id, { integrator_tags: [...owner.tags, record] })
+    write.change(owner.resource, owner.id, { [TAGS]: [...owner.tags, write.stored(TAGS, id)] })
 }
 
-function unembed(store: Store, call: TenantCall, tag: Fields, id: number): void {
-  const owner = tagged(store, call, tag)
+function unembed(write: Write, tag: Fields, id: number): void {
+  const owner = tagged(write, tag)
   if (owner === undefined) return
   const kept = owner.tags.filter((one) => !isFields(one) || one['id'] !== id)
-  store.change(call.tenant.id, owner.resource, owner.id, { integrator_tags: kept })
+  write.change(owner.resource, owner.id, { [TAGS]: kept })
 }

@@ -1,11 +1,11 @@
-import type { RequestInfo } from './call.js'
-import { Random } from './random.js'
-import { list, type Rule, type When } from './rule.js'
+import type { RequestFacts } from '../http/request.js'
+import { Random } from '../random.js'
+import { list, type Rule, type When } from './rules.js'
 
 const among = <T>(wanted: T | readonly T[] | undefined, value: T | null): boolean =>
   wanted === undefined || (value !== null && list(wanted).includes(value))
 
-function describes(when: When, info: RequestInfo): boolean {
+function describes(when: When, info: RequestFacts): boolean {
   const kind = info.id === null ? 'list' : 'item'
   return (
     (when.method === undefined || when.method.toUpperCase() === info.method) &&
@@ -18,7 +18,7 @@ function describes(when: When, info: RequestInfo): boolean {
   )
 }
 
-/** A rule with its own count of matching requests. */
+/** A rule, its count of matching requests, and its chance. */
 class Watch {
   readonly rule: Rule
   readonly #random: Random
@@ -30,7 +30,7 @@ class Watch {
     this.#random = new Random(rule.when?.seed ?? position + 1)
   }
 
-  fires(info: RequestInfo): boolean {
+  fires(info: RequestFacts): boolean {
     const when = this.rule.when ?? {}
     if (!describes(when, info)) return false
     this.#matched += 1
@@ -46,7 +46,7 @@ class Watch {
   }
 }
 
-/** The rules in force, and which of them a request sets off. */
+/** The rules in force. */
 export class Script {
   #watches: Watch[] = []
 
@@ -54,7 +54,7 @@ export class Script {
     this.#watches = rules.map((rule, position) => new Watch(rule, position))
   }
 
-  firing(info: RequestInfo): Rule[] {
+  firing(info: RequestFacts): Rule[] {
     return this.#watches.filter((watch) => watch.fires(info)).map(({ rule }) => rule)
   }
 }

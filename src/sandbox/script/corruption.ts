@@ -1,13 +1,12 @@
-import { isFields } from './json.js'
-import type { Corruption } from './rule.js'
+import { isFields } from '../records/json.js'
 
 type Fields = Record<string, unknown>
 type Visit = (key: string, value: unknown) => unknown
 
-/** A mark for a field that is to be left out. */
+/** Returned by a visit for a field that the record loses. */
 const ABSENT = Symbol('absent')
 
-/** Rebuilds a record, each field as `visit` returns it; nested records afterwards in the same way. */
+/** A copy of the record with each field as `visit` returns it, at every depth. */
 function rebuild(record: Fields, visit: Visit): Fields {
   const fields: Fields = {}
   for (const [key, value] of Object.entries(record)) {
@@ -45,7 +44,7 @@ const BEYOND_53 = 9_007_199_254_740_993n
 const BEYOND_64 = 18_446_744_073_709_551_617n
 const shifted = (id: unknown, base: bigint): bigint => base + (typeof id === 'number' ? BigInt(id) * 2n : 0n)
 
-const CORRUPTIONS: Readonly<Record<Corruption, (record: Fields) => Fields[]>> = {
+const CORRUPTIONS = {
   'strings-for-numbers': (record) => [
     rebuild(record, (_key, value) => (typeof value === 'number' ? String(value) : value)),
   ],
@@ -60,9 +59,11 @@ const CORRUPTIONS: Readonly<Record<Corruption, (record: Fields) => Fields[]>> = 
   'duplicate-child-ids': (record) => [rebuild(record, sameChildIds)],
   'nul-character': (record) => [rebuild(record, eachText('\u0000'))],
   'lone-surrogate': (record) => [rebuild(record, eachText('\ud800'))],
-}
+} satisfies Record<string, (record: Fields) => Fields[]>
 
-export const CORRUPTION_NAMES = Object.keys(CORRUPTIONS)
+type Corruption = keyof typeof CORRUPTIONS
+
+export const CORRUPTION_NAMES = Object.keys(CORRUPTIONS) as Corruption[]
 
 export function corrupt(record: Fields, how: Corruption): Fields[] {
   return CORRUPTIONS[how](record)

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Call, notFound, Refusal } from './call.js'
-import type { Store } from './store.js'
-import type { Tenant } from './tenant.js'
+import type { Store } from '../records/store.js'
+import type { Tenant } from '../records/tenant.js'
+import type { PartnerCall } from './request.js'
+import { notFound, Refusal } from './response.js'
 
 export interface Credentials {
   readonly partnerId: string
@@ -14,13 +15,13 @@ function same(given: string | string[] | undefined, expected: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-export function isPartner(call: Call, { partnerId, secret }: Credentials): boolean {
+export function isPartner(call: PartnerCall, { partnerId, secret }: Credentials): boolean {
   const { headers } = call.info
   return same(headers['x-api-partner-id'], partnerId) && same(headers['x-api-secret'], secret)
 }
 
-/** 404 for a tenant that is not granted, whether or not it exists; 403 for writing where only reading is. */
-export function grantedTenant(store: Store, call: Call): Tenant {
+/** Throws 404 for a tenant that is unknown or not granted, 403 for a write where the tenant granted reading alone. */
+export function grantedTenant(store: Store, call: PartnerCall): Tenant {
   const tenant = call.info.tenant === null ? undefined : store.findTenant(call.info.tenant)
   if (tenant === undefined || !tenant.granted) throw notFound()
   if (call.info.method !== 'GET' && !tenant.writable)

@@ -1,20 +1,25 @@
-import { advise } from './data/advice.js'
-import { close, complete, pickUp, start } from './data/lifecycle.js'
-import { pay } from './data/money.js'
-import { appoint, note, purchase } from './data/office.js'
-import { openOrder } from './data/order.js'
-import { customerFor, emitCustomer } from './data/people.js'
-import type { Order } from './data/shape.js'
-import { DAY, type Moment, type ShopFacts, type World } from './data/world.js'
-import type { ApiRecord } from './json.js'
-import { Random } from './random.js'
-import { revision } from './sample.js'
-import type { Change, Store } from './store.js'
+/**
+ * Changes as working shops make them: cars come in, estimates become invoices, stock moves. Used by sandbox.ts: for
+ * `--live`, for the motion `work` of scripts, and for tests.
+ */
+import { Random } from '../random.js'
+import type { ApiRecord } from '../records/json.js'
+import { revision } from '../records/sample.js'
+import type { Store, StoreChange } from '../records/store.js'
+import { advise } from './advice.js'
+import { DECLARED_ONLY, makeDeclared } from './declared.js'
+import { close, complete, pickUp, start } from './lifecycle.js'
+import { pay } from './money.js'
+import { appoint, note, purchase } from './office.js'
+import type { Order } from './order.js'
+import { openOrder } from './order.js'
+import { customerFor, emitCustomer } from './people.js'
+import { DAY, type Moment, type ShopFacts, type World } from './world.js'
 
-/** One piece of a shop's day. False when there was nothing to do it on. */
+/** One thing that a shop does. Returns false when no record allows it. */
 type Task = (world: World, shop: ShopFacts, at: Moment) => boolean
 
-const NOTES_DELETED = ['notes', 'notes', 'appointments', 'recommendations', 'inventories'] as const
+const DELETED = ['notes', 'notes', 'appointments', 'recommendations', 'inventories'] as const
 
 const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [18, arrive],
@@ -26,26 +31,27 @@ const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [10, moveStock],
   [4, buy],
   [5, recommend],
+  [DECLARED_ONLY.length > 0 ? 12 : 0, moveDeclared],
   [2, deleteSomething],
 ]
 
-/** The shops that go on working: seeded changes, stamped by the sandbox clock. */
+/** Makes changes by seeded chance; the sandbox clock stamps them. */
 export class Work {
-  readonly #store: Store
-  readonly #worlds: ReadonlyMap<number, World>
   readonly #random: Random
   #serial = 0
 
-  constructor(store: Store, worlds: ReadonlyMap<number, World>, seed: number) {
-    this.#store = store
-    this.#worlds = worlds
+  constructor(
+    private readonly store: Store,
+    private readonly worlds: ReadonlyMap<number, World>,
+    seed: number,
+  ) {
     this.#random = new Random(seed + 104_729)
   }
 
-  /** Does so many things, each of one or a few changes, and returns all changes. */
-  do(n: number, tenant?: number): Change[] {
-    const changes: Change[] = []
-    const stop = this.#store.onChange((change) => changes.push(change))
+  /** Does `n` things of one or a few changes each, and returns all changes. */
+  do(n: number, tenant?: number): StoreChange[] {
+    const changes: StoreChange[] = []
+    const stop = this.store.onChange((change) => changes.push(change))
     try {
       for (let i = 0; i < n; i += 1) this.#one(tenant)
     } finally {
@@ -55,36 +61,45 @@ export class Work {
   }
 
   #one(wanted: number | undefined): void {
-    const granted = this.#store.tenantIds
+    const granted = this.store.tenantIds
     if (wanted === undefined && granted.length === 0) return
     const tenant = wanted ?? this.#random.pick(granted)
-    const world = this.#worlds.get(tenant)
+    const world = this.worlds.get(tenant)
     const shop = world === undefined || world.shops.length === 0 ? undefined : this.#random.pick(world.shops)
-    const works = this.#store.count(tenant, 'shops') > 0
+    const works = this.store.count(tenant, 'shops') > 0
     if (world === undefined || shop === undefined || !works) {
       this.#editAnything(tenant)
       return
     }
     world.live = true
-    const at = Number(this.#store.clock.nowMicros())
+    const at = Number(this.store.clock.nowMicros())
     const [, task] = TASKS[this.#random.weighted(TASKS.map(([weight]) => weight))] ?? [0, arrive]
     if (!task(world, shop, at)) arrive(world, shop, at)
   }
 
-  /** A tenant whose records a test has put there has no shop that works: one of its records changes. */
+  /** Changes any record of a tenant whose records come from a test: such a tenant has no shop that works. */
   #editAnything(tenant: number): void {
-    const filled = this.#store.resources.filter((resource) => this.#store.count(tenant, resource) > 0)
+    const filled = this.store.resources.filter((resource) => this.store.count(tenant, resource) > 0)
     if (filled.length === 0) return
     const resource = this.#random.pick(filled)
-    const id = this.#random.pick(this.#store.ids(tenant, resource))
+    const id = this.#random.pick(this.store.ids(tenant, resource))
     this.#serial += 1
-    this.#store.change(
-      tenant,
-      resource,
-      id,
-      revision(this.#store.stored(tenant, resource, id) ?? {}, this.#serial),
-    )
+    this.store.change(tenant, resource, id, revision(this.store, tenant, resource, id, this.#serial))
   }
+}
+
+/** Makes, changes or, seldom, deletes a record of a resource that no other task knows. */
+function moveDeclared(world: World, _shop: ShopFacts, at: Moment): boolean {
+  const { store, tenant, random } = world
+  const resource = random.pick(DECLARED_ONLY)
+  const old = recent(world, resource.name)
+  const kind = old === undefined ? 0 : random.weighted([0.35, 0.55, 0.1])
+  if (old === undefined || kind === 0) makeDeclared(world, resource, at)
+  else if (kind === 1) {
+    const fields = revision(store, tenant, resource.name, old.id, random.integer(1, 9999))
+    store.change(tenant, resource.name, old.id, fields)
+  } else store.remove(tenant, resource.name, old.id)
+  return true
 }
 
 function orderIn(world: World, ...states: readonly string[]): Order | undefined {
@@ -96,7 +111,7 @@ function orderIn(world: World, ...states: readonly string[]): Order | undefined 
   return undefined
 }
 
-/** Ids are given out in order of time, so that the highest are those that people still work on. */
+/** One of the newest records. */
 function recent(world: World, resource: string): ApiRecord | undefined {
   const newest = world.store.collection(world.tenant, resource).newest(0, 50)
   if (newest.length === 0) return undefined
@@ -189,7 +204,7 @@ function recommend(world: World, shop: ShopFacts, at: Moment): boolean {
 }
 
 function deleteSomething(world: World): boolean {
-  const resource = world.random.pick(NOTES_DELETED)
+  const resource = world.random.pick(DELETED)
   const record = recent(world, resource)
   return record !== undefined && world.store.remove(world.tenant, resource, record.id)
 }

@@ -1,22 +1,23 @@
-import { Refusal, type TenantCall } from './call.js'
-import { type Micros, parseInstant } from './instant.js'
-import type { ApiRecord } from './json.js'
-import type { Store } from './store.js'
+/**
+ * The filters of list requests that the document names, such as `last_name` of customers. Used by lists.ts.
+ */
+import { type Micros, parseInstant } from '../instant.js'
+import type { ApiRecord } from '../records/json.js'
+import type { Store } from '../records/store.js'
+import type { TenantCall } from './request.js'
+import { invalid } from './response.js'
 
 export type Filter = (record: ApiRecord) => boolean
 type Maker = (call: TenantCall, store: Store, name: string, value: string) => Filter
 
 export function instantParameter(name: string, value: string): Micros {
   const micros = parseInstant(value)
-  if (micros === undefined)
-    throw new Refusal(422, 'Invalid fields', {
-      [name]: 'is not an ISO 8601 datetime with a timezone',
-    })
+  if (micros === undefined) throw invalid({ [name]: 'is not an ISO 8601 datetime with a timezone' })
   return micros
 }
 
 function integerParameter(name: string, value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new Refusal(422, 'Invalid fields', { [name]: 'is not an integer' })
+  if (!/^\d{1,15}$/.test(value)) throw invalid({ [name]: 'is not an integer' })
   return Number(value)
 }
 
@@ -31,39 +32,32 @@ const sameId: Maker = (_call, _store, name, value) => {
 const contains: Maker = (_call, _store, name, value) => (record) =>
   typeof record[name] === 'string' && record[name].includes(value)
 
-/** An appointment has a customer and a vehicle through its repair order only. */
+/** Appointments carry no customer and no vehicle: their repair order does. */
 const throughOrder: Maker = (call, store, name, value) => {
   const id = integerParameter(name, value)
   return ({ repair_order_id: order }) =>
     typeof order === 'number' && store.get(call.tenant.id, 'repair_orders', order)?.[name] === id
 }
 
-const startAfter: Maker = (_call, _store, name, value) => {
-  const after = instantParameter(name, value)
-  return (record) => {
-    const start = moment(record['start_at'])
-    return start !== undefined && start > after
+const inTime =
+  (field: string, fits: (found: Micros, limit: Micros) => boolean): Maker =>
+  (_call, _store, name, value) => {
+    const limit = instantParameter(name, value)
+    return (record) => {
+      const found = moment(record[field])
+      return found !== undefined && fits(found, limit)
+    }
   }
-}
-
-const endBefore: Maker = (_call, _store, name, value) => {
-  const before = instantParameter(name, value)
-  return (record) => {
-    const end = moment(record['end_at'])
-    return end !== undefined && end < before
-  }
-}
 
 const isDone: Maker = (_call, _store, name, value) => {
-  if (value !== 'true' && value !== 'false')
-    throw new Refusal(422, 'Invalid fields', { [name]: 'is not true or false' })
+  if (value !== 'true' && value !== 'false') throw invalid({ [name]: 'is not true or false' })
   return (record) => record['done'] === (value === 'true')
 }
 
 const FILTERS: Readonly<Record<string, Readonly<Record<string, Maker>>>> = {
   appointments: {
-    start_after: startAfter,
-    end_before: endBefore,
+    start_after: inTime('start_at', (found, limit) => found > limit),
+    end_before: inTime('end_at', (found, limit) => found < limit),
     customer_id: throughOrder,
     vehicle_id: throughOrder,
     shop_id: sameId,
@@ -73,7 +67,7 @@ const FILTERS: Readonly<Record<string, Readonly<Record<string, Maker>>>> = {
   past_recommendations: { done: isDone },
 }
 
-/** The filters that a list request asks for; empty for a list of everything. */
+/** The documented filters in the query of a list request. */
 export function filtersOf(call: TenantCall, store: Store, resource: string): Filter[] {
   return Object.entries(FILTERS[resource] ?? {}).flatMap(([name, make]) => {
     const value = call.query[name]

@@ -1,29 +1,32 @@
+/**
+ * Sends a response, whole or with a fault of the connection such as a reset. Used by server.ts.
+ */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import type { Answer } from './call.js'
-import type { Transport } from './rule.js'
+import type { ConnectionFault } from '../script/rules.js'
+import type { HttpResponse } from './response.js'
 
 interface Wire {
   readonly response: ServerResponse
-  readonly answer: Answer
+  readonly answer: HttpResponse
   readonly body: Buffer
   /** Aborts when the client is gone or the sandbox closes. */
   readonly gone: AbortSignal
 }
 
-export type Outcome = number | 'no answer'
+export type DeliveryOutcome = number | 'no answer'
 
-/** Sends the answer, undisturbed or with what the fault does to it on the wire. */
+/** Sends the response, with the fault of the connection if there is one. */
 export async function deliver(
   reply: FastifyReply,
-  answer: Answer,
-  transport: Transport | undefined,
+  answer: HttpResponse,
+  fault: ConnectionFault | undefined,
   closing: AbortSignal,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body)
-  if (transport === undefined) {
+  if (fault === undefined) {
     reply.code(answer.status).headers(answer.headers)
     reply.send(answer.status === 304 ? undefined : body)
     return answer.status
@@ -33,34 +36,34 @@ export async function deliver(
   reply.raw.once('close', () => client.abort())
   reply.raw.on('error', () => client.abort())
   const gone = AbortSignal.any([client.signal, closing])
-  return disturb({ response: reply.raw, answer, body, gone }, transport)
+  return disturb({ response: reply.raw, answer, body, gone }, fault)
 }
 
-async function disturb(wire: Wire, transport: Transport): Promise<Outcome> {
+async function disturb(wire: Wire, fault: ConnectionFault): Promise<DeliveryOutcome> {
   const { answer, body } = wire
-  switch (transport.kind) {
+  switch (fault.kind) {
     case 'drop':
       wire.response.socket?.resetAndDestroy()
       return 'no answer'
     case 'reset':
-      await write(wire, body.subarray(0, transport.bytes ?? 0))
+      await write(wire, body.subarray(0, fault.bytes ?? 0))
       wire.response.socket?.resetAndDestroy()
       return answer.status
     case 'stall':
-      return stall(wire, transport.ms, transport.part ?? 'headers')
+      return stall(wire, fault.ms, fault.part ?? 'headers')
     case 'cut':
-      await write(wire, body.subarray(0, Math.floor(body.length * (transport.fraction ?? 0.5))))
+      await write(wire, body.subarray(0, Math.floor(body.length * (fault.fraction ?? 0.5))))
       wire.response.socket?.end()
       return answer.status
     case 'length':
-      await write(wire, body, body.length + transport.by)
-      if (transport.by > 0) wire.response.socket?.end()
+      await write(wire, body, body.length + fault.by)
+      if (fault.by > 0) wire.response.socket?.end()
       else wire.response.end()
       return answer.status
     case 'trickle':
-      return trickle(wire, transport.bytes ?? 64, transport.ms ?? 100)
+      return trickle(wire, fault.bytes ?? 64, fault.ms ?? 100)
     case 'huge':
-      return flood(wire, transport.bytes ?? 1_000_000_000)
+      return flood(wire, fault.bytes ?? 1_000_000_000)
   }
 }
 
@@ -70,7 +73,7 @@ function head({ response, answer }: Wire, length: number | undefined): void {
   response.flushHeaders()
 }
 
-/** Headers and a part of the body, handed to the operating system before this resolves. */
+/** Resolves when the operating system has taken the headers and the part of the body. */
 async function write(wire: Wire, part: Buffer, length = wire.body.length): Promise<void> {
   head(wire, length)
   await new Promise<void>((resolve) => {
@@ -80,7 +83,7 @@ async function write(wire: Wire, part: Buffer, length = wire.body.length): Promi
   })
 }
 
-async function stall(wire: Wire, ms: number | undefined, part: 'headers' | 'body'): Promise<Outcome> {
+async function stall(wire: Wire, ms: number | undefined, part: 'headers' | 'body'): Promise<DeliveryOutcome> {
   const half = Math.floor(wire.body.length / 2)
   if (part === 'body') await write(wire, wire.body.subarray(0, half))
   if (!(await wait(wire, ms))) {
@@ -92,7 +95,7 @@ async function stall(wire: Wire, ms: number | undefined, part: 'headers' | 'body
   return wire.answer.status
 }
 
-/** False when the client left, or the sandbox closed, before the time was over. */
+/** False when the client leaves, or the sandbox closes, before the time is over. */
 async function wait({ gone }: Wire, ms: number | undefined): Promise<boolean> {
   if (gone.aborted) return false
   try {
@@ -104,7 +107,7 @@ async function wait({ gone }: Wire, ms: number | undefined): Promise<boolean> {
   }
 }
 
-async function trickle(wire: Wire, bytes: number, ms: number): Promise<Outcome> {
+async function trickle(wire: Wire, bytes: number, ms: number): Promise<DeliveryOutcome> {
   head(wire, wire.body.length)
   for (let at = 0; at < wire.body.length; at += bytes) {
     wire.response.write(wire.body.subarray(at, at + bytes))
@@ -114,8 +117,8 @@ async function trickle(wire: Wire, bytes: number, ms: number): Promise<Outcome> 
   return wire.answer.status
 }
 
-/** Valid JSON up to its end, so that only a limit on the body's size can stop a client from reading it all. */
-async function flood(wire: Wire, bytes: number): Promise<Outcome> {
+/** The body is valid JSON up to its end: only a limit on the body's size stops a client from reading all of it. */
+async function flood(wire: Wire, bytes: number): Promise<DeliveryOutcome> {
   head(wire, undefined)
   wire.response.write('{"results":[],"padding":"')
   const chunk = Buffer.alloc(65_536, 'x')

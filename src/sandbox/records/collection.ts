@@ -1,30 +1,33 @@
-import type { Micros } from './instant.js'
+/**
+ * The records of one resource of one tenant, in the order of updated_at. Used by tenant.ts; lists read pages from it.
+ */
+import type { Micros } from '../instant.js'
 
-export interface Entry {
+export interface StoredRecord {
   readonly key: number
   readonly micros: Micros
-  /** Order of arrival: settles ties of updated_at. */
+  /** The order of arrival: of two records with one updated_at, the later arrival is the newer. */
   readonly seq: number
-  /** The record as JSON. Text, not an object: 100,000 repair orders fit in memory and a page is a join. */
+  /** The record as JSON text: 100,000 repair orders fit in memory, and a page is a join of texts. */
   readonly text: string
 }
 
-/** Gives numbers in [0, 1); decides how records of one updated_at are ordered in one response. */
+/** Gives numbers in [0, 1) by which records of one updated_at are ordered in one response. */
 export type Shuffle = () => number
 
-const before = (a: Entry, micros: Micros, seq: number): boolean =>
+const before = (a: StoredRecord, micros: Micros, seq: number): boolean =>
   a.micros < micros || (a.micros === micros && a.seq < seq)
 
 const scatter = (key: number): number => Math.imul(key ^ 0x5bd1e995, 2_654_435_761) >>> 0
 
-/** The records of one resource and tenant, kept oldest first so that counting and paging are a binary search. */
+/** The records of one resource of one tenant, oldest first: counting and paging are a binary search. */
 export class Collection {
-  #sorted: Entry[] = []
-  readonly #byKey = new Map<number, Entry>()
-  #scattered: Entry[] | undefined
+  #sorted: StoredRecord[] = []
+  readonly #byKey = new Map<number, StoredRecord>()
+  #scattered: StoredRecord[] | undefined
   #highest = 0
 
-  /** An id that no record has, or ever had. */
+  /** An id that no record has or had. */
   get nextKey(): number {
     return this.#highest + 1
   }
@@ -33,7 +36,7 @@ export class Collection {
     return this.#sorted.length
   }
 
-  get(key: number): Entry | undefined {
+  get(key: number): StoredRecord | undefined {
     return this.#byKey.get(key)
   }
 
@@ -41,7 +44,7 @@ export class Collection {
     return [...this.#byKey.keys()]
   }
 
-  put(entry: Entry): void {
+  put(entry: StoredRecord): void {
     const old = this.#byKey.get(entry.key)
     if (old !== undefined) this.#sorted.splice(this.#position(old.micros, old.seq), 1)
     this.#byKey.set(entry.key, entry)
@@ -52,8 +55,8 @@ export class Collection {
     this.#scattered = undefined
   }
 
-  /** Many new entries at once: one sort in place of as many insertions. */
-  load(entries: readonly Entry[]): void {
+  /** Stores many new records with one sort; an insertion each would take minutes for large tenants. */
+  load(entries: readonly StoredRecord[]): void {
     for (const entry of entries) {
       this.#byKey.set(entry.key, entry)
       this.#highest = Math.max(this.#highest, entry.key)
@@ -63,7 +66,7 @@ export class Collection {
     this.#scattered = undefined
   }
 
-  remove(key: number): Entry | undefined {
+  remove(key: number): StoredRecord | undefined {
     const entry = this.#byKey.get(key)
     if (entry === undefined) return undefined
     this.#byKey.delete(key)
@@ -76,8 +79,8 @@ export class Collection {
     return this.#sorted.length - this.#position(micros, Number.POSITIVE_INFINITY)
   }
 
-  /** `count` entries from `offset` on, newest first. */
-  newest(offset: number, count: number, shuffle?: Shuffle): Entry[] {
+  /** `count` records from `offset` on, newest first. */
+  newest(offset: number, count: number, shuffle?: Shuffle): StoredRecord[] {
     const end = this.#sorted.length - offset
     const start = Math.max(0, end - count)
     if (end <= 0) return []
@@ -85,13 +88,13 @@ export class Collection {
     return this.#sorted.slice(start, end).reverse()
   }
 
-  /** The order of lists without updated_after: undocumented, so here it is one that nobody can mistake for a useful one. */
-  scattered(offset: number, count: number): Entry[] {
+  /** The document gives lists without updated_after no order; a scattered order keeps clients from relying on one. */
+  scattered(offset: number, count: number): StoredRecord[] {
     this.#scattered ??= [...this.#sorted].sort((a, b) => scatter(a.key) - scatter(b.key) || a.key - b.key)
     return this.#scattered.slice(offset, offset + count)
   }
 
-  #newestShuffled(start: number, end: number, shuffle: Shuffle): Entry[] {
+  #newestShuffled(start: number, end: number, shuffle: Shuffle): StoredRecord[] {
     let low = start
     let high = end
     while (low > 0 && this.#sorted[low - 1]?.micros === this.#sorted[low]?.micros) low -= 1
@@ -106,7 +109,7 @@ export class Collection {
       .reverse()
   }
 
-  /** Where an entry of this instant and arrival stands, or would stand. */
+  /** Where a record of this instant and arrival stands, or would stand. */
   #position(micros: Micros, seq: number): number {
     let low = 0
     let high = this.#sorted.length

@@ -2,17 +2,13 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** The server's socket, which can be taken away and put back while everything behind it stays. */
+/** The server's socket. Tests close it and open it again; the records and the log stay. */
 export class Listener {
-  readonly #app: FastifyInstance
-  readonly #host: string
-  readonly #port: number
-
-  private constructor(app: FastifyInstance, host: string, port: number) {
-    this.#app = app
-    this.#host = host
-    this.#port = port
-  }
+  private constructor(
+    private readonly app: FastifyInstance,
+    private readonly host: string,
+    private readonly port: number,
+  ) {}
 
   static async open(app: FastifyInstance, host = '127.0.0.1', port = 0): Promise<Listener> {
     await app.listen({ host, port })
@@ -20,11 +16,11 @@ export class Listener {
   }
 
   get url(): string {
-    return `http://${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${this.#port}`
+    return `http://${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`
   }
 
   async down(): Promise<void> {
-    const { server } = this.#app
+    const { server } = this.app
     if (!server.listening) return
     const closed = once(server, 'close')
     server.close()
@@ -33,16 +29,16 @@ export class Listener {
   }
 
   async up(): Promise<void> {
-    const { server } = this.#app
+    const { server } = this.app
     if (server.listening) return
     const listening = once(server, 'listening')
-    server.listen(this.#port, this.#host)
+    server.listen(this.port, this.host)
     await listening
   }
 
-  /** Stalled connections are broken, not waited for. */
+  /** Breaks stalled connections: waiting for them would take for ever. */
   async close(): Promise<void> {
     await this.down()
-    await this.#app.close()
+    await this.app.close()
   }
 }

@@ -1,10 +1,14 @@
+/**
+ * Webhooks: their configuration, and the delivery of events. Used by server.ts and sandbox.ts.
+ */
 import { randomUUID } from 'node:crypto'
-import { type Answer, type Call, json, Refusal } from './call.js'
-import { printInstant } from './instant.js'
-import { encode, isFields } from './json.js'
-import { Random } from './random.js'
-import { EVENT_TYPES, eventName, isEventName } from './resource.js'
-import type { Change, Store } from './store.js'
+import { printInstant } from '../instant.js'
+import { Random } from '../random.js'
+import { encode } from '../records/json.js'
+import { eventOf, isEventName } from '../records/resources.js'
+import type { Store, StoreChange } from '../records/store.js'
+import { bodyOf, type PartnerCall } from './request.js'
+import { type HttpResponse, invalid, jsonResponse, Refusal } from './response.js'
 
 export interface Webhook {
   readonly url: string
@@ -12,9 +16,9 @@ export interface Webhook {
 }
 
 export interface WebhookOptions {
-  /** Configured from the start, as if by POST /webhooks. */
+  /** Webhooks that exist from the start. */
   readonly hooks?: readonly Webhook[]
-  /** The chance that an event waits and is delivered after the next one. */
+  /** The chance that an event is delivered after the next one. */
   readonly late?: number
   /** The chance that an event is delivered twice. */
   readonly twice?: number
@@ -29,36 +33,33 @@ interface Delivery {
   readonly body: string
 }
 
-/** Tells configured addresses what was created, updated and deleted. Nothing is tried again. */
+/** Sends changes of records to the configured addresses. A delivery that fails is not repeated. */
 export class Webhooks {
   readonly #hooks: { id: number; url: string; events: readonly string[] }[] = []
-  readonly #store: Store
-  readonly #secret: string
-  readonly #closing: AbortSignal
-  readonly #options: WebhookOptions
   readonly #random: Random
   readonly #pending = new Set<Promise<void>>()
   #waiting: Delivery[] = []
 
-  constructor(store: Store, secret: string, closing: AbortSignal, options: WebhookOptions = {}) {
-    this.#store = store
-    this.#secret = secret
-    this.#closing = closing
-    this.#options = options
+  constructor(
+    private readonly store: Store,
+    private readonly secret: string,
+    private readonly closing: AbortSignal,
+    private readonly options: WebhookOptions = {},
+  ) {
     this.#random = new Random(options.seed ?? 1)
     for (const { url, events } of options.hooks ?? []) this.#add(url, events)
     store.onChange((change) => this.#announce(change))
   }
 
-  configure(call: Call): Answer {
-    const { url, events } = body(call)
+  configure(call: PartnerCall): HttpResponse {
+    const { url, events } = bodyOf(call)
     const wrong: Record<string, string> = {}
     if (!isDeliverable(url)) wrong['url'] = 'is not an https URL (http is allowed for loopback addresses)'
     if (!Array.isArray(events) || events.length === 0 || !events.every(isEventName))
       wrong['events'] = 'is not an array of event names like customer.created'
-    if (Object.keys(wrong).length > 0) throw new Refusal(422, 'Invalid fields', wrong)
+    if (Object.keys(wrong).length > 0) throw invalid(wrong)
     if (this.#hooks.length >= MAXIMUM) throw new Refusal(422, `At most ${MAXIMUM} webhooks per partner`)
-    return json(201, JSON.stringify(this.#add(String(url), events as string[])))
+    return jsonResponse(201, JSON.stringify(this.#add(String(url), events as string[])))
   }
 
   clear(): void {
@@ -66,7 +67,7 @@ export class Webhooks {
     this.#waiting = []
   }
 
-  /** Resolves when everything announced so far is delivered or has failed. */
+  /** Resolves when every event so far is delivered or has failed. */
   async idle(): Promise<void> {
     this.#flush()
     while (this.#pending.size > 0) await Promise.all(this.#pending)
@@ -78,23 +79,24 @@ export class Webhooks {
     return hook
   }
 
-  #announce({ action, tenant, resource, id }: Change): void {
-    const event = eventName(resource, action)
-    const hooks = this.#hooks.filter(({ events }) => event !== undefined && events.includes(event))
-    if (hooks.length === 0 || this.#store.findTenant(tenant)?.granted !== true) return
-    const data = action === 'deleted' ? {} : { data: this.#store.get(tenant, resource, id) }
+  #announce({ action, tenant, resource, id }: StoreChange): void {
+    const event = eventOf(resource, action)
+    if (event === undefined || this.store.findTenant(tenant)?.granted !== true) return
+    const hooks = this.#hooks.filter(({ events }) => events.includes(event.name))
+    if (hooks.length === 0) return
+    const data = action === 'deleted' ? {} : { data: this.store.get(tenant, resource, id) }
     const text = encode({
       id: randomUUID(),
-      timestamp: printInstant(this.#store.clock.nowMicros()),
-      event,
-      payload: { type: EVENT_TYPES[resource], id, tenant_id: tenant, ...data },
+      timestamp: printInstant(this.store.clock.nowMicros()),
+      event: event.name,
+      payload: { type: event.type, id, tenant_id: tenant, ...data },
     })
     for (const { url } of hooks) this.#queue({ url, body: text })
   }
 
   #queue(delivery: Delivery): void {
-    const copies = this.#random.chance(this.#options.twice ?? 0) ? 2 : 1
-    if (this.#random.chance(this.#options.late ?? 0)) {
+    const copies = this.#random.chance(this.options.twice ?? 0) ? 2 : 1
+    if (this.#random.chance(this.options.late ?? 0)) {
       this.#waiting.push(delivery)
       return
     }
@@ -109,25 +111,16 @@ export class Webhooks {
   #send({ url, body: text }: Delivery): void {
     const sent = fetch(url, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-Api-Secret': this.#secret },
+      headers: { 'Content-Type': 'application/json', 'X-Api-Secret': this.secret },
       body: text,
       redirect: 'manual',
-      signal: AbortSignal.any([this.#closing, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: AbortSignal.any([this.closing, AbortSignal.timeout(TIMEOUT_MS)]),
     }).then(
       (response) => response.body?.cancel(),
       () => undefined,
     )
     const settled = sent.catch(() => undefined).finally(() => this.#pending.delete(settled))
     this.#pending.add(settled)
-  }
-}
-
-function body(call: Call): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(call.body)
-    return isFields(value) ? value : {}
-  } catch {
-    throw new Refusal(400, 'The request body is invalid JSON')
   }
 }
 

@@ -1,77 +1,64 @@
+/**
+ * Faults that change a response: status, headers, body, page. Used by server.ts.
+ */
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { RATE_HEADERS } from '../http/ratelimit.js'
+import type { PartnerCall } from '../http/request.js'
+import { type HttpResponse, httpDate, jsonResponse } from '../http/response.js'
+import type { MicrosClock } from '../instant.js'
 import { alterEnvelope, alterRecords } from './alteration.js'
-import { type Answer, type Call, json } from './call.js'
-import type { Clock } from './instant.js'
-import type { Fault, Transport } from './rule.js'
+import { type ConnectionFault, type Fault, isConnectionFault } from './rules.js'
 
-export interface Exchange {
-  readonly call: Call
-  readonly answer: Answer
-  readonly clock: Clock
-  /** What the same request would be answered for another page. */
-  readonly askPage: (page: number) => Answer
+export interface FaultContext {
+  readonly call: PartnerCall
+  readonly answer: HttpResponse
+  readonly clock: MicrosClock
+  /** The response to the same request for another page. */
+  readonly askPage: (page: number) => HttpResponse
 }
 
 export interface Shaped {
-  readonly answer: Answer
-  readonly transport: Transport | undefined
+  readonly answer: HttpResponse
+  readonly fault: ConnectionFault | undefined
 }
 
 type Kind = Fault['kind']
 type Of<K extends Kind> = Extract<Fault, { kind: K }>
 type AnswerFaults = {
-  [K in Exclude<Kind, Transport['kind']>]: (fault: Of<K>, exchange: Exchange) => Answer
+  [K in Exclude<Kind, ConnectionFault['kind']>]: (fault: Of<K>, exchange: FaultContext) => HttpResponse
 }
 
-const TRANSPORTS: ReadonlySet<string> = new Set<Transport['kind']>([
-  'drop',
-  'reset',
-  'stall',
-  'cut',
-  'length',
-  'trickle',
-  'huge',
-])
-
-const isTransport = (fault: Fault): fault is Transport => TRANSPORTS.has(fault.kind)
-
-/** Every fault in turn works on what the ones before it left; of the faults on the wire the first counts. */
-export function shape(faults: readonly Fault[], exchange: Exchange): Shaped {
+/** Applies the faults in turn, each to the result of the last; of the faults of the connection the first counts. */
+export function shape(faults: readonly Fault[], exchange: FaultContext): Shaped {
   let answer = exchange.answer
   for (const fault of faults) {
-    if (!isTransport(fault)) answer = applied(fault, { ...exchange, answer })
+    if (!isConnectionFault(fault)) answer = applied(fault, { ...exchange, answer })
   }
-  return { answer, transport: faults.find(isTransport) }
+  return { answer, fault: faults.find(isConnectionFault) }
 }
 
-type AnswerFault = Exclude<Fault, Transport>
+type AnswerFault = Exclude<Fault, ConnectionFault>
 
-function applied(fault: AnswerFault, exchange: Exchange): Answer {
-  const apply = ANSWER_FAULTS[fault.kind] as (fault: AnswerFault, exchange: Exchange) => Answer
+function applied(fault: AnswerFault, exchange: FaultContext): HttpResponse {
+  const apply = ANSWER_FAULTS[fault.kind] as (fault: AnswerFault, exchange: FaultContext) => HttpResponse
   return apply(fault, exchange)
 }
 
-const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Ratelimit-Matchkey']
-
-function withHeaders(answer: Answer, set: Readonly<Record<string, string | null>>): Answer {
+function withHeaders(answer: HttpResponse, set: Readonly<Record<string, string | null>>): HttpResponse {
   const names = new Set(Object.keys(set).map((name) => name.toLowerCase()))
   const kept = Object.entries(answer.headers).filter(([name]) => !names.has(name.toLowerCase()))
   const added = Object.entries(set).filter((pair): pair is [string, string] => pair[1] !== null)
   return { ...answer, headers: Object.fromEntries([...kept, ...added]) }
 }
 
-const without = (answer: Answer, names: readonly string[]): Answer =>
+const without = (answer: HttpResponse, names: readonly string[]): HttpResponse =>
   withHeaders(answer, Object.fromEntries(names.map((name) => [name, null])))
 
-const typed = (answer: Answer, type: string, body: string): Answer => ({
+const typed = (answer: HttpResponse, type: string, body: string): HttpResponse => ({
   ...withHeaders(answer, { 'Content-Type': type }),
   body,
 })
-
-function httpDate(clock: Clock, inSeconds: number): string {
-  return new Date(Number(clock.nowMicros() / 1000n) + inSeconds * 1000).toUTCString()
-}
 
 const HTML =
   '<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body><h1>We will be back soon</h1></body></html>\n'
@@ -87,8 +74,8 @@ const ANSWER_FAULTS: AnswerFaults = {
     if (fault.retryAfter !== undefined) retry['Retry-After'] = String(fault.retryAfter)
     if (fault.retryAfterDate !== undefined) retry['Retry-After'] = httpDate(clock, fault.retryAfterDate)
     const body = fault.body ?? JSON.stringify({ message: `Scripted ${fault.status}` })
-    const refused = { ...json(fault.status, body), headers: { ...answer.headers, ...retry } }
-    return fault.rateHeaders === false ? without(refused, RATE) : refused
+    const refused = { ...jsonResponse(fault.status, body), headers: { ...answer.headers, ...retry } }
+    return fault.rateHeaders === false ? without(refused, RATE_HEADERS) : refused
   },
 
   text: ({ text }, { answer }) => ({
@@ -132,12 +119,10 @@ const ANSWER_FAULTS: AnswerFaults = {
   skew: ({ seconds }, { answer, clock }) => withHeaders(answer, { Date: httpDate(clock, seconds) }),
 
   rate: ({ remove, limit, remaining, reset }, { answer }) => {
-    if (remove === true) return without(answer, RATE)
-    const set: Record<string, string> = {}
-    if (limit !== undefined) set['X-RateLimit-Limit'] = String(limit)
-    if (remaining !== undefined) set['X-RateLimit-Remaining'] = String(remaining)
-    if (reset !== undefined) set['X-RateLimit-Reset'] = String(reset)
-    return withHeaders(answer, set)
+    if (remove === true) return without(answer, RATE_HEADERS)
+    const given = [limit, remaining, reset].map((value, index) => [RATE_HEADERS[index], value] as const)
+    const set = given.filter(([, value]) => value !== undefined)
+    return withHeaders(answer, Object.fromEntries(set.map(([name, value]) => [name, String(value)])))
   },
 
   headers: ({ set }, { answer }) => withHeaders(answer, set),

@@ -1,19 +1,14 @@
-import type { RequestInfo } from './call.js'
-import type { Entry } from './collection.js'
-import { type Micros, printInstant } from './instant.js'
-import { encode } from './json.js'
-import { Random } from './random.js'
-import type { RateLimit } from './rate.js'
-import type { Motion, Target } from './rule.js'
-import { revision, sampleRecord } from './sample.js'
-import type { Store } from './store.js'
-
-export interface MoverParts {
-  readonly store: Store
-  readonly rate: RateLimit
-  readonly partnerId: string
-  readonly work: (n: number, tenant: number | undefined) => void
-}
+/**
+ * Motion: the changes of records, grants and limits that a script makes. Used by server.ts.
+ */
+import type { RequestFacts } from '../http/request.js'
+import { type Micros, printInstant } from '../instant.js'
+import { Random } from '../random.js'
+import type { StoredRecord } from '../records/collection.js'
+import { encode } from '../records/json.js'
+import { revision, sampleRecord } from '../records/sample.js'
+import type { Store } from '../records/store.js'
+import type { Motion, MotionTarget } from './rules.js'
 
 interface Held {
   due: number
@@ -23,43 +18,37 @@ interface Held {
 interface Place {
   readonly tenant: number
   readonly resource: string
-  readonly info: RequestInfo
+  readonly info: RequestFacts
 }
 
 type Kind = Motion['kind']
 type Of<K extends Kind> = Extract<Motion, { kind: K }>
 type Moves = { [K in Kind]: (motion: Of<K>, place: Place) => void }
 
-/** A motion that lacks the tenant or the resource it needs does nothing. */
+const NOWHERE: readonly Kind[] = ['shuffle', 'work', 'consume']
+const OF_TENANTS: readonly Kind[] = ['revoke', 'grant']
+
+/** False where the motion needs a tenant or a resource and neither it nor the request names one. */
 function isPlaced(motion: Motion, tenant: number | null, resource: string | null): boolean {
-  switch (motion.kind) {
-    case 'shuffle':
-    case 'work':
-    case 'consume':
-      return true
-    case 'revoke':
-    case 'grant':
-      return tenant !== null
-    case 'off':
-    case 'on':
-      return resource !== null && (motion.everywhere === true || tenant !== null)
-    default:
-      return tenant !== null && resource !== null
-  }
+  if (NOWHERE.includes(motion.kind)) return true
+  if (OF_TENANTS.includes(motion.kind)) return tenant !== null
+  const isEverywhere = 'everywhere' in motion && motion.everywhere === true
+  return resource !== null && (isEverywhere || tenant !== null)
 }
 
-/** Moves the records as a script says: between requests, or while they are answered. */
+/** Makes the changes of a script, before or after the response to a request is made. */
 export class Mover {
-  readonly #parts: MoverParts
   #random = new Random(1)
   #held: Held[] = []
   #serial = 0
 
-  constructor(parts: MoverParts) {
-    this.#parts = parts
-  }
+  constructor(
+    private readonly store: Store,
+    private readonly consume: (requests: number) => void,
+    private readonly work: (n: number, tenant: number | undefined) => void,
+  ) {}
 
-  /** One more request has come: what was held back until now becomes visible. */
+  /** Counts a request; late commits that have waited for enough requests become visible. */
   tick(): void {
     for (const held of this.#held) held.due -= 1
     const due = this.#held.filter((held) => held.due <= 0)
@@ -67,7 +56,7 @@ export class Mover {
     for (const { release } of due) release()
   }
 
-  /** A new script meets the same chances as the one before it did. */
+  /** Resets chance, so that the same script does the same again. */
   restart(): void {
     this.#random = new Random(1)
     this.#serial = 0
@@ -78,11 +67,11 @@ export class Mover {
     this.restart()
   }
 
-  moveAll(motions: readonly Motion[], info: RequestInfo): void {
+  moveAll(motions: readonly Motion[], info: RequestFacts): void {
     for (const motion of motions) this.#move(motion, info)
   }
 
-  #move<K extends Kind>(motion: Of<K>, info: RequestInfo): void {
+  #move<K extends Kind>(motion: Of<K>, info: RequestFacts): void {
     const move: (motion: Of<K>, place: Place) => void = this.#moves[motion.kind as K]
     const tenant = ('tenant' in motion ? motion.tenant : undefined) ?? info.tenant
     const resource = ('resource' in motion ? motion.resource : undefined) ?? this.#own(info)
@@ -90,65 +79,62 @@ export class Mover {
       move(motion, { tenant: tenant ?? 0, resource: resource ?? '', info })
   }
 
-  /** The request's own resource, if it is one with records. */
-  #own({ resource }: RequestInfo): string | null {
-    return resource !== null && this.#parts.store.resources.includes(resource) ? resource : null
+  /** The request's resource, if it has records. */
+  #own({ resource }: RequestFacts): string | null {
+    return resource !== null && this.store.resources.includes(resource) ? resource : null
   }
 
   readonly #moves: Moves = {
     create: ({ n = 1, agedMs = 0 }, place) => {
       for (let i = 0; i < n; i += 1)
-        this.#create(place, this.#parts.store.stamp() - BigInt(Math.round(agedMs * 1000)))
+        this.#create(place, this.store.stamp() - BigInt(Math.round(agedMs * 1000)))
     },
     update: (target, place) => {
       for (const id of this.#targets(target, place)) this.#update(place, id)
     },
     delete: (target, { tenant, resource, ...place }) => {
       for (const id of this.#targets(target, { tenant, resource, ...place }))
-        this.#parts.store.remove(tenant, resource, id)
+        this.store.remove(tenant, resource, id)
     },
     touch: (target, place) => {
-      const at = this.#parts.store.stamp()
+      const at = this.store.stamp()
       for (const id of this.#targets(target, place))
-        this.#parts.store.change(place.tenant, place.resource, id, {}, at)
+        this.store.change(place.tenant, place.resource, id, {}, at)
     },
     restore: (motion, place) => this.#restore(motion, place),
     late: ({ n = 1, hold = 1 }, place) => {
       for (let i = 0; i < n; i += 1) {
-        const at = this.#parts.store.stamp()
+        const at = this.store.stamp()
         this.#held.push({ due: hold, release: () => this.#create(place, at) })
       }
     },
     shuffle: ({ on = true }) => {
-      this.#parts.store.shuffleTies = on
+      this.store.shuffleTies = on
     },
-    revoke: (_motion, { tenant }) => this.#parts.store.revoke(tenant),
-    grant: ({ writable = true }, { tenant }) => this.#parts.store.grant(tenant, writable),
+    revoke: (_motion, { tenant }) => this.store.revoke(tenant),
+    grant: ({ writable = true }, { tenant }) => this.store.grant(tenant, writable),
     off: ({ everywhere }, { tenant, resource }) =>
-      this.#parts.store.switchOff(resource, everywhere === true ? undefined : tenant),
+      this.store.switchOff(resource, everywhere === true ? undefined : tenant),
     on: ({ everywhere }, { tenant, resource }) =>
-      this.#parts.store.switchOn(resource, everywhere === true ? undefined : tenant),
-    work: ({ n = 1, tenant }) => this.#parts.work(n, tenant),
-    consume: ({ requests }) => {
-      this.#parts.rate.take(this.#parts.partnerId, requests)
-    },
+      this.store.switchOn(resource, everywhere === true ? undefined : tenant),
+    work: ({ n = 1, tenant }) => this.work(n, tenant),
+    consume: ({ requests }) => this.consume(requests),
   }
 
   #create({ tenant, resource }: Place, at: Micros): void {
-    const { store } = this.#parts
+    const { store } = this
     const id = store.collection(tenant, resource).nextKey
     store.putText(tenant, resource, encode(sampleRecord(store, tenant, resource, id, at)), id, at)
   }
 
   #update({ tenant, resource }: Place, id: number): void {
-    const record = this.#parts.store.stored(tenant, resource, id)
-    if (record === undefined) return
+    const { store } = this
     this.#serial += 1
-    this.#parts.store.change(tenant, resource, id, revision(record, this.#serial))
+    store.change(tenant, resource, id, revision(store, tenant, resource, id, this.#serial))
   }
 
   #restore({ n = 1, stamp = true }: Of<'restore'>, { tenant, resource }: Place): void {
-    const { store } = this.#parts
+    const { store } = this
     const { buried } = store.tenant(tenant)
     for (let left = n; left > 0; left -= 1) {
       const index = buried.findLastIndex((one) => one.resource === resource)
@@ -159,8 +145,8 @@ export class Mover {
     }
   }
 
-  #targets(target: Target, { tenant, resource, info }: Place): number[] {
-    const collection = this.#parts.store.collection(tenant, resource)
+  #targets(target: MotionTarget, { tenant, resource, info }: Place): number[] {
+    const collection = this.store.collection(tenant, resource)
     const at = (rank: number, count: number): number[] =>
       collection.newest(Math.max(0, rank), count).map(({ key }) => key)
     const size = Math.min(100, info.perPage ?? 30)
@@ -177,7 +163,7 @@ export class Mover {
   }
 }
 
-function stampedAgain(entry: Entry, at: Micros): Entry {
+function stampedAgain(entry: StoredRecord, at: Micros): StoredRecord {
   const record = JSON.parse(entry.text) as Record<string, unknown>
   return { ...entry, micros: at, text: encode({ ...record, updated_at: printInstant(at) }) }
 }

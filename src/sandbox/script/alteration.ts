@@ -1,29 +1,29 @@
-import type { Answer } from './call.js'
+/**
+ * Faults that change records or the envelope of a list. Used by faults.ts.
+ */
+import type { HttpResponse } from '../http/response.js'
+import { encode, isFields } from '../records/json.js'
 import { corrupt } from './corruption.js'
-import { encode, isFields } from './json.js'
-import type { Fault, Which } from './rule.js'
+import type { Fault, Which } from './rules.js'
 
 export type RecordFault = Extract<Fault, { kind: 'fields' | 'enums' | 'alter' | 'corrupt' }>
 type Envelope = Record<string, unknown>
 
-/** An integer (or any other token) that goes into the JSON text as it is written here. */
+/** A token that goes into the JSON text as the script gives it, such as an integer beyond 2^64. */
 class Raw {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
+  constructor(readonly text: string) {}
 }
 
-/** Changes the envelope of a list; answers that are no lists stay as they are. */
-export function alterEnvelope(answer: Answer, change: (envelope: Envelope) => Envelope): Answer {
+/** Changes the envelope of a list; other responses stay as they are. */
+export function alterEnvelope(answer: HttpResponse, change: (envelope: Envelope) => Envelope): HttpResponse {
   const found = parsed(answer)
   return found !== undefined && Array.isArray(found['results'])
     ? { ...answer, body: encode(change(found)) }
     : answer
 }
 
-/** Changes the records of a list, or the one record that was asked for. */
-export function alterRecords(answer: Answer, fault: RecordFault): Answer {
+/** Changes the chosen records of a list, or the one record of an item. */
+export function alterRecords(answer: HttpResponse, fault: RecordFault): HttpResponse {
   const found = parsed(answer)
   if (found === undefined) return answer
   if (Array.isArray(found['results'])) {
@@ -35,7 +35,7 @@ export function alterRecords(answer: Answer, fault: RecordFault): Answer {
   return isChosen(fault.records, 0) ? { ...answer, body: print(alterRecord(found, fault)[0]) } : answer
 }
 
-function parsed(answer: Answer): Envelope | undefined {
+function parsed(answer: HttpResponse): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(answer.body.toString())
     return isFields(value) ? value : undefined
@@ -49,7 +49,7 @@ function isChosen(which: Which = 'all', index: number): boolean {
   return 'first' in which ? index < which.first : which.includes(index)
 }
 
-/** JSON text with raw tokens in place of their marks. */
+/** JSON text: each raw token is encoded as a marked string and replaced afterwards. */
 function print(value: unknown): string {
   const raws: string[] = []
   const marked = encode(replaceRaws(value, raws))
@@ -63,7 +63,7 @@ function replaceRaws(value: unknown, raws: string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceRaws(item, raws)]))
 }
 
-/** One record, several (duplicates) or none in its place. */
+/** The records in place of this one: duplicates are two. */
 function alterRecord(record: unknown, fault: RecordFault): unknown[] {
   if (!isFields(record)) return [record]
   switch (fault.kind) {
@@ -72,7 +72,7 @@ function alterRecord(record: unknown, fault: RecordFault): unknown[] {
     case 'enums':
       return [withEnums(record, fault.value ?? 'novel')]
     case 'alter':
-      return [alterPath(record, steps(fault.path), fault)]
+      return [alterPath(record, steps(fault.path), altered(fault))]
     case 'corrupt':
       return corrupt(record, fault.how)
   }
@@ -87,40 +87,41 @@ function withField(record: Envelope, name: string, value: unknown, nested: boole
   return { ...fields, [name]: value }
 }
 
-/** The fields whose enumerations the document calls extensible. */
-const EXTENSIBLE = new Set(['preferred_contact_type', 'hazmat_rating'])
+/** The paths of the enumerations that the document calls extensible. */
+const EXTENSIBLE = [
+  'preferred_contact_type',
+  'hazmat_rating',
+  'type',
+  'inspections[*].state',
+  'services[*].inspections[*].state',
+  'service.inspections[*].state',
+].map(steps)
 
 function withEnums(record: Envelope, value: string): Envelope {
-  const changed = Object.entries(record).map(([key, item]): [string, unknown] => {
-    const isType = key === 'type' && (item === 'PartInventory' || item === 'CoreInventory')
-    if (EXTENSIBLE.has(key) || isType) return [key, value]
-    if (key === 'inspections' && Array.isArray(item))
-      return [
-        key,
-        item.map((one: unknown) => (isFields(one) && 'state' in one ? { ...one, state: value } : one)),
-      ]
-    if (Array.isArray(item))
-      return [key, item.map((one: unknown) => (isFields(one) ? withEnums(one, value) : one))]
-    return [key, isFields(item) && key === 'service' ? withEnums(item, value) : item]
-  })
-  return Object.fromEntries(changed)
+  const change: Change = (old) => (typeof old === 'string' ? value : old)
+  return EXTENSIBLE.reduce((changed, path) => alterPath(changed, path, change), record)
 }
 
-type Alter = Extract<Fault, { kind: 'alter' }>
+/** Returns the new value; undefined removes the field. */
+type Change = (old: unknown) => unknown
 
-/** `services[*].labors[0].hours` as keys, positions and `*`. */
+function altered({ remove, raw, to }: Extract<Fault, { kind: 'alter' }>): Change {
+  const value = remove === true ? undefined : raw === undefined ? to : new Raw(raw)
+  return () => value
+}
+
+/** The steps of a path such as `services[*].labors[0].hours`: keys, positions and `*`. */
 function steps(path: string): string[] {
   return path.split(/[.[\]]+/).filter((step) => step !== '')
 }
 
-function alterPath(value: unknown, [step, ...rest]: string[], fault: Alter): Envelope {
-  const altered = Array.isArray(value) ? [...(value as unknown[])] : isFields(value) ? { ...value } : value
-  if (step === undefined || typeof altered !== 'object' || altered === null) return altered as Envelope
-  const fields = altered as Envelope
+function alterPath<T>(value: T, [step, ...rest]: readonly string[], change: Change): T {
+  if (step === undefined || typeof value !== 'object' || value === null) return value
+  const fields = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Envelope
   for (const key of step === '*' ? Object.keys(fields) : [step]) {
-    if (rest.length > 0) fields[key] = alterPath(fields[key], rest, fault)
-    else if (fault.remove === true) delete fields[key]
-    else fields[key] = fault.raw === undefined ? fault.to : new Raw(fault.raw)
+    const made = rest.length > 0 ? alterPath(fields[key], rest, change) : change(fields[key])
+    if (made === undefined) delete fields[key]
+    else fields[key] = made
   }
-  return fields
+  return fields as T
 }

@@ -1,10 +1,14 @@
-import { type Answer, type Call, json, notFound, type TenantCall } from './call.js'
-import type { Entry } from './collection.js'
-import { filtersOf, instantParameter } from './filter.js'
-import type { Micros } from './instant.js'
-import { decode } from './json.js'
-import { Random } from './random.js'
-import type { Store } from './store.js'
+/**
+ * The responses to GET: pages of lists, single records, authorizations. Used by server.ts.
+ */
+import type { Micros } from '../instant.js'
+import { Random } from '../random.js'
+import type { StoredRecord } from '../records/collection.js'
+import { decode } from '../records/json.js'
+import type { Store } from '../records/store.js'
+import { filtersOf, instantParameter } from './filters.js'
+import type { PartnerCall, TenantCall } from './request.js'
+import { type HttpResponse, jsonResponse, notFound } from './response.js'
 
 const DEFAULT_SIZE = 30
 const MAXIMUM_SIZE = 100
@@ -14,27 +18,27 @@ interface Ask {
   readonly size: number
 }
 
-/** Values that are no positive integers count as absent, sizes over 100 as 100. */
-function ask(call: Call): Ask {
+/** A value that is no positive integer counts as absent, a size over 100 as 100. */
+function ask(call: PartnerCall): Ask {
   const { page, perPage } = call.info
   const size = perPage === null || perPage < 1 ? DEFAULT_SIZE : Math.min(perPage, MAXIMUM_SIZE)
   return { page: page === null || page < 1 ? 1 : page, size }
 }
 
-function envelope(texts: readonly string[], total: number, { page, size }: Ask): Answer {
+function envelope(texts: readonly string[], total: number, { page, size }: Ask): HttpResponse {
   const limited = size === MAXIMUM_SIZE && texts.length === MAXIMUM_SIZE && total > MAXIMUM_SIZE
   const head = `"limit":${texts.length},"limited":${limited},"total_count":${total}`
   const tail = `"current_page":${page},"total_pages":${Math.ceil(total / size)}`
-  return json(200, `{"results":[${texts.join(',')}],${head},${tail}}`)
+  return jsonResponse(200, `{"results":[${texts.join(',')}],${head},${tail}}`)
 }
 
-function updatedAfter(call: Call): Micros | undefined {
+function updatedAfter(call: PartnerCall): Micros | undefined {
   const value = call.query['updated_after']
   if (typeof value !== 'string' || value === '') return undefined
   return instantParameter('updated_after', value)
 }
 
-export function listAnswer(store: Store, call: TenantCall, resource: string): Answer {
+export function listAnswer(store: Store, call: TenantCall, resource: string): HttpResponse {
   if (!store.offers(call.tenant, resource)) throw notFound()
   const wanted = ask(call)
   const offset = (wanted.page - 1) * wanted.size
@@ -61,20 +65,20 @@ export function listAnswer(store: Store, call: TenantCall, resource: string): An
   return envelope(count === 0 ? [] : print(store, newest(offset, count)), total, wanted)
 }
 
-const print = (store: Store, entries: readonly Entry[]): string[] =>
+const print = (store: Store, entries: readonly StoredRecord[]): string[] =>
   entries.map((entry) => store.print(entry))
 
-export function itemAnswer(store: Store, call: TenantCall, resource: string): Answer {
+export function itemAnswer(store: Store, call: TenantCall, resource: string): HttpResponse {
   const entry =
     store.offers(call.tenant, resource) && call.info.id !== null
       ? call.tenant.collection(resource).get(call.info.id)
       : undefined
   if (entry === undefined) throw notFound()
-  return json(200, store.print(entry))
+  return jsonResponse(200, store.print(entry))
 }
 
-/** The list of authorizations has no updated_at and so no updated_after. */
-export function authorizationsAnswer(store: Store, call: Call, partner: number): Answer {
+/** Authorizations have no updated_at, so that their list ignores updated_after. */
+export function authorizationsAnswer(store: Store, call: PartnerCall, partner: number): HttpResponse {
   const wanted = ask(call)
   const offset = (wanted.page - 1) * wanted.size
   const texts = store.granted.map((tenant) =>

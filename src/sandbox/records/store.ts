@@ -1,10 +1,20 @@
-import type { Collection, Entry } from './collection.js'
-import { type Clock, type Micros, parseInstant, printInstant, type TimestampFormat } from './instant.js'
+/**
+ * The sandbox's records, tenants and grants. Used by every room: http reads, write, script and data change.
+ */
+import { resources } from '../../../schema/index.js'
+import {
+  type Micros,
+  type MicrosClock,
+  parseInstant,
+  printInstant,
+  type TimestampFormat,
+} from '../instant.js'
+import type { Collection, StoredRecord } from './collection.js'
 import { type ApiRecord, decode, encode, type Fields, reprint } from './json.js'
-import { type Action, RESOURCES } from './resource.js'
+import { type Action, parentOf, RECORD_LISTS } from './resources.js'
 import { Tenant, type TenantOptions } from './tenant.js'
 
-export interface Change {
+export interface StoreChange {
   readonly action: Action
   readonly tenant: number
   readonly resource: string
@@ -12,33 +22,31 @@ export interface Change {
 }
 
 export interface PutOptions {
-  /** Where the record stands in the order of updated_at, when that is not what its own updated_at says. */
+  /** The instant by which the record is ordered, where its own updated_at is absent or says another. */
   readonly at?: string
-  /** The id by which get, remove and GET by id find it, when the record's own id is unusable or a duplicate. */
+  /** The id by which get, remove and GET find the record, where its own id is unusable or a duplicate. */
   readonly key?: number
 }
 
-/** Ids of nested items that are made while the sandbox runs start here, above those of generated data. */
+/** Nested items that are made while the sandbox runs have ids from here on, above the ids of generated items. */
 const CHILD_IDS = 90_000_000
 
-/** What the shops' records are at this moment. Every change to the API's content goes through here. */
+/** The records of all tenants at this moment. Every change of a record goes through this class. */
 export class Store {
-  readonly clock: Clock
-  readonly #format: TimestampFormat | undefined
   readonly #tenants = new Map<number, Tenant>()
-  readonly #resources = new Set<string>(RESOURCES)
+  readonly #registered = new Set<string>()
   readonly #off = new Set<string>()
-  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #listeners = new Set<(change: StoreChange) => void>()
   #seq = 0
   #stamped: Micros = 0n
   #child = CHILD_IDS
-  /** Records of one updated_at come in a different order in each response. */
+  /** While true, records of one updated_at come in a different order in each response. */
   shuffleTies = false
 
-  constructor(clock: Clock, format?: TimestampFormat) {
-    this.clock = clock
-    this.#format = format
-  }
+  constructor(
+    readonly clock: MicrosClock,
+    private readonly format?: TimestampFormat,
+  ) {}
 
   // Tenants and grants
 
@@ -47,7 +55,7 @@ export class Store {
     this.#tenants.set(options.id, new Tenant(options))
   }
 
-  /** The tenant is no longer granted: gone from the authorizations, 404 everywhere. Its records stay. */
+  /** Takes the tenant out of the authorizations; its paths answer 404. Its records stay. */
   revoke(tenant: number): void {
     this.tenant(tenant).granted = false
   }
@@ -77,13 +85,14 @@ export class Store {
 
   // Resources
 
-  /** Serves a made-up list resource like the documented ones. */
+  /** Serves a list of records that no file of schema/ declares. */
   register(resource: string): void {
-    this.#resources.add(resource)
+    this.#registered.add(resource)
   }
 
+  /** Every list of records that the sandbox serves. */
   get resources(): string[] {
-    return [...this.#resources]
+    return [...RECORD_LISTS.map(({ name }) => name), ...this.#registered]
   }
 
   /** Answers 404 for the resource from now on, for one tenant or for all. */
@@ -96,12 +105,13 @@ export class Store {
   }
 
   offers(tenant: Tenant, resource: string): boolean {
-    return this.#resources.has(resource) && !this.#off.has(resource) && !tenant.off.has(resource)
+    const isOn = (name: string): boolean => !this.#off.has(name) && !tenant.off.has(name)
+    return this.#isKnown(resource) && isOn(resource) && isOn(parentOf(resource))
   }
 
   // Records
 
-  /** Stores the record exactly as given; nothing is stamped. bigints stand for integers beyond 2^53. */
+  /** Stores the record exactly as given, without a stamp. A bigint stands for an integer beyond 2^53. */
   put(tenant: number, resource: string, record: Fields, options: PutOptions = {}): void {
     const at = options.at ?? record['updated_at']
     const micros = typeof at === 'string' ? parseInstant(at) : undefined
@@ -116,14 +126,9 @@ export class Store {
     this.#tell({ action, tenant, resource, id: key })
   }
 
-  entry(text: string, key: number, micros: Micros): Entry {
+  entry(text: string, key: number, micros: Micros): StoredRecord {
     this.#seq += 1
     return { key, micros, seq: this.#seq, text }
-  }
-
-  /** Puts an entry back without a change of its content or its updated_at. */
-  putEntry(tenant: number, resource: string, entry: Entry): void {
-    this.putText(tenant, resource, entry.text, entry.key, entry.micros)
   }
 
   remove(tenant: number, resource: string, id: number): boolean {
@@ -139,13 +144,13 @@ export class Store {
     return entry === undefined ? undefined : decode(this.print(entry))
   }
 
-  /** The record as it is stored, whatever format the API prints timestamps in. */
+  /** The record as stored, with all digits of its timestamps. */
   stored(tenant: number, resource: string, id: number): ApiRecord | undefined {
     const entry = this.collection(tenant, resource).get(id)
     return entry === undefined ? undefined : decode(entry.text)
   }
 
-  /** Every record as the API would print it now, newest updated_at first. */
+  /** Every record as the API prints it, newest updated_at first. */
   all(tenant: number, resource: string): ApiRecord[] {
     const collection = this.collection(tenant, resource)
     return collection.newest(0, collection.size).map((entry) => decode(this.print(entry)))
@@ -159,7 +164,7 @@ export class Store {
     return this.collection(tenant, resource).size
   }
 
-  /** Without a tenant: everything, tenants, grants, switches and made-up resources included. */
+  /** Removes the records of one tenant, or else everything: tenants, grants, switches, registered resources. */
   clear(tenant?: number): void {
     if (tenant !== undefined) {
       this.tenant(tenant).clear()
@@ -167,15 +172,14 @@ export class Store {
     }
     this.#tenants.clear()
     this.#off.clear()
-    this.#resources.clear()
-    for (const resource of RESOURCES) this.#resources.add(resource)
+    this.#registered.clear()
     this.#seq = 0
     this.#child = CHILD_IDS
     this.shuffleTies = false
   }
 
   collection(tenant: number, resource: string): Collection {
-    if (!this.#resources.has(resource))
+    if (!this.#isKnown(resource))
       throw new Error(`no resource ${resource}: call register('${resource}') first`)
     return this.tenant(tenant).collection(resource)
   }
@@ -185,20 +189,20 @@ export class Store {
     return this.#child
   }
 
-  print(entry: Entry): string {
-    return reprint(entry.text, this.#format)
+  print(entry: StoredRecord): string {
+    return reprint(entry.text, this.format)
   }
 
   // Time
 
-  /** The clock's time, but always later than the last stamp: no two changes share one by accident. */
+  /** The clock's time, or one microsecond after the last stamp: no two changes share an updated_at by accident. */
   stamp(): Micros {
     const now = this.clock.nowMicros()
     this.#stamped = now > this.#stamped ? now : this.#stamped + 1n
     return this.#stamped
   }
 
-  /** Changes fields of a record and stamps it; an explicit instant makes ties and late commits. */
+  /** Changes fields of a record and stamps it. Scripts give the instant themselves, for ties and late commits. */
   change(tenant: number, resource: string, id: number, fields: Fields, at?: Micros): boolean {
     const record = this.stored(tenant, resource, id)
     if (record === undefined) return false
@@ -208,13 +212,17 @@ export class Store {
     return true
   }
 
-  onChange(listener: (change: Change) => void): () => void {
+  onChange(listener: (change: StoreChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  #tell(change: Change): void {
+  #tell(change: StoreChange): void {
     for (const listener of this.#listeners) listener(change)
+  }
+
+  #isKnown(resource: string): boolean {
+    return resource in resources || this.#registered.has(resource)
   }
 
   #keyOf(id: unknown): number {

@@ -1,15 +1,16 @@
-import { Collection, type Entry } from './collection.js'
+import { Collection, type StoredRecord } from './collection.js'
 
 export interface TenantOptions {
   readonly id: number
-  /** Write access granted; default true. */
+  /** Whether the partner may write; default true. */
   readonly writable?: boolean
-  readonly paymentTypes?: readonly string[]
+  /** The content of each list of strings, by resource. */
+  readonly strings?: Readonly<Record<string, readonly string[]>>
 }
 
 export interface Buried {
   readonly resource: string
-  readonly entry: Entry
+  readonly entry: StoredRecord
 }
 
 /** One repair business: its records, and what the partner may do with them. */
@@ -17,7 +18,7 @@ export class Tenant {
   readonly id: number
   writable: boolean
   granted = true
-  paymentTypes: readonly string[]
+  readonly strings: Map<string, readonly string[]>
   readonly off = new Set<string>()
   /** Removed records, newest last, so that a script can restore them. */
   readonly buried: Buried[] = []
@@ -26,15 +27,12 @@ export class Tenant {
   constructor(options: TenantOptions) {
     this.id = options.id
     this.writable = options.writable ?? true
-    this.paymentTypes = options.paymentTypes ?? []
+    this.strings = new Map(Object.entries(options.strings ?? {}))
   }
 
   collection(resource: string): Collection {
-    let collection = this.#collections.get(resource)
-    if (collection === undefined) {
-      collection = new Collection()
-      this.#collections.set(resource, collection)
-    }
+    const collection = this.#collections.get(resource) ?? new Collection()
+    this.#collections.set(resource, collection)
     return collection
   }
 

@@ -1,32 +1,35 @@
+/**
+ * The routes, and the steps of every response: log, script, access, rate limit, operation, faults, delivery.
+ * Used by sandbox.ts.
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { resources } from '../../../schema/index.js'
+import { pathOf, RECORD_LISTS, STRING_LISTS } from '../records/resources.js'
+import type { Store } from '../records/store.js'
+import { shape } from '../script/faults.js'
+import type { Mover } from '../script/motion.js'
+import { list } from '../script/rules.js'
+import type { Script } from '../script/script.js'
+import { answerWrite, WRITE_ROUTES } from '../write/routes.js'
 import { type Credentials, grantedTenant, isPartner } from './access.js'
-import {
-  type Answer,
-  type Call,
-  describe,
-  json,
-  notFound,
-  type Operation,
-  Refusal,
-  type RequestInfo,
-  rateHeaders,
-  type TenantOperation,
-} from './call.js'
 import { deliver } from './delivery.js'
-import { shape } from './fault.js'
-import type { Journal } from './journal.js'
-import type { Mover } from './motion.js'
-import { authorizationsAnswer, itemAnswer, listAnswer } from './page.js'
-import type { RateLimit } from './rate.js'
-import { list } from './rule.js'
-import type { Script } from './script.js'
-import type { Store } from './store.js'
-import type { Webhooks } from './webhook.js'
-import { writesOf } from './write/route.js'
+import { authorizationsAnswer, itemAnswer, listAnswer } from './lists.js'
+import { type RateLimit, rateHeaders } from './ratelimit.js'
+import {
+  factsOf,
+  type Operation,
+  type PartnerCall,
+  type QueriedRequest,
+  type RequestFacts,
+  type TenantOperation,
+} from './request.js'
+import type { Journal } from './requestlog.js'
+import { type HttpResponse, httpDate, jsonResponse, notFound, Refusal } from './response.js'
+import type { Webhooks } from './webhooks.js'
 
-export type RequestHook = (info: RequestInfo) => void | Promise<void>
+export type RequestHook = (info: RequestFacts) => void | Promise<void>
 
 export interface ServerContext {
   readonly store: Store
@@ -47,11 +50,9 @@ export function buildServer(context: ServerContext): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 
   const on = (method: string, path: string, operation: Operation): void => {
-    app.route({
-      method,
-      url: path,
-      handler: (request, reply) => serve(context, request, reply, operation),
-    })
+    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+      serve(context, request as QueriedRequest, reply, operation)
+    app.route({ method, url: path, handler })
   }
   const onTenant = (method: string, path: string, operation: TenantOperation): void =>
     on(method, `/api/v1/tenants/:tenant_id/${path}`, (call) =>
@@ -59,10 +60,13 @@ export function buildServer(context: ServerContext): FastifyInstance {
     )
 
   readRoutes(context, on, onTenant)
-  for (const { method, path, operation } of writesOf(context.store)) onTenant(method, path, operation)
+  for (const route of WRITE_ROUTES)
+    onTenant(route.method, route.path, (call) => answerWrite(route, context.store, call))
   for (const path of ['/webhooks', '/api/v1/webhooks'])
     on('POST', path, (call) => context.webhooks.configure(call))
-  app.setNotFoundHandler((request, reply) => serve(context, request, reply, nothingThere(context)))
+  app.setNotFoundHandler((request, reply) =>
+    serve(context, request as QueriedRequest, reply, nothingThere(context)),
+  )
   return app
 }
 
@@ -74,15 +78,26 @@ function readRoutes({ store, credentials }: ServerContext, on: On, onTenant: OnT
     if (call.params['partner_id'] !== credentials.partnerId) throw notFound()
     return authorizationsAnswer(store, call, Number(credentials.partnerId))
   })
-  onTenant('GET', 'payments/customer_payment_types', ({ tenant }) => {
-    if (!store.offers(tenant, 'payments')) throw notFound()
-    return json(200, JSON.stringify(tenant.paymentTypes))
-  })
-  onTenant('GET', ':resource', (call) => listAnswer(store, call, call.params['resource'] ?? ''))
-  onTenant('GET', ':resource/:id', (call) => itemAnswer(store, call, call.params['resource'] ?? ''))
+  for (const resource of STRING_LISTS)
+    onTenant('GET', pathOf(resource), ({ tenant }) => {
+      if (!store.offers(tenant, resource.name)) throw notFound()
+      return jsonResponse(200, JSON.stringify(tenant.strings.get(resource.name) ?? []))
+    })
+  const onRecords = (path: string, nameOf: (call: PartnerCall) => string): void => {
+    onTenant('GET', path, (call) => listAnswer(store, call, nameOf(call)))
+    onTenant('GET', `${path}/:id`, (call) => itemAnswer(store, call, nameOf(call)))
+  }
+  for (const resource of RECORD_LISTS) onRecords(pathOf(resource), () => resource.name)
+  onRecords(':resource', ({ params }) => registeredName(params['resource'] ?? ''))
 }
 
-/** A path without an operation is judged like any other request first: 401 and 403 come before 404. */
+/** Declared resources have routes of their own; the name of one with another path is no path. */
+function registeredName(name: string): string {
+  if (name in resources) throw notFound()
+  return name
+}
+
+/** On a path without an operation, 401 and 403 come before 404, as on every other path. */
 const nothingThere =
   ({ store }: ServerContext): Operation =>
   (call) => {
@@ -92,21 +107,19 @@ const nothingThere =
 
 async function serve(
   context: ServerContext,
-  request: FastifyRequest,
+  request: QueriedRequest,
   reply: FastifyReply,
   operation: Operation,
 ): Promise<FastifyReply> {
   const started = process.hrtime.bigint()
-  const query = request.query as Record<string, unknown>
-  const { method, url, headers } = request
-  const info = describe(context.journal.next(), { method, url, headers, query })
+  const info = factsOf(context.journal.next(), request)
   const line = context.journal.open(info, context.store.clock)
   for (const hook of context.hooks) await hook(info)
 
-  const call: Call = {
+  const call: PartnerCall = {
     info,
-    params: request.params as Record<string, string>,
-    query,
+    params: request.params,
+    query: request.query,
     body: typeof request.body === 'string' ? request.body : '',
   }
   context.mover.tick()
@@ -123,43 +136,43 @@ async function serve(
     },
   )
   for (const rule of rules) context.mover.moveAll(list(rule.after), info)
-  const answer = context.gzip ? compressed(shaped.answer, headers['accept-encoding']) : shaped.answer
-  const outcome = await deliver(reply, answer, shaped.transport, context.closing)
+  const answer = context.gzip ? compressed(shaped.answer, request.headers['accept-encoding']) : shaped.answer
+  const outcome = await deliver(reply, answer, shaped.fault, context.closing)
   line.status = outcome === 'no answer' ? null : outcome
   return reply
 }
 
-function asPage(call: Call, page: number): Call {
+function asPage(call: PartnerCall, page: number): PartnerCall {
   return { ...call, info: { ...call.info, page } }
 }
 
-function judge(context: ServerContext, call: Call, operation: Operation): Answer {
+function judge(context: ServerContext, call: PartnerCall, operation: Operation): HttpResponse {
   try {
     if (!isPartner(call, context.credentials)) throw new Refusal(401, 'Credentials missing or invalid')
     return operation(call)
   } catch (error) {
-    if (error instanceof Refusal) return error.answer
+    if (error instanceof Refusal) return error.response
     throw error
   }
 }
 
 function respond(
   context: ServerContext,
-  call: Call,
+  call: PartnerCall,
   operation: Operation,
   started: bigint,
   ip: string,
-): Answer {
+): HttpResponse {
   const key = isPartner(call, context.credentials) ? context.credentials.partnerId : ip
   const state = context.rate.take(key)
   const judged = state.exceeded
-    ? new Refusal(429, 'Rate limit exceeded').answer
+    ? new Refusal(429, 'Rate limit exceeded').response
     : judge(context, call, operation)
   const tag = `W/"${createHash('sha1').update(judged.body).digest('hex')}"`
   const headers = {
     ...judged.headers,
     ...rateHeaders(state, key),
-    Date: new Date(Number(context.store.clock.nowMicros() / 1000n)).toUTCString(),
+    Date: httpDate(context.store.clock),
     'Cache-Control': 'private, no-store',
     ETag: tag,
     'X-Request-Id': randomUUID(),
@@ -170,7 +183,7 @@ function respond(
   return unchanged ? { status: 304, headers, body: '' } : { ...judged, headers }
 }
 
-function compressed(answer: Answer, accepted: string | string[] | undefined): Answer {
+function compressed(answer: HttpResponse, accepted: string | string[] | undefined): HttpResponse {
   if (answer.headers['Content-Encoding'] !== undefined || !/\bgzip\b/.test(String(accepted ?? '')))
     return answer
   return {

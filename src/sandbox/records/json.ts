@@ -1,4 +1,4 @@
-import { parseInstant, printInstant, type TimestampFormat } from './instant.js'
+import { parseInstant, printInstant, type TimestampFormat } from '../instant.js'
 
 /** A record as the API shows it. */
 export interface ApiRecord {
@@ -7,11 +7,18 @@ export interface ApiRecord {
   [field: string]: unknown
 }
 
+/** The fields that every record and most nested items begin with. */
+export interface Stamped {
+  id: number
+  created_at: string
+  updated_at: string
+}
+
 export type Fields = Readonly<Record<string, unknown>>
 
 const BIG = /"@@integer:(-?\d+)@@"/g
 
-/** JSON text of a value in which bigints stand for integers that a double cannot hold. */
+/** JSON text. A bigint in the value stands for an integer that a double cannot hold. */
 export function encode(value: unknown): string {
   let found = false
   const text = JSON.stringify(value, (_key, item: unknown) => {
@@ -30,10 +37,10 @@ export function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Text in strings has its quotes escaped, so this can only match a real key with a real value. */
+/** Quotes inside JSON strings are escaped: only a real key with a real value can match. */
 const TIMESTAMP = /"(\w+_(?:at|date))":"([^"\\]+)"/g
 
-/** Works on the text, so that integers beyond 2^53 stay as they are. */
+/** Replaces in the text: a parse would round integers beyond 2^53. */
 export function reprint(text: string, format: TimestampFormat | undefined): string {
   if (format === undefined) return text
   return text.replace(TIMESTAMP, (whole, key: string, value: string) => {
