@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RunReport } from '../../src/sync/run/report.js'
-import { type Place, place, shopsync } from './support.js'
+import { type Place, place, shopsync } from '../support/place.js'
 
 let here: Place
 

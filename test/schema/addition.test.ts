@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { createSandbox } from '../../src/sandbox/index.js'
-import { scratch } from '../support/postgres.js'
+import { scratch } from '../support/scratch.js'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')

@@ -26,8 +26,8 @@ const types: Record<Kind, string> = {
 /** Smaller batches are written where they are: the way to the thread and back would take longer than the writing. */
 const threadedFrom = 300
 
-const isLarge = ({ rows }: Flattened): boolean =>
-  [...rows.values()].reduce((sum, tuples) => sum + tuples.length, 0) >= threadedFrom
+const rowsIn = ({ rows }: Flattened): number =>
+  [...rows.values()].reduce((sum, tuples) => sum + tuples.length, 0)
 
 /** SQLite gives every integer as bigint (ids are exact); what is safe as a number becomes one. */
 const exactIntegers: KyselyPlugin = {
@@ -94,7 +94,7 @@ function open(path: string, where: string): BetterSqlite3.Database {
 }
 
 /** `url`: `sqlite:PATH`. The file and its folder are created if missing. */
-export function sqliteDialect(url: string): Dialect {
+export function sqliteDialect(url: string, threadFrom = threadedFrom): Dialect {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
   const raw = open(path, where)
@@ -131,12 +131,12 @@ export function sqliteDialect(url: string): Dialect {
     transaction,
     warm: () => writer.warm(),
     foresee: (flattened) => {
-      if (WriterThread.entry && isLarge(flattened)) packEarly(flattened.rows)
+      if (WriterThread.entry && rowsIn(flattened) >= threadFrom) packEarly(flattened.rows)
     },
     applied: ({ rows }) => release(rows),
     rows: sqliteRows,
     elsewhere: (tables, embedded, batch) =>
-      WriterThread.entry && (isPacked(batch.flattened.rows) || isLarge(batch.flattened))
+      WriterThread.entry && (isPacked(batch.flattened.rows) || rowsIn(batch.flattened) >= threadFrom)
         ? turns.theirs(() => writer.apply(tables, embedded, batch))
         : undefined,
     prepare: async () => {},
