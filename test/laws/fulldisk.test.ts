@@ -4,13 +4,14 @@
  * on the size of files, which needs no rights; test/laws/outage.test.ts fills a small disk where it may make one.
  */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { startPostgres } from '../support/postgres.js'
 import { type Address, configure, Program, type ProgramOptions, program } from '../support/process.js'
 import { randomFrom } from '../support/random.js'
 import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
@@ -24,10 +25,9 @@ function noise(seed: number): string {
   return Array.from({ length: 1900 }, () => String.fromCharCode(48 + Math.floor(random() * 75))).join('')
 }
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
 let wanted: unknown
 beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= records; id++) {
@@ -40,7 +40,6 @@ beforeAll(async () => {
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
-afterAll(() => sandbox.close())
 
 const sync = (address: Address, limit: ProgramOptions = {}): Program =>
   new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json'], limit)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import type { Applied, Batch } from '../../src/warehouse/apply.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -13,6 +13,7 @@ import { Between } from '../support/between.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { configure, Program, program } from '../support/process.js'
 import { known, syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
@@ -20,7 +21,7 @@ const resources = ['notes', 'customers']
 const patience = [0, 20, 100, 200, 500, 1000, 2000, 4000]
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
 let wanted: unknown
 const sqliteUrl = (): string => `sqlite:${join(scratch(), 'warehouse.db')}`
 
@@ -31,7 +32,6 @@ async function opened(url: string): Promise<Warehouse> {
 }
 
 beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
@@ -40,7 +40,6 @@ beforeAll(async () => {
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
-afterAll(() => sandbox.close())
 
 /** A sync, before each of whose list requests something happens. */
 const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) => {

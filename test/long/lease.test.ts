@@ -1,18 +1,15 @@
 /** A process that was stopped for longer than its lease lasts, and then goes on, must not write. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import { Program } from '../support/process.js'
 import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 import { type Order, orderText, workerScript } from '../support/worker.js'
 
 const leaseMs = 1500
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 const put = (id: number, description: string, minute: number): void => {
   const time = new Date(Date.parse('2026-01-01T00:00:00Z') + minute * 60_000).toISOString()

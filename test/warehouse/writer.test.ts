@@ -1,16 +1,12 @@
-/**
- * The writer thread runs compiled files only, so this file tests those: `npm test` builds them first. What the thread
- * stores must be what this thread stores, and an error must come back as what it was.
- */
-import { existsSync } from 'node:fs'
+/** What the writer thread stores is what this thread would store, and an error comes back as what it was. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { Stop } from '../../src/errors.js'
 import { model } from '../../src/model/registry.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { contents, open, warehouses } from '../support/warehouse.js'
+import { pagesToThreads } from '../support/thread.js'
+import { contents, open, sqliteBothWays } from '../support/warehouse.js'
 
-const compiled = new URL('../../dist/src/warehouse/open.js', import.meta.url)
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!
 const at = (n: number): string => `2026-01-01T00:00:${String(n).padStart(2, '0')}.000000Z`
@@ -39,14 +35,13 @@ const batch = (version: number, fence?: number) => ({
   fence,
 })
 
-describe.skipIf(!existsSync(compiled))('compiled', () => {
+describe('the writer thread', () => {
   let threaded: Warehouse
   let local: Warehouse
   beforeAll(async () => {
-    const { openWarehouse } = (await import(compiled.href)) as typeof import('../../src/warehouse/open.js')
-    threaded = await openWarehouse({ ...warehouses()[0]!.address(), model: known })
-    await threaded.migrate()
-    local = await open(warehouses()[0]!, known)
+    const [every, none] = sqliteBothWays().map(([, kind]) => kind)
+    threaded = await open(every!, known)
+    local = await open(none!, known)
   })
   afterAll(() => Promise.all([threaded.close(), local.close()]))
 
@@ -54,8 +49,11 @@ describe.skipIf(!existsSync(compiled))('compiled', () => {
     for (const version of [0, 1, 1, 0]) {
       const given = batch(version)
       if (version === 1) threaded.foresee(given.flattened)
-      const [there, here] = [await threaded.apply(given), await local.apply(batch(version))]
-      expect(there).toEqual(here)
+      const before = pagesToThreads()
+      const there = await threaded.apply(given)
+      expect(pagesToThreads()).toBe(before + 1)
+      expect(await local.apply(batch(version))).toEqual(there)
+      expect(pagesToThreads()).toBe(before + 1)
     }
     expect(await contents(threaded, known)).toEqual(await contents(local, known))
   })
@@ -77,7 +75,7 @@ describe.skipIf(!existsSync(compiled))('compiled', () => {
       exitCode: 4,
       message: expect.stringContaining('taken over'),
     })
-    expect(Object.getPrototypeOf(failed).constructor.name).toBe(Stop.name)
+    expect(failed).toBeInstanceOf(Stop)
     expect(await contents(threaded, known)).toEqual(before)
   })
 })
