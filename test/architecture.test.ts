@@ -66,14 +66,14 @@ describe('the rooms', () => {
   })
 
   it('know each npm package in one place', () => {
-    const strangers = Object.entries(owners).flatMap(([name, folders]) =>
-      sources
-        .filter((file) => importsOf(file).some((path) => path === name || path.startsWith(`${name}/`)))
+    const strangers = Object.entries(owners).flatMap(([name, folders]) => {
+      // A type may be named where a value of the package is handed on.
+      const uses = new RegExp(`^(?:im|ex)port (?!type )[^']*'${name}['/]|import\\('${name}['/]`, 'm')
+      return sources
         .filter((file) => !folders.some((folder) => file.startsWith(`${folder}/`)))
-        // A type of the log and of the configuration may be named where the value is handed on.
-        .filter((file) => !new RegExp(`import type [^;]*?from '${name}'`).test(textOf(file)))
-        .map((file) => `${file} imports ${name}`),
-    )
+        .filter((file) => uses.test(textOf(file)))
+        .map((file) => `${file} imports ${name}`)
+    })
     expect(strangers).toEqual([])
   })
 })
@@ -131,11 +131,6 @@ describe('shared code', () => {
   it('asks no dialect for its name', () => {
     const branch = /(dialect|kind|driver)\w*(\.name)? *[!=]==? *['"](sqlite|postgres)/
     expect(outside.filter((file) => branch.test(textOf(file)))).toEqual([])
-  })
-
-  it('says any nowhere', () => {
-    const loose = /: any\b|\bas any\b|<any>/
-    expect(sources.filter((file) => loose.test(withoutComments(textOf(file))))).toEqual([])
   })
 
   it('silences neither the compiler nor the linter', () => {
