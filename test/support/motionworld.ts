@@ -9,7 +9,7 @@ export const moving = 1
 export const quiet = 2
 export const resource = 'notes'
 
-const begin = '2026-01-01T00:00:00Z'
+const begin = '2026-01-01T00:00:00.000000Z'
 const start = toMicros(begin)
 
 /** What stands at the source: which version of a record, and how far its updated_at really lies. */
