@@ -1,13 +1,14 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import { shipped } from './test/support/compiled.js'
 
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/long/**'],
-    globalSetup: ['test/support/global.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    pool: 'forks',
-    maxWorkers: 2,
-  },
-})
+export default mergeConfig(
+  shipped,
+  defineConfig({
+    test: {
+      include: ['test/**/*.test.ts'],
+      exclude: ['test/long/**'],
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
+  }),
+)

@@ -3,7 +3,7 @@
  * how many requests are refused. `node dist/bench/governor.js [--all] [--seed N]`; without --all only what misses the
  * goal is shown.
  */
-import { sendable, simulate, type Tally } from '../test/api/support/simulation.js'
+import { sendable, simulate, type Tally } from '../test/support/simulation.js'
 
 const WINDOWS = [1, 10, 60, 600, 3600]
 const LIMITS = [10, 100, 1000, 10_000]

@@ -1,24 +1,14 @@
-/** The shape of the code, as far as a machine can check it (docs/architecture.md, Rooms). */
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+/**
+ * The shape of the code, as far as a machine can check it (docs/architecture.md, Rooms). Biome checks the rest, in
+ * biome.json: circles between files, lines of a function, lines of a file. Each test lists the offenders.
+ */
+import { existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
+import { filesIn, importsOf, root, targetsOf, textOf, withoutComments } from './support/tree.js'
 
-const root = resolve(import.meta.dirname, '..')
-
-const files = (folder: string): string[] =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(folder, name))
-
-const sources = [...files('schema'), ...files('src')]
-const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
-const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-
-const importsOf = (file: string): string[] =>
-  [...withoutComments(textOf(file)).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
-    (match) => match[1] ?? '',
-  )
+const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
 /** The room of a file: `schema`, a folder of src, or `leaf` for the files beside the folders. */
 const roomOf = (file: string): string => {
@@ -27,19 +17,24 @@ const roomOf = (file: string): string => {
   return file.split('/').length === 2 ? 'leaf' : second
 }
 
+const leaves = ['schema', 'leaf', 'config']
+const work = [...leaves, 'model', 'walk', 'compare', 'api', 'warehouse']
+
 /** The rooms below which each room stands; docs/architecture.md draws them. */
 const below: Record<string, readonly string[]> = {
   schema: [],
   leaf: ['schema'],
   config: ['schema', 'leaf'],
-  model: ['schema', 'leaf', 'config'],
+  model: leaves,
   walk: ['schema', 'leaf'],
   compare: ['schema', 'leaf', 'walk'],
-  api: ['schema', 'leaf', 'config', 'model'],
-  warehouse: ['schema', 'leaf', 'config', 'model'],
-  sync: ['schema', 'leaf', 'config', 'model', 'walk', 'compare', 'api', 'warehouse'],
+  api: [...leaves, 'model'],
+  warehouse: [...leaves, 'model'],
+  sync: work,
+  service: [...work, 'sync'],
+  analyst: [...work, 'sync'],
   sandbox: ['schema', 'leaf'],
-  cli: ['schema', 'leaf', 'config', 'model', 'walk', 'compare', 'api', 'warehouse', 'sync', 'sandbox'],
+  cli: [...work, 'sync', 'service', 'analyst', 'sandbox'],
 }
 
 /** Each npm package is known in one place; replacing it touches that place alone. */
@@ -55,35 +50,77 @@ const owners: Record<string, readonly string[]> = {
   'p-limit': ['src/sync'],
 }
 
-const targetsOf = (file: string): string[] =>
-  importsOf(file)
-    .filter((path) => path.startsWith('.'))
-    .map((path) => relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'))
-
 describe('the rooms', () => {
-  it.each(sources)('%s imports downwards only', (file) => {
-    const room = roomOf(file)
-    const strangers = targetsOf(file).filter(
-      (target) => roomOf(target) !== room && !below[room]?.includes(roomOf(target)),
+  it('are imported downwards only', () => {
+    const upwards = sources.flatMap((file) =>
+      targetsOf(file)
+        .filter((target) => roomOf(target) !== roomOf(file) && !below[roomOf(file)]?.includes(roomOf(target)))
+        .map((target) => `${file} imports ${target}`),
     )
-    expect(strangers).toEqual([])
+    expect(upwards).toEqual([])
   })
 
-  it.each(Object.entries(owners))('%s is imported in %s alone', (name, folders) => {
-    const users = sources.filter((file) =>
-      importsOf(file).some((path) => path === name || path.startsWith(`${name}/`)),
+  it('that read lists and compare do no input or output', () => {
+    const pure = sources.filter((file) => ['walk', 'compare'].includes(roomOf(file)))
+    expect(pure.filter((file) => importsOf(file).some((path) => !path.startsWith('.')))).toEqual([])
+  })
+
+  it('know each npm package in one place', () => {
+    const strangers = Object.entries(owners).flatMap(([name, folders]) => {
+      // A type may be named where a value of the package is handed on.
+      const uses = new RegExp(`^(?:im|ex)port (?!type )[^']*'${name}['/]|import\\('${name}['/]`, 'm')
+      return sources
+        .filter((file) => !folders.some((folder) => file.startsWith(`${folder}/`)))
+        .filter((file) => uses.test(textOf(file)))
+        .map((file) => `${file} imports ${name}`)
+    })
+    expect(strangers).toEqual([])
+  })
+})
+
+describe('names', () => {
+  const declaration =
+    /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function\*?|const|let|interface|type|enum) (\w+)/gm
+  const exportedBy = (file: string): string[] => [
+    ...new Set([...withoutComments(textOf(file)).matchAll(declaration)].map((match) => match[1] ?? '')),
+  ]
+  const isSandbox = (file: string): boolean => roomOf(file) === 'sandbox'
+  const programs = [
+    ['the program', sources.filter((file) => !isSandbox(file))],
+    ['the sandbox', sources.filter((file) => isSandbox(file) || roomOf(file) === 'schema')],
+  ] as const
+
+  it.each(programs)('of %s mean one thing each', (_name, files) => {
+    const places = new Map<string, string[]>()
+    for (const file of files)
+      for (const name of exportedBy(file)) places.set(name, [...(places.get(name) ?? []), file])
+    const twice = [...places].filter(([, where]) => where.length > 1)
+    expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([])
+  })
+
+  it('hide no global of the language', () => {
+    const types = [
+      'Record',
+      'Partial',
+      'Required',
+      'Readonly',
+      'Pick',
+      'Omit',
+      'Exclude',
+      'Extract',
+      'Awaited',
+    ]
+    const hiding = sources.flatMap((file) =>
+      exportedBy(file)
+        .filter((name) => name in globalThis || types.includes(name))
+        .map((name) => `${file}: ${name}`),
     )
-    const strangers = users.filter((file) => !folders.some((folder) => file.startsWith(`${folder}/`)))
-    // Types of the log and of the configuration may be named where they are handed on.
-    const real = strangers.filter(
-      (file) => !new RegExp(`import type [^;]*?from '${name}'`).test(textOf(file)),
-    )
-    expect(real).toEqual([])
+    expect(hiding).toEqual([])
   })
 })
 
 describe('shared code', () => {
-  const outside = sources.filter((file) => !file.startsWith('schema/') && !file.startsWith('src/sandbox/'))
+  const outside = sources.filter((file) => !['schema', 'sandbox'].includes(roomOf(file)))
 
   it('names no resource outside schema/', () => {
     const names = Object.keys(resources).filter((name) => name.includes('_'))
@@ -96,13 +133,76 @@ describe('shared code', () => {
     expect(outside.filter((file) => branch.test(textOf(file)))).toEqual([])
   })
 
-  it('has no file that nobody opens whole', () => {
-    const long = sources.filter((file) => textOf(file).split('\n').length > 400)
-    expect(long.filter((file) => !/generated/i.test(textOf(file).slice(0, 200)))).toEqual([])
+  it('silences neither the compiler nor the linter', () => {
+    const silenced = /@ts-(ignore|expect-error|nocheck)|biome-ignore/
+    expect(sources.filter((file) => silenced.test(textOf(file)))).toEqual([])
+  })
+})
+
+describe('pointers', () => {
+  const code = [...sources, 'schema/registry.mjs', ...filesIn('test', '.ts'), ...filesIn('bench', '.ts')]
+  const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
+    (file) => existsSync(join(root, file)),
+  )
+  const known = new Set([...code, ...documents, 'vitest.config.ts'].map((file) => basename(file)))
+
+  /** The comments of a file of code, each on one line; the whole of a document. */
+  const proseOf = (file: string): string =>
+    file.endsWith('.md')
+      ? textOf(file)
+      : [...textOf(file).matchAll(/\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/ .*$/gm)]
+          .map(([comment]) => comment.replaceAll(/\s*\n\s*(\*|\/\/) ?/g, ' '))
+          .join('\n')
+
+  const headingsOf = (document: string): string[] =>
+    [...textOf(document).matchAll(/^#+ (.+)$/gm)].map((match) => (match[1] ?? '').replaceAll('`', '').trim())
+
+  /** The anchor that a heading gets where Markdown is shown. */
+  const anchorOf = (heading: string): string =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-')
+
+  const exists = (path: string): boolean => existsSync(join(root, path))
+
+  it('name files that exist', () => {
+    // A name in capitals stands for any: jobs/NAME.json.
+    const path = /(?<![\w./-])(?:docs|src|test|schema|bench|jobs)\/(?![A-Z]+\b)[\w./-]*\w/g
+    const name = /(?<![\w./*-])[\w-]+\.(?:ts|mjs|md)\b/g
+    const lost = [...code, ...documents].flatMap((file) => {
+      const prose = proseOf(file)
+      const paths = [...prose.matchAll(path)].map(([found]) => found).filter((found) => !exists(found))
+      const names = [...prose.matchAll(name)].map(([found]) => found)
+      const strange = names.filter((found) => !known.has(found) && !exists(found))
+      return [...new Set([...paths, ...strange])].map((found) => `${file}: ${found}`)
+    })
+    expect(lost).toEqual([])
   })
 
-  it('says any and ! nowhere', () => {
-    const loose = /: any\b|\bas any\b|<any>|@ts-(ignore|expect-error|nocheck)/
-    expect(sources.filter((file) => loose.test(withoutComments(textOf(file))))).toEqual([])
+  it('name headings that exist', () => {
+    const pointer = /((?:docs\/)?[\w-]+\.md), ([A-Z].{0,80})/g
+    const lost = [...code, ...documents].flatMap((file) =>
+      [...proseOf(file).matchAll(pointer)]
+        .filter(([, document = '', text = '']) => {
+          const path = exists(document) ? document : join('docs', document)
+          return !exists(path) || !headingsOf(path).some((heading) => text.startsWith(heading))
+        })
+        .map(([found]) => `${file}: ${found}`),
+    )
+    expect(lost).toEqual([])
+  })
+
+  it('of Markdown links lead somewhere', () => {
+    const lost = documents.flatMap((file) =>
+      [...textOf(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+        .filter(([, path = '', anchor]) => {
+          const target = path === '' ? file : join(dirname(file), path)
+          if (!exists(target)) return true
+          return anchor !== undefined && !headingsOf(target).map(anchorOf).includes(anchor)
+        })
+        .map(([found]) => `${file}: ${found}`),
+    )
+    expect(lost).toEqual([])
   })
 })

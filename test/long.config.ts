@@ -1,13 +1,14 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import { shipped } from './support/compiled.js'
 
 /** The long suites, run by `npm run test:long`: the same laws as in test/laws, over many more cases. */
-export default defineConfig({
-  test: {
-    include: ['test/long/**/*.test.ts'],
-    globalSetup: ['test/support/global.ts'],
-    testTimeout: 3_600_000,
-    hookTimeout: 120_000,
-    pool: 'forks',
-    maxWorkers: 2,
-  },
-})
+export default mergeConfig(
+  shipped,
+  defineConfig({
+    test: {
+      include: ['test/long/**/*.test.ts'],
+      testTimeout: 3_600_000,
+      hookTimeout: 120_000,
+    },
+  }),
+)

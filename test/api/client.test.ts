@@ -11,7 +11,7 @@ import {
   request,
   SECRET,
   sendJson,
-} from './support/server.js'
+} from '../support/server.js'
 
 afterEach(closeAll)
 

@@ -15,7 +15,7 @@ import {
   SECRET,
   type Stand,
   sendJson,
-} from './support/server.js'
+} from '../support/server.js'
 
 afterEach(closeAll)
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { settled, VirtualClock } from './support/clock.js'
-import { ask, closeGovernors, learn, many, ok, start, work } from './support/governor.js'
+import { settled, VirtualClock } from '../support/clocks.js'
+import { ask, closeGovernors, learn, many, ok, start, work } from '../support/governor.js'
 
 afterEach(closeGovernors)
 

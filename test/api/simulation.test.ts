@@ -4,7 +4,8 @@ import { Concurrency } from '../../src/api/rate/concurrency.js'
 import { Headroom } from '../../src/api/rate/headroom.js'
 import { poissonQuantile } from '../../src/api/rate/poisson.js'
 import { Skew } from '../../src/api/rate/skew.js'
-import { randomFrom, type Scenario, simulate } from './support/simulation.js'
+import { randomFrom } from '../support/random.js'
+import { type Scenario, simulate } from '../support/simulation.js'
 
 const base: Scenario = {
   window: 10_000,

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { exampleQueries } from '../../schema/views/demo.js'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { RunReport } from '../../src/sync/run/report.js'
-import { type Place, place, shopsync } from './support.js'
+import { type Place, place, shopsync } from '../support/place.js'
+import { scratch } from '../support/scratch.js'
 
 let here: Place
 
@@ -230,7 +230,7 @@ test('sandbox says how to reach it, and ends in good order when it is stopped', 
 })
 
 test('demo fills a warehouse twice and answers three questions', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-demo-'))
+  const folder = scratch()
   try {
     const { code, stdout } = await shopsync(['demo'], { cwd: folder })
     expect(code).toBe(0)

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands/index.js'
-import { program, shopsync } from './support.js'
+import { shopsync } from '../support/place.js'
+import { program } from '../support/process.js'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 

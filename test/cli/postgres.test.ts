@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { StatusReport } from '../../src/sync/ask/status.js'
-import { type Place, place } from './support.js'
+import { type Place, place } from '../support/place.js'
 
 const url = inject('postgresUrl')
 

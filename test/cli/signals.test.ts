@@ -3,21 +3,16 @@
  * is given back, stderr says where the next run goes on, and that one starts at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import { configure, Program, program } from '../support/process.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
-let main = ''
-beforeAll(async () => {
-  main = program()
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 function fill(): void {
   sandbox.reset()
@@ -49,7 +44,7 @@ describe.each(warehouses())('$name', (kind) => {
       run.kill(signal)
       await sleep(300)
     })
-    const run = new Program(main, ['sync', '--config', config, '--json'])
+    const run = new Program(program, ['sync', '--config', config, '--json'])
     const ended = await run.ended
     await sent
     expect(ended, ended.stderr).toMatchObject({ code, signal: null })
@@ -65,7 +60,7 @@ describe.each(warehouses())('$name', (kind) => {
     const off = sandbox.onRequest(({ resource, page, perPage }) => {
       if (resource === 'notes' && perPage === 100) pages.push(page)
     })
-    const next = await new Program(main, ['sync', '--config', config, '--json']).ended
+    const next = await new Program(program, ['sync', '--config', config, '--json']).ended
     off()
     expect(next.code, next.stderr).toBe(0)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
@@ -87,13 +82,13 @@ describe.each(warehouses())('$name', (kind) => {
       // The answer never comes while it lives: only the second signal can have ended it.
       for (let i = 0; i < 100 && !ended; i++) await sleep(50)
     })
-    const run = new Program(main, ['sync', '--config', config])
+    const run = new Program(program, ['sync', '--config', config])
     const { code } = await run.ended
     ended = true
     await sent
     expect(code).toBe(143)
     // Its lease may be left behind; but whose process is gone does not hold it.
-    const next = await new Program(main, ['sync', '--config', config]).ended
+    const next = await new Program(program, ['sync', '--config', config]).ended
     expect(next.code, next.stderr).toBe(0)
     const warehouse = await reopen(address)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)

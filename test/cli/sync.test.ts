@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { RunReport } from '../../src/sync/run/report.js'
-import { type Place, place, shopsync } from './support.js'
+import { type Place, place, shopsync } from '../support/place.js'
 
 let here: Place
 

@@ -1,20 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { cronProblem } from '../../src/config/cron.js'
 import { lastDays } from '../../src/config/duration.js'
 import { jobNames, readJob } from '../../src/config/job.js'
 import { describeError, Stop } from '../../src/errors.js'
+import { scratch } from '../support/scratch.js'
 
 const shipped = fileURLToPath(new URL('../../jobs', import.meta.url))
 let own: string
 
 beforeEach(() => {
-  own = mkdtempSync(join(tmpdir(), 'shopsync-jobs-'))
+  own = scratch()
 })
-afterEach(() => rmSync(own, { recursive: true }))
 
 function refused(name: string, content?: object): string {
   if (content) writeFileSync(join(own, `${name}.json`), JSON.stringify(content))

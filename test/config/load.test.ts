@@ -1,15 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.js'
 
 import { load } from '../../src/config/load.js'
 import { Stop } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { tablesOf } from '../../src/model/tables.js'
+import { scratch } from '../support/scratch.js'
 
 const good = {
   api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
@@ -19,9 +19,8 @@ const environment = { SHOPSYNC_API_SECRET: 'tops3cret' }
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'shopsync-config-'))
+  folder = scratch()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const write = (content: unknown, name = 'config.json'): void =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : toJson(content))

@@ -1,15 +1,12 @@
 /** The circuit breaker: an answer that would mean the loss of many records at once is not believed. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Rule, type Sandbox, template } from '../../src/sandbox/index.js'
+import { describe, expect, it } from 'vitest'
+import { type Rule, template } from '../../src/sandbox/index.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known, lawSync } from '../support/lawrun.js'
+import { known, syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 const emptied: Rule = { when: { tenant: 1, resource: 'notes' }, fault: { kind: 'empty' } }
@@ -29,10 +26,13 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   for (const id of [1, 2]) sandbox.store.addTenant({ id })
   for (let id = 1; id <= 1200; id++) sandbox.store.put(1, 'notes', template('notes', id, time(id)))
   sandbox.store.put(2, 'notes', template('notes', 1, time(1)))
-  if (mode === 'full') await lawSync(sandbox, warehouse, options)
+  if (mode === 'full') await syncInOrder(sandbox, warehouse, options)
   const before = await rowsOf(warehouse, 'sync_cursors')
   sandbox.script([rule])
-  const report = await lawSync(sandbox, warehouse, { ...options, mode: mode === 'full' ? 'full' : 'sync' })
+  const report = await syncInOrder(sandbox, warehouse, {
+    ...options,
+    mode: mode === 'full' ? 'full' : 'sync',
+  })
   const [struck, other] = [1, 2].map((id) => report.cursors.find((cursor) => cursor.tenant_id === id))
   expect(struck).toMatchObject({ status: 'failed', completeness: 'unproven' })
   expect(struck?.error).toContain('not believed')
@@ -43,7 +43,7 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   const rows = await rowsOf(warehouse, 'notes')
   expect(rows.every((row) => row._deleted_at === null)).toBe(true)
   sandbox.script([])
-  expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+  expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
   expect((await rowsOf(warehouse, 'notes')).filter((row) => row.tenant_id === 1)).toHaveLength(1200)
 }
 

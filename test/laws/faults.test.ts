@@ -4,16 +4,18 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Page, Source } from '../../src/api/types.js'
-import { createSandbox, type Fault, type Sandbox, template } from '../../src/sandbox/index.js'
+import { type Fault, template } from '../../src/sandbox/index.js'
 import { Book } from '../../src/walk/books.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { SharedClock } from '../support/handclock.js'
-import { Between, type LawRun, lawSync } from '../support/lawrun.js'
+import { Between } from '../support/between.js'
+import { HandClock } from '../support/clocks.js'
+import { type RunOptions, syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { wipe } from '../support/through.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
-const clock = new SharedClock()
-const options: LawRun = {
+const clock = new HandClock('2026-03-01T00:00:00Z', 1n)
+const options: RunOptions = {
   resources: ['notes', 'categories'],
   clock: clock.skewed,
   readAhead: 0,
@@ -22,11 +24,7 @@ const options: LawRun = {
 }
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none', clock })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile({ data: 'none', clock })
 
 function fill(): void {
   sandbox.reset()
@@ -84,7 +82,7 @@ describe.each(warehouses())('$name', (kind) => {
   beforeAll(async () => {
     warehouse = await open(kind)
     fill()
-    expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+    expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
     wanted = await contents(warehouse)
   })
   afterAll(() => warehouse.close())
@@ -117,7 +115,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   /** A fault strikes: all is well, or what it struck has failed and nothing else; when it is over, all is well. */
-  async function law(fault: Fault, times: number, how: LawRun): Promise<void> {
+  async function law(fault: Fault, times: number, how: RunOptions): Promise<void> {
     await wipe(warehouse)
     fill()
     sandbox.script([
@@ -127,7 +125,7 @@ describe.each(warehouses())('$name', (kind) => {
         ...(times === 1 && { times }),
       },
     ])
-    const report = await lawSync(sandbox, warehouse, how)
+    const report = await syncInOrder(sandbox, warehouse, how)
     for (const cursor of report.cursors) {
       const isStruck = cursor.tenant_id === 1 && cursor.resource === 'notes'
       if (!isStruck)
@@ -140,7 +138,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(stored.find((row) => row.tenant_id === 1 && row.resource === 'notes')?.watermark).toBeNull()
     }
     sandbox.script([])
-    expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+    expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
   }
 
@@ -153,9 +151,9 @@ describe.each(warehouses())('$name', (kind) => {
       await wipe(warehouse)
       fill()
       await strike()
-      await expect(lawSync(sandbox, warehouse, { ...options, ...change })).rejects.toThrow()
+      await expect(syncInOrder(sandbox, warehouse, { ...options, ...change })).rejects.toThrow()
       await sandbox.up()
-      expect((await lawSync(sandbox, warehouse, options)).status).toBe('ok')
+      expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
       expect(await contents(warehouse)).toEqual(wanted)
     },
   )
@@ -165,22 +163,22 @@ describe.each(warehouses())('$name', (kind) => {
     async (hours) => {
       await wipe(warehouse)
       fill()
-      const only: LawRun = { ...options, resources: ['notes'] }
+      const only: RunOptions = { ...options, resources: ['notes'] }
       const put = (description: string): void =>
         sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
       clock.skew = hours * 3_600_000_000n
       // The same updated_at each time, as of a source that prints whole seconds: the later request has to win.
       put('first')
-      await lawSync(sandbox, warehouse, only)
+      await syncInOrder(sandbox, warehouse, only)
       put('second')
       let requests = 0
       const off = sandbox.onRequest(() => {
         if (++requests === 2) clock.skew = 0n
       })
-      await lawSync(sandbox, warehouse, only)
+      await syncInOrder(sandbox, warehouse, only)
       off()
       put('third')
-      await lawSync(sandbox, warehouse, only)
+      await syncInOrder(sandbox, warehouse, only)
       const rows = await rowsOf(warehouse, 'notes')
       expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
         description: 'third',
@@ -191,12 +189,12 @@ describe.each(warehouses())('$name', (kind) => {
   it('a clock that is set back after the run was killed rolls nothing back', async () => {
     await wipe(warehouse)
     fill()
-    const only: LawRun = { ...options, resources: ['notes'] }
+    const only: RunOptions = { ...options, resources: ['notes'] }
     const put = (description: string): void =>
       sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
     clock.skew = 7n * 3_600_000_000n
     put('first')
-    await lawSync(sandbox, warehouse, only)
+    await syncInOrder(sandbox, warehouse, only)
     // What a killed process leaves behind: rows, and a run that has not ended.
     const killed = warehouse.db.updateTable('sync_runs').set({ status: 'running', finished_at: null })
     const unsaid = warehouse.db.updateTable('sync_cursors').set({ last_success_at: null })
@@ -204,7 +202,7 @@ describe.each(warehouses())('$name', (kind) => {
     clock.skew = 0n
     // The same updated_at, as of a source that prints whole seconds: the later request has to win.
     put('second')
-    await lawSync(sandbox, warehouse, only)
+    await syncInOrder(sandbox, warehouse, only)
     const rows = await rowsOf(warehouse, 'notes')
     expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
       description: 'second',

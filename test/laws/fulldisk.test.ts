@@ -4,12 +4,15 @@
  * on the size of files, which needs no rights; test/laws/outage.test.ts fills a small disk where it may make one.
  */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { lawSync } from '../support/lawrun.js'
-import { scratch, startPostgres } from '../support/postgres.js'
-import { type Address, configure, Program, program } from '../support/process.js'
+import { startPostgres } from '../support/postgres.js'
+import { type Address, configure, Program, type ProgramOptions, program } from '../support/process.js'
+import { randomFrom } from '../support/random.js'
+import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { scratch } from '../support/scratch.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers']
@@ -18,18 +21,13 @@ const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') 
 
 /** Two kilobytes that no compression makes small. */
 function noise(seed: number): string {
-  let state = seed >>> 0
-  const digit = (): string => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return String.fromCharCode(48 + ((state >>> 16) % 75))
-  }
-  return Array.from({ length: 1900 }, digit).join('')
+  const random = randomFrom(seed)
+  return Array.from({ length: 1900 }, () => String.fromCharCode(48 + Math.floor(random() * 75))).join('')
 }
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
 let wanted: unknown
 beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= records; id++) {
@@ -38,14 +36,13 @@ beforeAll(async () => {
     }
   const undisturbed = await reopen({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' })
   await undisturbed.migrate()
-  await lawSync(sandbox, undisturbed, { resources })
+  await syncInOrder(sandbox, undisturbed, { resources })
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
-afterAll(() => sandbox.close())
 
-const sync = (address: Address, kilobytes?: number): Program =>
-  new Program(program(), ['sync', '--config', configure(sandbox, address, resources), '--json'], kilobytes)
+const sync = (address: Address, limit: ProgramOptions = {}): Program =>
+  new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json'], limit)
 
 /** Law 5, and that the run broke in its middle. */
 async function judge(warehouse: Warehouse): Promise<void> {
@@ -66,7 +63,7 @@ async function goOn(address: Address, warehouse: Warehouse): Promise<void> {
 describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
   it('of SQLite', async () => {
     const address = { url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' }
-    const full = await sync(address, 2048).ended
+    const full = await sync(address, { kilobytes: 2048 }).ended
     expect(full.code, full.stderr).toBe(1)
     expect(full.stdout).toContain('what is committed is complete')
     const warehouse = await reopen(address)

@@ -1,21 +1,16 @@
 /** One run at a time: of many that start at once one wins, and the others say who it is. */
 
 import type { CompiledQuery } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known } from '../support/lawrun.js'
 import { configure, Program, program } from '../support/process.js'
+import { known } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
-let sandbox: Sandbox
-let main = ''
-beforeAll(async () => {
-  main = program()
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 /** Holds the first request for notes until it is released. */
 function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
@@ -103,15 +98,15 @@ describe.each(warehouses())('$name', (kind) => {
     const address = kind.address()
     const config = configure(sandbox, address, ['notes'])
     const { reached, release } = hold()
-    const first = new Program(main, ['sync', '--config', config])
+    const first = new Program(program, ['sync', '--config', config])
     await Promise.race([reached, first.ended.then(({ stderr }) => Promise.reject(stderr))])
-    const second = await new Program(main, ['sync', '--config', config, '--json']).ended
+    const second = await new Program(program, ['sync', '--config', config, '--json']).ended
     expect(second.code, second.stderr).toBe(4)
     expect(second.stdout).toContain(`pid ${first.child.pid}`)
     first.kill('SIGKILL')
     await first.ended
     release()
-    const third = await new Program(main, ['sync', '--config', config]).ended
+    const third = await new Program(program, ['sync', '--config', config]).ended
     expect(third.code, third.stderr).toBe(0)
     const warehouse = await reopen(address)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(1)

@@ -5,20 +5,23 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import type { Applied, Batch } from '../../src/warehouse/batch.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between, known, lawSync } from '../support/lawrun.js'
-import { scratch, startPostgres, type TestPostgres } from '../support/postgres.js'
+import { Between } from '../support/between.js'
+import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { configure, Program, program } from '../support/process.js'
+import { known, syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { scratch } from '../support/scratch.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers']
 const patience = [0, 20, 100, 200, 500, 1000, 2000, 4000]
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
 let wanted: unknown
 const sqliteUrl = (): string => `sqlite:${join(scratch(), 'warehouse.db')}`
 
@@ -29,16 +32,14 @@ async function opened(url: string): Promise<Warehouse> {
 }
 
 beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
   const undisturbed = await opened(sqliteUrl())
-  await lawSync(sandbox, undisturbed, { resources })
+  await syncInOrder(sandbox, undisturbed, { resources })
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
-afterAll(() => sandbox.close())
 
 /** A sync, before each of whose list requests something happens. */
 const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) => {
@@ -48,7 +49,7 @@ const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) =>
       await harass(++n)
       return ask()
     })
-  return lawSync(sandbox, warehouse, { resources, around, concurrency: 2 })
+  return syncInOrder(sandbox, warehouse, { resources, around, concurrency: 2 })
 }
 
 describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
@@ -137,7 +138,7 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
     const before = (await rowsOf(warehouse, 'notes')).length
     expect(before).toBeGreaterThan(0)
     sandbox.resetRequests()
-    const report = await lawSync(sandbox, warehouse, { resources })
+    const report = await syncInOrder(sandbox, warehouse, { resources })
     expect(report.status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
     await warehouse.close()
@@ -152,7 +153,7 @@ describe('sqlite', () => {
     reader.exec('begin')
     const count = reader.prepare('select count(*) as n from notes')
     expect(count.get()).toEqual({ n: 0 })
-    expect((await lawSync(sandbox, warehouse, { resources })).status).toBe('ok')
+    expect((await syncInOrder(sandbox, warehouse, { resources })).status).toBe('ok')
     expect(count.get()).toEqual({ n: 0 })
     reader.exec('commit')
     expect(count.get()).toEqual({ n: 550 })
@@ -186,7 +187,7 @@ describe('a full disk', () => {
     async () => {
       const url = `sqlite:${join(disk!.path, 'warehouse.db')}`
       const config = configure(sandbox, { url, schema: '' }, resources)
-      const full = await new Program(program(), ['sync', '--config', config, '--json']).ended
+      const full = await new Program(program, ['sync', '--config', config, '--json']).ended
       expect(full.code, full.stderr).toBe(1)
       expect(full.stdout).toContain('Free some space')
       disk!.grow()
@@ -194,7 +195,7 @@ describe('a full disk', () => {
       // Law 5: where a watermark stands, every record is there.
       for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
         if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(550)
-      const next = await new Program(program(), ['sync', '--config', config, '--json']).ended
+      const next = await new Program(program, ['sync', '--config', config, '--json']).ended
       expect(next.code, next.stderr).toBe(0)
       expect(await contents(warehouse)).toEqual(wanted)
       await warehouse.close()

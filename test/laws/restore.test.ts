@@ -1,16 +1,13 @@
 /** A record that was deleted and comes back as it was, with the `updated_at` it had: no list of what changed shows it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { lawSync } from '../support/lawrun.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
+import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 describe.each(warehouses())('$name', (kind) => {
   it('reconcile buries it, sync does not see it return, and reconcile does', async () => {
@@ -23,7 +20,7 @@ describe.each(warehouses())('$name', (kind) => {
       return row?._deleted_at !== null
     }
     const run = async (mode: 'sync' | 'reconcile'): Promise<void> => {
-      const report = await lawSync(sandbox, warehouse, { resources: ['notes'], mode })
+      const report = await syncInOrder(sandbox, warehouse, { resources: ['notes'], mode })
       expect(report.status, JSON.stringify(report.cursors)).toBe('ok')
     }
     await run('sync')

@@ -1,12 +1,14 @@
 /** A killed walk goes on where it stopped: at most two pages are fetched again, whatever happened to the list meanwhile. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Page } from '../../src/api/types.js'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { Book } from '../../src/walk/books.js'
 import { Pager } from '../../src/walk/pager.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between, lawSync } from '../support/lawrun.js'
+import { Between } from '../support/between.js'
+import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { type Kind, open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const records = 1000
@@ -14,11 +16,7 @@ const read = 500
 const base = 1_767_225_600_000_000n
 const at = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 const put = (id: number, time: string, createdAt = time): void =>
   sandbox.store.put(1, 'notes', { ...template('notes', id, time), created_at: createdAt })
@@ -89,7 +87,7 @@ async function law(kind: Kind, { tied = false, happens }: Meanwhile): Promise<vo
   const warehouse = await open(kind)
   const options = { resources: ['notes'], readAhead: 0 }
   let asked = 0
-  const dying = lawSync(sandbox, warehouse, {
+  const dying = syncInOrder(sandbox, warehouse, {
     ...options,
     around: (source) =>
       new Between(source, async (_request, ask) => {
@@ -102,7 +100,7 @@ async function law(kind: Kind, { tied = false, happens }: Meanwhile): Promise<vo
   expect(before.size).toBe(read)
   happens()
   const watch = new Watch()
-  const report = await lawSync(sandbox, warehouse, {
+  const report = await syncInOrder(sandbox, warehouse, {
     ...options,
     around: (source) => new Between(source, async (request, ask) => watch.seen(await ask(), request)),
   })

@@ -2,25 +2,24 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { beforeAll, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
-import { known } from '../support/lawrun.js'
-import { scratch } from '../support/postgres.js'
 import { configure, Program, program } from '../support/process.js'
+import { known } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { scratch } from '../support/scratch.js'
 import { reopen, rowsOf } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers']
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
 beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
 })
-afterAll(() => sandbox.close())
 
 it('waits for another writer', async () => {
   const url = `sqlite:${join(scratch(), 'warehouse.db')}`
@@ -38,7 +37,7 @@ it('waits for another writer', async () => {
     writer.exec('begin immediate')
     reached()
   })
-  const run = new Program(program(), ['sync', '--config', config])
+  const run = new Program(program, ['sync', '--config', config])
   await first
   off()
   // It has to find the lock before it is gone: its next request can only come after that.

@@ -1,4 +1,4 @@
 /** Law 3 (crash) with real processes, as in test/laws/kill.test.ts, at ten times as many instants. */
 import { killSuite } from '../support/killsuite.js'
 
-killSuite({ kills: 200, seed: 11 })
+await killSuite({ kills: 200, seed: 11 })

@@ -1,21 +1,15 @@
 /** A process that was stopped for longer than its lease lasts, and then goes on, must not write. */
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { lawSync } from '../support/lawrun.js'
-import type { Order } from '../support/lawworker.js'
-import { compiled, Program } from '../support/process.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
+import { Program } from '../support/process.js'
+import { syncInOrder } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { type Order, orderText, workerScript } from '../support/worker.js'
 
 const leaseMs = 1500
-let sandbox: Sandbox
-let worker = ''
-beforeAll(async () => {
-  worker = join(compiled(), 'test/support/lawworker.js')
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 const put = (id: number, description: string, minute: number): void => {
   const time = new Date(Date.parse('2026-01-01T00:00:00Z') + minute * 60_000).toISOString()
@@ -30,8 +24,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = kind.address()
     const mine = await reopen(warehouse)
     await mine.migrate()
-    const order: Order = { sandbox, warehouse, resources: ['notes'], leaseMs }
-    const { url, partnerId, secret } = sandbox
+    const order: Order = { sandbox, warehouse, resources: ['notes'], concurrency: 1, leaseMs }
     let lists = 0
     let stopped = (): void => {}
     const stop = new Promise<void>((resolve) => {
@@ -42,12 +35,12 @@ describe.each(warehouses())('$name', (kind) => {
       first.kill('SIGSTOP')
       stopped()
     })
-    const first = new Program(worker, [JSON.stringify({ ...order, sandbox: { url, partnerId, secret } })])
+    const first = new Program(workerScript, [orderText(order)])
     await Promise.race([stop, first.ended.then(({ stdout, stderr }) => Promise.reject(stdout + stderr))])
     off()
     await sleep(leaseMs + 500)
     for (let id = 1; id <= 250; id++) put(id, 'new', 1000 + id)
-    const report = await lawSync(sandbox, mine, { resources: ['notes'] })
+    const report = await syncInOrder(sandbox, mine, { resources: ['notes'] })
     expect(report.status).toBe('ok')
     const before = { rows: await contents(mine), cursors: await rowsOf(mine, 'sync_cursors') }
     first.kill('SIGCONT')

@@ -1,23 +1,24 @@
 /** Backfill: a range of time once more, from the right page on, without moving a watermark. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Source } from '../../src/api/types.js'
 import { describeError, type Stop } from '../../src/errors.js'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import type { RunReport, TimeRange } from '../../src/sync/run/report.js'
 import { parseRange, parseRanges } from '../../src/sync/walks/timerange.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between } from '../support/lawrun.js'
+import { Between } from '../support/between.js'
+import { at, fill, listed, live, liveIds, lose, only } from '../support/notes.js'
+import { type RunOptions, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { type Ask, at, fill, listed, live, liveIds, lose, only, run } from './support.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
-const backfill = (warehouse: Warehouse, ranges: readonly TimeRange[], ask: Ask = {}): Promise<RunReport> =>
-  run(sandbox, warehouse, { resources: ['notes'], ...ask, mode: 'backfill', ranges })
+const backfill = (
+  warehouse: Warehouse,
+  ranges: readonly TimeRange[],
+  ask: RunOptions = {},
+): Promise<RunReport> => sync(sandbox, warehouse, { resources: ['notes'], ...ask, mode: 'backfill', ranges })
 /** The records with ids from `first` up to, and not including, `last`. */
 const between = (first: number, last: number): TimeRange => ({ from: at(first * 7), to: at(last * 7) })
 /** Seconds between two records. */
@@ -31,7 +32,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count)
     const warehouse = await open(kind)
-    if (synced) await run(sandbox, warehouse, { resources: ['notes'] })
+    if (synced) await sync(sandbox, warehouse, { resources: ['notes'] })
     sandbox.resetRequests()
     return warehouse
   }
@@ -144,7 +145,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('several ranges and tenants in one run', async () => {
+  it('several ranges and tenants in one sync', async () => {
     const warehouse = await prepared(1000, false)
     sandbox.store.addTenant({ id: 2 })
     for (let id = 1; id <= 50; id++) sandbox.store.put(2, 'notes', template('notes', id, at(id * 7)))

@@ -1,6 +1,6 @@
 /** The words of reconcile, verify, backfill, plan, why and forget: what they print, and their exit codes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Place, place } from '../cli/support.js'
+import { type Place, place } from '../support/place.js'
 
 let there: Place
 beforeAll(async () => {

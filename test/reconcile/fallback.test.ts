@@ -1,17 +1,14 @@
 /** Where the source does not answer by id, and where it answers 404 for other reasons than a delete. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Item, Source } from '../../src/api/types.js'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between } from '../support/lawrun.js'
+import { Between } from '../support/between.js'
+import { atSource, fill, liveIds, only, reconcile, timeOf } from '../support/notes.js'
+import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { atSource, fill, liveIds, only, reconcile, run, timeOf } from './support.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 /** A source of whose lists a certain record is missing. */
 const hiding =
@@ -32,7 +29,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 2 })
     fill(sandbox, count, { resource })
     const warehouse = await open(kind)
-    await run(sandbox, warehouse, { resources: [resource] })
+    await sync(sandbox, warehouse, { resources: [resource] })
     sandbox.resetRequests()
     return warehouse
   }

@@ -5,7 +5,8 @@ import { fullCost } from '../../src/compare/cost.js'
 import { cellsOf, RowHistogram } from '../../src/compare/histogram.js'
 import { lastPage } from '../../src/walk/count.js'
 import { forever } from '../../src/walk/cutpoint.js'
-import { at, seeded } from './support.js'
+import { at } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
 
 /** The question which tenants there are, and the walk that goes before. */
 const before = 2
@@ -18,7 +19,7 @@ function pick(random: () => number, records: number, count: number): number[] {
 
 describe('counting', () => {
   it('60,000 records with nothing different cost at most 10 requests in all', async () => {
-    const found = await new SimulatedCursor(60_000, {}, seeded(1)).compare()
+    const found = await new SimulatedCursor(60_000, {}, randomFrom(1)).compare()
     expect(found).toMatchObject({ method: 'counting', isEven: true })
     expect(found.requests + before).toBeLessThanOrEqual(10)
   })
@@ -26,7 +27,7 @@ describe('counting', () => {
   it.each(['lost', 'neverStored'])('a million with 3 deleted and 2 %s cost at most 120', async (cause) => {
     let complete = 0
     for (let seed = 1; seed <= 60; seed++) {
-      const random = seeded(seed)
+      const random = randomFrom(seed)
       const ids = pick(random, 1_000_000, 5)
       const differences = { deleted: ids.slice(0, 3), [cause]: ids.slice(3) }
       const cursor = new SimulatedCursor(1_000_000, differences, random)
@@ -46,7 +47,7 @@ describe('counting', () => {
     'finds every delete among %i, at no more than twice a listing',
     async (records) => {
       for (let seed = 1; seed <= (records > 100_000 ? 6 : 25); seed++) {
-        const random = seeded(seed)
+        const random = randomFrom(seed)
         const ids = pick(random, records, Math.floor(random() ** 3 * Math.min(1500, records / 4)))
         const cursor = new SimulatedCursor(records, { deleted: ids }, random)
         const found = await cursor.compare()
@@ -59,7 +60,11 @@ describe('counting', () => {
   it('what one run overlooks, another finds: cut points lie elsewhere each time', async () => {
     let found = 0
     for (let seed = 1; seed <= 40; seed++) {
-      const cursor = new SimulatedCursor(100_000, { deleted: [50_000], neverStored: [53_000] }, seeded(seed))
+      const cursor = new SimulatedCursor(
+        100_000,
+        { deleted: [50_000], neverStored: [53_000] },
+        randomFrom(seed),
+      )
       await cursor.compare()
       if (cursor.left([50_000, 53_000]) === 0) found++
     }

@@ -3,10 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known } from '../support/lawrun.js'
-import { depsOf } from '../support/run.js'
+import { depsOf, known, sync } from '../support/run.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
-import { run } from './support.js'
 
 let shops: Sandbox
 beforeAll(async () => {
@@ -40,7 +38,7 @@ describe.each(warehouses())('$name', (kind) => {
       amount_cents: 12.5,
       updated_at: '2026-11-20T00:00:00Z',
     })
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     expect((await traces(warehouse, 101)).length).toBeGreaterThan(900)
     expect(await traces(warehouse, 101)).toEqual(
       expect.arrayContaining(['sync_quarantine', 'sync_drift', 'sync_requests']),
@@ -55,17 +53,17 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('is loaded anew by the next sync, whole, while it is granted', async () => {
     const warehouse = await open(kind)
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     const before = await contents(warehouse)
     await forget(warehouse, 101)
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     expect(await contents(warehouse)).toEqual(before)
     await warehouse.close()
   })
 
   it('refuses a tenant that the warehouse does not know, and leaves a running sync alone', async () => {
     const warehouse = await open(kind)
-    await run(shops, warehouse, { resources: ['categories'] })
+    await sync(shops, warehouse, { resources: ['categories'] })
     await expect(forget(warehouse, 999)).rejects.toMatchObject({
       exitCode: 2,
       hint: expect.stringContaining('101, 102'),

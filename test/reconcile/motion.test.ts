@@ -12,16 +12,15 @@ import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src
 import { Confirmation } from '../../src/sync/reconcile/confirm.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between } from '../support/lawrun.js'
+import { Between } from '../support/between.js'
+import { HandClock } from '../support/clocks.js'
+import { base, live, lose, only, reconcile } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
+import { sync } from '../support/run.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { base, live, lose, only, reconcile, run, seeded } from './support.js'
 
 const start = base + 400_000_000_000n
-const clock = {
-  micros: start,
-  nowMicros: () => ++clock.micros,
-  sleep: async () => {},
-}
+const clock = new HandClock(fromMicros(start), 1n)
 const sandboxes = new Map<number, Sandbox>()
 beforeAll(async () => {
   for (const digits of [0, 3, 6] as const)
@@ -172,7 +171,7 @@ async function judge(warehouse: Warehouse, moving: Moving): Promise<void> {
 let current: Moving
 
 async function scenario(warehouse: Warehouse, seed: number): Promise<void> {
-  const random = seeded(seed)
+  const random = randomFrom(seed)
   clock.micros = start
   const moving = new Moving(sandboxes.get(pick(random, [0, 3, 6]))!, random)
   current = moving
@@ -180,7 +179,7 @@ async function scenario(warehouse: Warehouse, seed: number): Promise<void> {
   const around = (source: Source): Source => moving.around(source)
   const options = { clock, overlapMs: 1000, concurrency: 1, acceptDeletes: true, random, around }
   const ask = { ...options, resources: ['notes'] }
-  await run(moving.sandbox, warehouse, ask)
+  await sync(moving.sandbox, warehouse, ask)
   const rows = [...(await live(warehouse)).keys()]
   await lose(warehouse, [0, ...rows.filter(() => random() < 0.003)])
   moving.chance = pick(random, [0.05, 0.2, 0.6])
@@ -191,9 +190,9 @@ async function scenario(warehouse: Warehouse, seed: number): Promise<void> {
   moving.chance = 0
   for (let n = 0; n < 5; n++) moving.move()
   moving.sandbox.store.grant(1)
-  // What cancels out between two cut points is found by another run, since each cuts elsewhere, or by --full.
+  // What cancels out between two cut points is found by another sync, since each cuts elsewhere, or by --full.
   for (let attempt = 0; ; attempt++) {
-    const synced = await run(moving.sandbox, warehouse, ask)
+    const synced = await sync(moving.sandbox, warehouse, ask)
     const report = await reconcile(moving.sandbox, warehouse, { ...options, full: attempt > 2 })
     await judge(warehouse, moving)
     const [there, here] = [standing(moving.sandbox), await live(warehouse)]

@@ -5,9 +5,10 @@ import { burstChecks, minutesFor, rateOf, readsAhead } from '../../src/sync/ask/
 import { makePlan, type RunPlan } from '../../src/sync/ask/plan.js'
 import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { depsOf } from '../support/run.js'
+import { at, fill, lose } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
+import { depsOf, type RunOptions, sync } from '../support/run.js'
 import { contents, open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
-import { type Ask, at, fill, lose, run, seeded } from './support.js'
 
 let sandbox: Sandbox
 let shops: Sandbox
@@ -25,7 +26,12 @@ afterAll(async () => {
   await shops.close()
 })
 
-async function plan(from: Sandbox, warehouse: Warehouse, ask: Ask, stamped = warehouse): Promise<RunPlan> {
+async function plan(
+  from: Sandbox,
+  warehouse: Warehouse,
+  ask: RunOptions,
+  stamped = warehouse,
+): Promise<RunPlan> {
   const { mode = 'sync', full, ranges, tenants, resources } = ask
   const { deps, close } = await depsOf(from, stamped)
   const request: RunRequest = {
@@ -43,7 +49,7 @@ async function plan(from: Sandbox, warehouse: Warehouse, ask: Ask, stamped = war
   }
 }
 
-/** One page at a time: several together are checked, at a request for each so many. Plan and run agree cursor by cursor. */
+/** One page at a time: several together are checked, at a request for each so many. Plan and sync agree cursor by cursor. */
 function agree(planned: RunPlan, report: RunReport): void {
   const of = (list: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>
     list.map(({ tenant_id, resource, requests }) => `${tenant_id} ${resource}: ${requests}`).sort()
@@ -57,13 +63,13 @@ describe.each(warehouses())('$name', (kind) => {
     for (const mode of ['sync', 'sync', 'reconcile', 'full'] as const) {
       const planned = await plan(shops, warehouse, { mode })
       expect(planned.asked).toBeLessThanOrEqual(planned.cursors.length + 1)
-      const report = await run(shops, warehouse, { readAhead: 1, mode, random: seeded(1) })
+      const report = await sync(shops, warehouse, { readAhead: 1, mode, random: randomFrom(1) })
       agree(planned, report)
     }
     const ranges = [{ from: '2026-01-01T00:00:00.000000Z', to: '2026-07-01T00:00:00.000000Z' }]
     agree(
       await plan(shops, warehouse, { mode: 'backfill', ranges }),
-      await run(shops, warehouse, { readAhead: 1, mode: 'backfill', ranges }),
+      await sync(shops, warehouse, { readAhead: 1, mode: 'backfill', ranges }),
     )
     await warehouse.close()
   })
@@ -77,7 +83,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(planned.table_changes).toContainEqual({ table: 'sync_cursors', what: 'create table' })
     expect(await warehouse.plan()).toHaveLength(planned.table_changes.length)
     await warehouse.migrate()
-    await run(shops, warehouse, { resources: ['categories'] })
+    await sync(shops, warehouse, { resources: ['categories'] })
     const before = [
       await contents(warehouse),
       await rowsOf(warehouse, 'sync_cursors'),
@@ -100,28 +106,28 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, count)
       const warehouse = await open(kind)
       const resources = ['notes']
-      await run(sandbox, warehouse, { resources })
+      await sync(sandbox, warehouse, { resources })
       const planned = await plan(sandbox, warehouse, { resources, mode: 'reconcile' })
       agree(
         planned,
-        await run(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', random: seeded(7) }),
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', random: randomFrom(7) }),
       )
       agree(
         await plan(sandbox, warehouse, { resources, mode: 'reconcile', full: true }),
-        await run(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', full: true }),
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', full: true }),
       )
       const ranges = [{ from: at(70), to: at(7 * (count - 20)) }]
       agree(
         await plan(sandbox, warehouse, { resources, mode: 'backfill', ranges }),
-        await run(sandbox, warehouse, { readAhead: 1, resources, mode: 'backfill', ranges }),
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'backfill', ranges }),
       )
       if (count <= 100) return warehouse.close()
       await lose(warehouse, [3])
-      const after = await run(sandbox, warehouse, {
+      const after = await sync(sandbox, warehouse, {
         readAhead: 1,
         resources,
         mode: 'reconcile',
-        random: seeded(7),
+        random: randomFrom(7),
       })
       if (count > 1000) expect(after.requests).toBeGreaterThan(planned.requests)
       await warehouse.close()

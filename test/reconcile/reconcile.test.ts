@@ -1,15 +1,13 @@
 /** Reconcile: what was deleted at the source and what the warehouse lacks is found by counting, and mended. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { at, atSource, fill, listed, live, liveIds, lose, only, reconcile } from '../support/notes.js'
+import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { at, atSource, fill, listed, live, liveIds, lose, only, reconcile, run } from './support.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 describe.each(warehouses())('$name', (kind) => {
   async function prepared(
@@ -20,7 +18,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count, options)
     const warehouse = await open(kind)
-    await run(sandbox, warehouse, { resources: [options.resource ?? 'notes'] })
+    await sync(sandbox, warehouse, { resources: [options.resource ?? 'notes'] })
     sandbox.resetRequests()
     return warehouse
   }
@@ -156,7 +154,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a tie of a thousand records is compared as one, whatever order the source gives them', async () => {
     const warehouse = await prepared(800)
     for (let id = 2001; id <= 3000; id++) sandbox.store.put(1, 'notes', template('notes', id, at(50_000, 5)))
-    await run(sandbox, warehouse, { resources: ['notes'] })
+    await sync(sandbox, warehouse, { resources: ['notes'] })
     sandbox.store.shuffleTies = true
     for (const id of [2100, 2200]) sandbox.store.remove(1, 'notes', id)
     await lose(warehouse, [2300, 2400, 2500])
@@ -174,7 +172,7 @@ describe.each(warehouses())('$name', (kind) => {
       ...template('categories', 1, at(9)),
       integrator_tags: [tag(1), tag(2)],
     })
-    await run(sandbox, warehouse, { resources: ['categories', 'integrator_tags'] })
+    await sync(sandbox, warehouse, { resources: ['categories', 'integrator_tags'] })
     sandbox.store.remove(1, 'integrator_tags', 2)
     sandbox.store.put(1, 'categories', { ...template('categories', 1, at(20)), integrator_tags: [tag(1)] })
     await reconcile(sandbox, warehouse, { resources: ['categories', 'integrator_tags'] })

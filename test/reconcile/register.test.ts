@@ -2,26 +2,25 @@
  * The register of live rows: whatever vanishes from the warehouse or is changed in it, and whatever is deleted at the
  * source, however the two cancel out in the counts, one reconcile leaves both sides equal.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
 import { registersAgree } from '../support/registers.js'
+import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { at, atSource, fill, live, liveIds, lose, only, reconcile, run, seeded, timeOf } from './support.js'
 
 interface Differences {
   readonly deleted: number[]
   readonly lost: number[]
   readonly outdated: number[]
-  /** Records at the source that no run has ever seen, and that no sync looks for any more. */
+  /** Records at the source that no sync has ever seen, and that no sync looks for any more. */
   readonly neverStored: number[]
 }
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 /** Random sets; half of the lost rows stand next to a deleted record, where no cut point is likely to lie between. */
 function draw(random: () => number, ids: readonly number[], most: number, late: boolean): Differences {
@@ -70,7 +69,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count)
     const warehouse = await open(kind)
-    await run(sandbox, warehouse, { resources: ['notes'] })
+    await sync(sandbox, warehouse, { resources: ['notes'] })
     return warehouse
   }
 
@@ -87,7 +86,7 @@ describe.each(warehouses())('$name', (kind) => {
       listings: 0,
     }
     for (let seed = 1; seed <= rounds; seed++) {
-      const random = seeded(seed * 31 + size)
+      const random = randomFrom(seed * 31 + size)
       const differences = draw(random, atSource(sandbox), size > 2000 ? 25 : 8, options.late === true)
       await make(warehouse, random, differences)
       if (options.blind)
@@ -209,7 +208,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await prepared(3000)
     await warehouse.write([warehouse.db.deleteFrom('sync_registers').compile()])
     sandbox.store.put(1, 'notes', template('notes', 4000, at(100_000)))
-    await run(sandbox, warehouse, { resources: ['notes'] })
+    await sync(sandbox, warehouse, { resources: ['notes'] })
     expect((await rowsOf(warehouse, 'sync_registers'))[0]?.live_rows).toBeNull()
     await reconcile(sandbox, warehouse)
     await registersAgree(warehouse, 1)
@@ -223,7 +222,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('tags, which come with other records too, keep none', async () => {
     const warehouse = await prepared(0)
     sandbox.store.put(1, 'integrator_tags', template('integrator_tags', 1, at(1)))
-    await run(sandbox, warehouse, { resources: ['integrator_tags'] })
+    await sync(sandbox, warehouse, { resources: ['integrator_tags'] })
     await reconcile(sandbox, warehouse, { resources: ['integrator_tags'] })
     expect(await rowsOf(warehouse, 'sync_registers')).toEqual([])
     await warehouse.close()
@@ -237,15 +236,15 @@ describe.each(warehouses())('$name', (kind) => {
     await registersAgree(warehouse, 1)
     for (const record of kept) sandbox.store.put(1, 'notes', record)
     for (const mode of ['full', 'full', 'reconcile', 'sync'] as const) {
-      await run(sandbox, warehouse, { resources: ['notes'], mode })
+      await sync(sandbox, warehouse, { resources: ['notes'], mode })
       await registersAgree(warehouse, 1)
     }
     await lose(warehouse, [40])
-    await run(sandbox, warehouse, { resources: ['notes'], mode: 'full' })
+    await sync(sandbox, warehouse, { resources: ['notes'], mode: 'full' })
     await registersAgree(warehouse, 1)
     const ranges = [{ from: at(0), to: at(9000) }]
     await lose(warehouse, [30])
-    await run(sandbox, warehouse, { resources: ['notes'], mode: 'backfill', ranges })
+    await sync(sandbox, warehouse, { resources: ['notes'], mode: 'backfill', ranges })
     await reconcile(sandbox, warehouse)
     await registersAgree(warehouse, 1)
     expect(await liveIds(warehouse)).toEqual(atSource(sandbox))

@@ -1,17 +1,15 @@
 /** Verify: says what differs, exactly, and writes nothing at all. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
 import { runVerify, type VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { depsOf } from '../support/run.js'
+import { at, fill, lose } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
+import { depsOf, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
-import { at, fill, lose, run, seeded } from './support.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 async function verify(
   warehouse: Warehouse,
@@ -20,7 +18,7 @@ async function verify(
   const { full = false, sample = 0, resources = ['notes'], from = sandbox } = options
   const { deps, close } = await depsOf(from, warehouse)
   try {
-    return await runVerify({ ...deps, random: seeded(3) }, { tenants: null, resources }, { full, sample })
+    return await runVerify({ ...deps, random: randomFrom(3) }, { tenants: null, resources }, { full, sample })
   } finally {
     await close()
   }
@@ -32,7 +30,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count, { resource })
     const warehouse = await open(kind)
-    await run(sandbox, warehouse, { resources: [resource] })
+    await sync(sandbox, warehouse, { resources: [resource] })
     sandbox.resetRequests()
     return warehouse
   }
@@ -112,7 +110,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('compares whole shops, all resources and fields, and finds them equal', async () => {
     const shops = await createSandbox({ tenants: 1, scale: 0.05, seed: 9 })
     const warehouse = await open(kind)
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     const report = await verify(warehouse, {
       from: shops,
       resources: [...new Set(shops.store.resources)],
@@ -121,7 +119,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
     shops.work(60)
     expect((await verify(warehouse, { from: shops, resources: ['repair_orders'] })).status).toBe('differs')
-    await run(shops, warehouse, { mode: 'reconcile' })
+    await sync(shops, warehouse, { mode: 'reconcile' })
     const after = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
     expect(after.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
     await warehouse.close()
@@ -131,7 +129,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('compares plain lists of names', async () => {
     const warehouse = await prepared(0)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Barter'])
-    await run(sandbox, warehouse, { resources: ['customer_payment_types'] })
+    await sync(sandbox, warehouse, { resources: ['customer_payment_types'] })
     const resources = ['customer_payment_types']
     expect((await verify(warehouse, { resources })).status).toBe('equal')
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Check', 'Fleet'])

@@ -1,19 +1,15 @@
 /** Why: which request brought a row, and what the source says of it now; and how little is kept for that. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { whyText } from '../../src/cli/text/why.js'
-import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { createSandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
 import { tellWhy, type Why } from '../../src/sync/ask/why.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known } from '../support/lawrun.js'
-import { depsOf } from '../support/run.js'
+import { at, fill, lose, reconcile, timeOf } from '../support/notes.js'
+import { depsOf, known, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
-import { at, fill, lose, reconcile, run, timeOf } from './support.js'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 async function ask(
   warehouse: Warehouse,
@@ -35,13 +31,13 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count, { resource })
     const warehouse = await open(kind)
-    await run(sandbox, warehouse, { resources: [resource], readAhead: 1 })
+    await sync(sandbox, warehouse, { resources: [resource], readAhead: 1 })
     return warehouse
   }
   const first = async (warehouse: Warehouse, table: string, id: string) =>
     (await ask(warehouse, table, id)).rows[0]
 
-  it('names the run, the page and the request, and finds the source to agree', async () => {
+  it('names the sync, the page and the request, and finds the source to agree', async () => {
     const warehouse = await prepared(450)
     const [runRow] = await rowsOf(warehouse, 'sync_runs')
     const told = await first(warehouse, 'notes', '130')
@@ -57,7 +53,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('still names it when later requests have shown the row again, unchanged', async () => {
     const warehouse = await prepared(450)
     const before = await first(warehouse, 'notes', '449')
-    for (let n = 0; n < 3; n++) await run(sandbox, warehouse, { resources: ['notes'] })
+    for (let n = 0; n < 3; n++) await sync(sandbox, warehouse, { resources: ['notes'] })
     const told = await first(warehouse, 'notes', '449')
     expect(told?.brought).toMatchObject({
       certainty: 'likely',
@@ -73,7 +69,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await prepared(9000)
     await lose(warehouse, [2000, 7000])
     sandbox.store.remove(1, 'notes', 5000)
-    await run(sandbox, warehouse, {
+    await sync(sandbox, warehouse, {
       resources: ['notes'],
       mode: 'backfill',
       ranges: [{ from: at(13_000), to: at(15_000) }],
@@ -101,7 +97,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await prepared(3, 'repair_orders')
     const record = { ...template('repair_orders', 2, timeOf(2)), odometer: 12.5 }
     sandbox.store.put(1, 'repair_orders', { ...record, updated_at: at(90) })
-    await run(sandbox, warehouse, { resources: ['repair_orders'] })
+    await sync(sandbox, warehouse, { resources: ['repair_orders'] })
     const services = [{ ...serviceTemplate(20, timeOf(2)), title: 'Changed since' }]
     sandbox.store.put(1, 'repair_orders', { ...record, odometer: 7, updated_at: at(95), services })
     const told = await first(warehouse, 'repair_order_services', '20')
@@ -130,13 +126,13 @@ describe.each(warehouses())('$name', (kind) => {
   it('keeps no more than 16 bytes a row, and nothing of a sync that brings nothing', async () => {
     const shops = await createSandbox({ tenants: 1, scale: 0.3, seed: 2 })
     const warehouse = await open(kind)
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     const kept = await rowsOf(warehouse, 'sync_requests')
-    await run(shops, warehouse, {})
+    await sync(shops, warehouse, {})
     expect(await rowsOf(warehouse, 'sync_requests')).toEqual(kept)
     for (let n = 0; n < 30; n++) {
       shops.work(2)
-      await run(shops, warehouse, {})
+      await sync(shops, warehouse, {})
     }
     const bytes = JSON.stringify(
       (await rowsOf(warehouse, 'sync_requests')).map((row) => Object.values(row)),

@@ -8,7 +8,8 @@ import {
   type Sandbox,
   type SandboxOptions,
 } from '../../src/sandbox/index.js'
-import { EPOCH, emptySandbox, handClock, shop } from './support.js'
+import { HandClock } from '../support/clocks.js'
+import { EPOCH, emptySandbox, noon, shop } from '../support/requests.js'
 
 const UNTIL = '2026-03-02T12:00:00Z'
 
@@ -64,7 +65,7 @@ describe('generated data', () => {
   it.each([1, 2, 3])(
     'stamps nothing before it was created, after its record or after now (seed %i)',
     async (seed) => {
-      const clock = handClock()
+      const clock = new HandClock(noon)
       const sandbox = await generated({ seed, clock })
       const check = (until: bigint) => {
         const wrong = sandbox.store.resources.flatMap((resource) =>
@@ -84,7 +85,7 @@ describe('generated data', () => {
         expect(wrong).toEqual([])
       }
       check(clock.nowMicros())
-      clock.advance(3600)
+      clock.pass(3_600_000)
       sandbox.work(300)
       check(clock.nowMicros() + 5000n)
     },
@@ -208,7 +209,7 @@ describe('generated data', () => {
 
 describe('the shops at work', () => {
   it('changes records with stamps that only ever grow, and says which', async () => {
-    const sandbox = await generated({ clock: handClock() })
+    const sandbox = await generated({ clock: new HandClock(noon) })
     const before = parseInstant(UNTIL)!
     const changes = sandbox.work(300, 101)
     expect(changes.length).toBeGreaterThanOrEqual(300)
@@ -229,14 +230,14 @@ describe('the shops at work', () => {
 
   it('does the same for the same seed', async () => {
     const run = async () => {
-      const sandbox = await generated({ clock: handClock(), tenants: 2 })
+      const sandbox = await generated({ clock: new HandClock(noon), tenants: 2 })
       return [sandbox.work(80), everything(sandbox)]
     }
     expect(await run()).toEqual(await run())
   })
 
   it('moves estimates to in_progress and on to paid invoices', async () => {
-    const sandbox = await generated({ clock: handClock() })
+    const sandbox = await generated({ clock: new HandClock(noon) })
     const unpaid = new Set(
       orders(sandbox)
         .filter(({ state }) => state !== 'invoice')

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readScript, runSandbox } from '../../src/sandbox/index.js'
+import { scratch } from '../support/scratch.js'
 
 function file(text: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'sandbox-')), 'faults.json')
+  const path = join(scratch(), 'faults.json')
   writeFileSync(path, text)
   return path
 }

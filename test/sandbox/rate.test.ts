@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { emptySandbox, handClock, shop } from './support.js'
+import { HandClock } from '../support/clocks.js'
+import { emptySandbox, shop } from '../support/requests.js'
 
 describe('rate limit windows', () => {
   it('answers 429 when the window is spent, and 200 again in the next', async () => {
-    const clock = handClock('2026-03-02T12:00:07Z')
+    const clock = new HandClock('2026-03-02T12:00:07Z')
     const sandbox = await emptySandbox({ clock, rate: { limit: 2, window: 10 } })
     const statuses = []
     for (let i = 0; i < 3; i += 1) statuses.push((await shop(sandbox, 'notes')).status)
@@ -12,7 +13,7 @@ describe('rate limit windows', () => {
     expect(spent.headers.get('x-ratelimit-limit')).toBe('2')
     expect(spent.headers.get('x-ratelimit-remaining')).toBe('0')
     expect(spent.headers.get('x-ratelimit-reset')).toBe(String(Date.UTC(2026, 2, 2, 12, 0, 10) / 1000))
-    clock.advance(3)
+    clock.pass(3000)
     const next = await shop(sandbox, 'notes')
     expect([next.status, next.headers.get('x-ratelimit-remaining')]).toEqual([200, '1'])
   })

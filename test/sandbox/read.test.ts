@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EPOCH, emptySandbox, ids, putNotes, request, shop } from './support.js'
+import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/requests.js'
 
 describe('authentication and grants', () => {
   it('answers 401 when a credential is missing or wrong', async () => {

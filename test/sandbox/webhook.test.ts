@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { emptySandbox, request } from './support.js'
+import { emptySandbox, request } from '../support/requests.js'
 
 interface Received {
   secret: string | undefined

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
-import { scratch } from '../support/postgres.js'
+import { scratch } from '../support/scratch.js'
 
 const root = resolve(import.meta.dirname, '../..')
 const project = scratch()

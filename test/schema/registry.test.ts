@@ -1,20 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { scratch } from '../support/scratch.js'
 
 test('schema/index.ts is what registry.mjs makes of the folder', () => {
   const schema = fileURLToPath(new URL('../../schema/', import.meta.url))
-  const copy = mkdtempSync(join(tmpdir(), 'registry-'))
-  try {
-    cpSync(schema, copy, { recursive: true })
-    rmSync(join(copy, 'index.ts'))
-    execFileSync(process.execPath, [join(copy, 'registry.mjs')])
-    const fresh = readFileSync(join(copy, 'index.ts'), 'utf8')
-    expect(readFileSync(join(schema, 'index.ts'), 'utf8'), 'stale: run `npm run generate`').toBe(fresh)
-  } finally {
-    rmSync(copy, { recursive: true })
-  }
+  const copy = scratch()
+  cpSync(schema, copy, { recursive: true })
+  rmSync(join(copy, 'index.ts'))
+  execFileSync(process.execPath, [join(copy, 'registry.mjs')])
+  const fresh = readFileSync(join(copy, 'index.ts'), 'utf8')
+  expect(readFileSync(join(schema, 'index.ts'), 'utf8'), 'stale: run `npm run generate`').toBe(fresh)
 })

@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node'
+import { expectCompiled } from './compiled.js'
 import { startPostgres } from './postgres.js'
 
 declare module 'vitest' {
@@ -10,6 +11,7 @@ declare module 'vitest' {
 
 /** One Postgres for the whole test run; every test makes a schema of its own in it. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  expectCompiled()
   if (process.env.DIALECTS === 'sqlite') {
     project.provide('postgresUrl', '')
     return undefined

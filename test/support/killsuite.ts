@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import { configure, type Ended, Program, program } from './process.js'
+import { expect, it } from 'vitest'
+import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { type Address, configure, Program, program } from './process.js'
+import { randomFrom } from './random.js'
 import { registersAgree } from './registers.js'
-import { contents, reopen, warehouses } from './warehouse.js'
+import { sandboxOfFile } from './sandbox.js'
+import { contents, type Kind, reopen, sqliteBothWays, warehouses } from './warehouse.js'
+import { orderText, workerScript } from './worker.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
 const base = Date.parse('2026-03-01T00:00:00Z')
 const time = (n: number): string => new Date(base + n * 1000).toISOString()
-
-/** Numbers in [0, 1), the same for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 4_294_967_296
-  }
-}
 
 function fill(sandbox: Sandbox): void {
   sandbox.store.addTenant({ id: 1 })
@@ -37,57 +31,75 @@ function change({ store }: Sandbox, round: number): void {
   for (let n = 1; n <= 5; n++) store.put(1, 'customers', template('customers', 1000 + round * 5 + n, at(n)))
 }
 
+/** How a run is started in a process of its own on a warehouse. */
+interface Starter {
+  readonly way: string
+  readonly kind: Kind
+  readonly start: (sandbox: Sandbox, address: Address) => Program
+}
+
+const asShipped = (sandbox: Sandbox, address: Address): Program =>
+  new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json', '--quiet'])
+
+const asWorker = (sandbox: Sandbox, warehouse: Address): Program =>
+  new Program(workerScript, [orderText({ sandbox, warehouse, resources, concurrency: 4 })])
+
 /**
  * Law 3, with real processes: the program is killed at random instants, started again and killed again, while the
  * source goes on changing between its deaths; after a run that ends by itself the warehouse is the same as one that
- * was made without any of this.
+ * was made without any of this. The program itself is killed, and on SQLite two scripts that leave every page, and
+ * none, to the writer thread.
  */
-export function killSuite({ kills, seed }: { kills: number; seed: number }): void {
-  let sandbox: Sandbox
-  let main = ''
-  beforeAll(async () => {
-    main = program()
-    sandbox = await createSandbox({ data: 'none' })
-  })
-  afterAll(() => sandbox.close())
-
-  describe.each(warehouses())('$name', (kind) => {
-    const finish = async (config: string): Promise<Ended> => {
-      const ended = await new Program(main, ['sync', '--config', config, '--json']).ended
-      expect(ended.code, ended.stderr).toBe(0)
-      return ended
-    }
-
-    it(`is the same after ${kills} kills at random instants`, { timeout: 3_600_000 }, async () => {
-      sandbox.reset()
-      fill(sandbox)
+export async function killSuite({ kills, seed }: { kills: number; seed: number }): Promise<void> {
+  const sandbox = await sandboxOfFile()
+  const starters: Starter[] = [
+    ...warehouses().map((kind) => ({ way: `${kind.name}, the program`, kind, start: asShipped })),
+    ...sqliteBothWays().map(([way, kind]) => ({ way, kind, start: asWorker })),
+  ]
+  it.each(starters)(
+    `$way: is the same after ${kills} kills at random instants`,
+    {
+      timeout: 3_600_000,
+    },
+    async ({ kind, start }) => {
       const random = randomFrom(seed)
       const [address, other] = [kind.address(), kind.address()]
-      const config = configure(sandbox, address, resources)
+      const finish = async (at: Address): Promise<void> => {
+        const ended = await start(sandbox, at).ended
+        expect(ended.code, ended.stderr + ended.stdout).toBe(0)
+        if (kind.threadFrom === undefined) return
+        const { pagesToThreads } = ended.json<{ pagesToThreads: number }>()
+        expect(pagesToThreads > 0).toBe(kind.threadFrom === 0)
+      }
+      sandbox.reset()
+      fill(sandbox)
       const began = performance.now()
-      const undisturbed = configure(sandbox, other, resources)
-      await finish(undisturbed)
+      await finish(other)
       const whole = performance.now() - began
       let cut = 0
       for (let round = 1; cut < kills; round++) {
         for (let i = 0; i < 4; i++) {
-          const run = new Program(main, ['sync', '--config', config, '--json', '--quiet'])
+          const run = start(sandbox, address)
           const timer = setTimeout(() => run.kill('SIGKILL'), 100 + random() * whole)
           const ended = await run.ended
           clearTimeout(timer)
           if (ended.signal === 'SIGKILL') cut++
-          else expect(ended.code, ended.stderr).toBe(0)
+          else expect(ended.code, ended.stderr + ended.stdout).toBe(0)
         }
         change(sandbox, round)
-        await finish(config)
-        await finish(undisturbed)
-        const [mine, wanted] = [await reopen(address), await reopen(other)]
-        expect(await contents(mine), `after ${cut} kills`).toEqual(await contents(wanted))
-        await registersAgree(mine, resources.length)
-        await mine.close()
-        await wanted.close()
+        await finish(address)
+        await finish(other)
+        await expectSame(address, other, `after ${cut} kills`)
       }
       expect(cut).toBeGreaterThanOrEqual(kills)
-    })
-  })
+    },
+  )
+}
+
+async function expectSame(address: Address, other: Address, when: string): Promise<void> {
+  const [mine, wanted] = [await reopen(address), await reopen(other)]
+  expect(await contents(mine), when).toEqual(await contents(wanted))
+  await registersAgree(mine, resources.length)
+  await mine.close()
+  await wanted.close()
 }

@@ -2,9 +2,10 @@ import type fc from 'fast-check'
 import type { Source } from '../../src/api/types.js'
 import type { CursorReport, RunReport, Verdict } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Between, lawSync } from './lawrun.js'
+import { Between } from './between.js'
 import type { Death, MotionScript, ScriptRun } from './motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
+import { syncInOrder } from './run.js'
 import { wipe } from './through.js'
 
 /** How often a sync may have to be repeated, once the source stands still, until it says that it is done. */
@@ -119,9 +120,9 @@ export class Play {
     }
     let report: RunReport | undefined
     try {
-      report = await lawSync(this.#world.sandbox, this.#warehouse, {
+      report = await syncInOrder(this.#world.sandbox, this.#warehouse, {
         mode,
-        clock: { nowMicros: () => this.#world.clock.nowMicros(), sleep: async () => {} },
+        clock: this.#world.clock.sleepless,
         resources: [resource],
         overlapMs: this.#mutant?.overlapMs ?? this.#script.overlapMs,
         pageSizes: this.#mutant?.pageSizes ?? this.#script.pageSizes,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Play, Tally } from './motion.js'
 import { type MotionScript, scripts } from './motionscript.js'
 import { MotionWorld } from './motionworld.js'
-import { type Kind, open, warehouses } from './warehouse.js'
+import { describeBothWays, type Kind, open } from './warehouse.js'
 
 export interface Size {
   readonly seed: number
@@ -24,7 +24,7 @@ export function motionSuite(size: Size): void {
   afterAll(async () => {
     for (const world of worlds.values()) await world.sandbox.close()
   })
-  describe.each(warehouses())('$name', (kind) => onWarehouse(kind, worlds, size))
+  describeBothWays((kind) => onWarehouse(kind, worlds, size))
 }
 
 function onWarehouse(kind: Kind, worlds: ReadonlyMap<number, MotionWorld>, size: Size): void {

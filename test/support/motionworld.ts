@@ -1,14 +1,15 @@
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { floorOf } from '../../src/sync/run/resume.js'
-import { fromMicros } from '../../src/timestamp.js'
+import { fromMicros, toMicros } from '../../src/timestamp.js'
+import { HandClock } from './clocks.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
-
 /** The tenant whose list moves, and one that stands still beside it. */
 export const moving = 1
 export const quiet = 2
 export const resource = 'notes'
 
-const start = 1_767_225_600_000_000n
+const begin = '2026-01-01T00:00:00.000000Z'
+const start = toMicros(begin)
 
 /** What stands at the source: which version of a record, and how far its updated_at really lies. */
 export interface Standing {
@@ -20,23 +21,10 @@ interface Version extends Standing {
   readonly createdAt: string
 }
 
-/** The clock of everybody: it moves when a request comes, so that a scenario is the same each time it is run. */
-class HandClock {
-  micros = start
-
-  /** No two readings are the same. */
-  nowMicros(): bigint {
-    return ++this.micros
-  }
-
-  pass(ms: number): void {
-    this.micros += BigInt(Math.round(ms * 1000))
-  }
-}
-
 /** The source, moved as scripts say. One is used for many scenarios: starting a server for each would take longer. */
 export class MotionWorld {
-  readonly clock = new HandClock()
+  /** The clock of everybody: it moves when a request comes, so that a scenario is the same each time it is run. */
+  readonly clock = new HandClock(begin, 1n)
   sandbox!: Sandbox
   /** What the source held when the last request was answered. */
   seen = new Map<number, Standing>()

@@ -90,16 +90,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an equal version is never overwritten',
     warehouse: (warehouse) =>
-      through(warehouse, (work) =>
-        warehouse.dialect.transaction((session) =>
-          work(
-            sessionOf(session, {
-              upsert: async (table, rows, shared: BatchStamp, differing) =>
-                table.role === 'root' && differing ? 0 : session.upsert(table, rows, shared, differing),
-            }),
+      through(warehouse, {
+        transaction: (work) =>
+          warehouse.dialect.transaction((session) =>
+            work(
+              sessionOf(session, {
+                upsert: async (table, rows, shared: BatchStamp, differing) =>
+                  table.role === 'root' && differing ? 0 : session.upsert(table, rows, shared, differing),
+              }),
+            ),
           ),
-        ),
-      ),
+      }),
   },
   {
     name: 'the books close when at least as much was seen as there is',

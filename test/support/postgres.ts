@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -126,11 +126,4 @@ export async function startPostgres({ megabytes }: { megabytes?: number } = {}):
         rmSync(copied, { recursive: true, force: true })
     },
   }
-}
-
-/** A temporary folder for SQLite files. */
-export function scratch(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-test-'))
-  mkdirSync(folder, { recursive: true })
-  return folder
 }

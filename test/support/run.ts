@@ -1,3 +1,8 @@
+/**
+ * One run of the sync as the command line would make it, but in this process and with every seam within reach: the
+ * clock, the pages, the source. Every room's tests run the sync through this file. Knows nothing of vitest, so that
+ * `test/support/worker.ts` can use it in a process of its own.
+ */
 import { resources } from '../../schema/index.js'
 import { createSource } from '../../src/api/client.js'
 import type { Source } from '../../src/api/types.js'
@@ -5,84 +10,105 @@ import { type Clock, Stamps, systemClock } from '../../src/clock.js'
 import { type Model, model } from '../../src/model/registry.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import type { Dependencies } from '../../src/sync/run/context.js'
-import type { Mode, RunReport } from '../../src/sync/run/report.js'
+import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import { runSync } from '../../src/sync/run/run.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 
-export interface RunOptions {
-  readonly mode?: Mode
+export const known: Model = model(resources)
+
+/** Where a sandbox is reached, and how. */
+export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
+
+/** A run's request, and what its dependencies should be where the usual ones do not fit. */
+export interface RunOptions extends Partial<RunRequest> {
   readonly known?: Model
   readonly clock?: Clock
-  readonly tenants?: readonly number[]
-  readonly resources?: readonly string[]
   readonly overlapMs?: number
   readonly concurrency?: number
   readonly signal?: AbortSignal
   readonly leaseMs?: number
+  readonly pageSizes?: readonly number[]
+  readonly readAhead?: number
+  readonly random?: () => number
   readonly notices?: [string, Record<string, unknown>][]
+  /** Stands between the sync and the API: to end it in the middle, or to lie to it. */
+  readonly around?: (source: Source) => Source
+  /** How long to wait for an answer, and how much of one to read. */
+  readonly timeoutMs?: number
+  readonly maxBodyBytes?: number
+  /** Another address than the sandbox's. */
+  readonly baseUrl?: string
 }
 
-/** The real client on the sandbox, with short waits between retries. */
-export function sourceOf(sandbox: Sandbox, stamps: Stamps, clock: Clock = systemClock): Source {
+/** The real client on the sandbox, with short waits between few retries. */
+function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOptions): Source {
+  const timeout = options.timeoutMs ?? 5000
   return createSource({
-    baseUrl: sandbox.url,
+    baseUrl: options.baseUrl ?? sandbox.url,
     partnerId: sandbox.partnerId,
     secret: sandbox.secret,
-    timeouts: { connect: 5000, headers: 5000, body: 5000 },
+    timeouts: { connect: timeout, headers: timeout, body: timeout },
+    ...(options.maxBodyBytes !== undefined && { maxBodyBytes: options.maxBodyBytes }),
     rateReserve: 0,
     clock,
     stamps,
     userAgent: 'shopsync-test',
     gzip: false,
-    retry: { attempts: 4, baseMs: 1, maxMs: 5 },
+    retry: { attempts: 3, baseMs: 1, maxMs: 5 },
   })
 }
 
 /** What a run is given, on the sandbox and a warehouse. */
 export async function depsOf(
-  sandbox: Sandbox,
+  sandbox: Target,
   warehouse: Warehouse,
   options: RunOptions = {},
 ): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
-  const clock = options.clock ?? systemClock
+  const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
   const stamps = new Stamps(clock, await warehouse.newestStamp())
-  const source = sourceOf(sandbox, stamps, clock)
+  const source = connect(sandbox, stamps, clock, options)
   const deps: Dependencies = {
-    config: {
-      sync: {
-        tenants: 'all',
-        resources: 'all',
-        overlap: options.overlapMs ?? 300_000,
-        concurrency: options.concurrency ?? 4,
-      },
-    },
-    model: options.known ?? model(resources),
+    config: { sync: { tenants: 'all', resources: 'all', overlap: overlapMs, concurrency } },
+    model: options.known ?? known,
     warehouse,
-    source,
+    source: options.around ? options.around(source) : source,
     clock,
     stamps,
     observer: { notice: (message, fields) => void options.notices?.push([message, fields]) },
     signal: options.signal ?? new AbortController().signal,
+    ...(options.pageSizes && { pageSizes: options.pageSizes }),
+    ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    ...(options.random && { random: options.random }),
   }
   return { deps, close: () => source.close() }
 }
 
-/** One run of sync, as the command line would make it, but in this process. */
 export async function sync(
-  sandbox: Sandbox,
+  sandbox: Target,
   warehouse: Warehouse,
   options: RunOptions = {},
 ): Promise<RunReport> {
+  const { mode = 'sync', tenants = null, resources = null, full, acceptDeletes, ranges } = options
   const { deps, close } = await depsOf(sandbox, warehouse, options)
   try {
     return await runSync(deps, {
-      mode: options.mode ?? 'sync',
+      mode,
       job: null,
-      tenants: options.tenants ?? null,
-      resources: options.resources ?? null,
+      tenants,
+      resources,
+      ...(full !== undefined && { full }),
+      ...(acceptDeletes !== undefined && { acceptDeletes }),
+      ...(ranges && { ranges }),
     })
   } finally {
     await close()
   }
 }
+
+/** A run that reads one cursor after the other, so that its requests and statements come in the same order each time. */
+export const syncInOrder = (
+  sandbox: Target,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<RunReport> => sync(sandbox, warehouse, { concurrency: 1, ...options })

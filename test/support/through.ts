@@ -1,6 +1,6 @@
-import type { Session } from '../../src/warehouse/dialect.js'
+import type { Dialect, Session } from '../../src/warehouse/dialect.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known } from './lawrun.js'
+import { known } from './run.js'
 
 /** A session whose calls may be replaced one by one. */
 export function sessionOf(session: Session, instead: Partial<Session>): Session {
@@ -16,14 +16,10 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
   }
 }
 
-/** The same warehouse, with something else in the place of its transactions. */
-export function through(
-  warehouse: Warehouse,
-  transaction: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
-  Kind = Warehouse,
-): Warehouse {
+/** The same warehouse, with something else in the place of some of its dialect's methods. */
+export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = Warehouse): Warehouse {
   return new Kind({
-    dialect: { ...warehouse.dialect, transaction },
+    dialect: { ...warehouse.dialect, ...instead },
     model: known,
     patience: [0, 0, 0, 0],
   })

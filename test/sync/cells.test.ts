@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { model } from '../../src/model/registry.js'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import type { Sandbox } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 import { Oracle } from './oracle.js'
 
@@ -58,11 +59,7 @@ const split = (row: Json): { values: Json; nulls: string[] } => ({
   nulls: Object.keys(row).filter((name) => row[name] === null),
 })
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ tenants: 3, seed: 11, scale: 0.25 })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: 0.25 })
 
 describe.each(warehouses())('$name', (kind) => {
   it('holds exactly the source in every cell, and again after the shops have worked', async () => {

@@ -1,10 +1,11 @@
 /** Law 8: an idle cursor costs one request; n changed records cost ceil(n/100), and at most two more. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
 import { open, warehouses } from '../support/warehouse.js'
 
 const base = 1_767_225_600_000_000n
@@ -19,11 +20,7 @@ const listed = (sandbox: Sandbox): number =>
   sandbox.requests.filter((line) => line.resource === 'notes').length
 const only = (report: RunReport) => report.cursors.find((cursor) => cursor.resource === 'notes')
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 describe.each(warehouses())('$name', (kind) => {
   async function prepared(count: number): Promise<Warehouse> {

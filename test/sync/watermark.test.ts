@@ -1,21 +1,18 @@
 /** Law 5: at every commit, every record at or before a committed watermark is in the warehouse. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Batch } from '../../src/warehouse/batch.js'
 import { moveCursor } from '../../src/warehouse/cursors.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { sync } from '../support/run.js'
-import { open, warehouses } from '../support/warehouse.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { describeBothWays, open } from '../support/warehouse.js'
 
 const base = 1_767_225_600_000_000n
 const at = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-})
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile()
 
 /** Records of the source that a committed watermark passes without their being stored. */
 async function passedBy(warehouse: Warehouse): Promise<number> {
@@ -62,7 +59,7 @@ function prepare(): () => void {
   })
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describeBothWays((kind) => {
   it('holds at every commit of a walk under motion', async () => {
     const stop = prepare()
     const warehouse = await open(kind)

@@ -9,17 +9,7 @@ import { epoch } from '../../src/walk/cutpoint.js'
 import type { Sighting } from '../../src/walk/sightings.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPort, WalkProgress } from '../../src/walk/types.js'
 import { Walk } from '../../src/walk/walk.js'
-
-/** Mulberry32: small, seeded, good enough. */
-function random(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
+import { randomFrom } from '../support/random.js'
 
 interface Live {
   readonly id: number
@@ -54,7 +44,7 @@ class World {
   readonly wide = new Set<string>()
 
   constructor(seed: number, count: number, ties: number, overlap = 0) {
-    this.next = random(seed)
+    this.next = randomFrom(seed)
     this.overlap = overlap
     this.isLate = overlap > 0
     this.shuffle = this.next() < 0.5
@@ -309,7 +299,7 @@ async function campaign(
 ): Promise<Tally> {
   const tally: Tally = { proven: 0, repaired: 0, unproven: 0, beyond: 0, wrong: [] }
   for (let seed = 1; seed <= walks; seed++) {
-    const next = random(seed * 7919)
+    const next = randomFrom(seed * 7919)
     const setting = settingOf(next)
     const overlap = overlaps[Math.floor(next() * overlaps.length)] ?? 0
     const world = new Kind(seed, 5 + Math.floor(next() * 60), next() < 0.4 ? 0.5 : 0, overlap)

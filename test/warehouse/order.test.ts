@@ -3,14 +3,14 @@
  * A made-up history of repair orders, whose services move between owners, is seen by requests at several moments.
  */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Flattened } from '../../src/model/flatten/batch.js'
 import { model } from '../../src/model/registry.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Batch } from '../../src/warehouse/batch.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { describeBothWays, open, rowsOf } from '../support/warehouse.js'
 
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!
@@ -97,7 +97,7 @@ async function outcome(warehouse: Warehouse, batches: readonly Unencoded[]): Pro
   )
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describeBothWays((kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await open(kind, known)

@@ -1,16 +1,12 @@
-/**
- * The writer thread loads compiled files only: this test imports the compiled program, which `npm test` builds first.
- * Both threads must store the same, and an error must keep its class on the way.
- */
-import { existsSync } from 'node:fs'
+/** What the writer thread stores is what this thread would store, and an error comes back as what it was. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { Stop } from '../../src/errors.js'
 import { model } from '../../src/model/registry.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { contents, open, warehouses } from '../support/warehouse.js'
+import { pagesToThreads } from '../support/thread.js'
+import { contents, open, sqliteBothWays, warehouses } from '../support/warehouse.js'
 
-const compiled = new URL('../../dist/src/warehouse/open.js', import.meta.url)
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!
 const at = (n: number): string => `2026-01-01T00:00:${String(n).padStart(2, '0')}.000000Z`
@@ -39,42 +35,39 @@ const batch = (warehouse: Warehouse, version: number, fence?: number) => ({
   fence,
 })
 
-describe.skipIf(!existsSync(compiled)).each([
-  ['every page', 0],
-  ['large pages', 300],
-  ['no page', Infinity],
-])('%s in the writer thread', (_name, threadFrom) => {
+describe('the writer thread', () => {
   let threaded: Warehouse
   let local: Warehouse
   beforeAll(async () => {
-    const { openWarehouse } = (await import(compiled.href)) as typeof import('../../src/warehouse/open.js')
-    threaded = await openWarehouse({ ...warehouses()[0]!.address(), model: known, threadFrom })
-    await threaded.migrate()
-    local = await open(warehouses()[0]!, known)
+    const [every, none] = sqliteBothWays().map(([, kind]) => kind)
+    threaded = await open(every!, known)
+    local = await open(none!, known)
   })
   afterAll(() => Promise.all([threaded.close(), local.close()]))
 
   it('stores the same, and counts the same', async () => {
     for (const version of [0, 1, 1, 0]) {
-      const [there, here] = [
-        await threaded.apply(batch(threaded, version)),
-        await local.apply(batch(local, version)),
-      ]
-      expect(there).toEqual(here)
+      const before = pagesToThreads()
+      const there = await threaded.apply(batch(threaded, version))
+      expect(pagesToThreads()).toBe(before + 1)
+      expect(await local.apply(batch(local, version))).toEqual(there)
+      expect(pagesToThreads()).toBe(before + 1)
     }
     expect(await contents(threaded, known)).toEqual(await contents(local, known))
   })
 
-  it('packs a page for the thread from the given number of rows on', () => {
+  it('packs a page for the thread from 300 rows on', async () => {
+    const usual = await open(warehouses()[0]!, known)
     const isPacked = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
       return 'packed' in (warehouse.dialect.encode(tuples, known.tableByName) as object)
     }
     for (const rows of [0, 299, 300]) {
-      expect(isPacked(threaded, rows)).toBe(rows >= threadFrom)
-      // The sources run uncompiled here, where no thread can start.
+      expect(isPacked(threaded, rows)).toBe(true)
       expect(isPacked(local, rows)).toBe(false)
+      expect(isPacked(usual, rows)).toBe(rows >= 300)
     }
+    await usual.close()
   })
 
   it('lets transactions of this thread in between', async () => {
@@ -95,7 +88,7 @@ describe.skipIf(!existsSync(compiled)).each([
       exitCode: 4,
       message: expect.stringContaining('taken over'),
     })
-    expect(Object.getPrototypeOf(failed).constructor.name).toBe(Stop.name)
+    expect(failed).toBeInstanceOf(Stop)
     expect(await contents(threaded, known)).toEqual(before)
     // The page was not stored, and can be sent again; then it cannot.
     const again = { ...failing, fence: undefined }

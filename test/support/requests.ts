@@ -1,11 +1,10 @@
+/** Requests to a sandbox of one test's own, as any client would send them: for the tests of the sandbox. */
 import { afterEach } from 'vitest'
-import {
-  createSandbox,
-  type MicrosClock,
-  parseInstant,
-  type Sandbox,
-  type SandboxOptions,
-} from '../../src/sandbox/index.js'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
+import { HandClock } from './clocks.js'
+
+/** When the sandbox's tests begin, if time matters to them. */
+export const noon = '2026-03-02T12:00:00Z'
 
 const open: Sandbox[] = []
 
@@ -18,25 +17,11 @@ export async function emptySandbox(options: SandboxOptions = {}): Promise<Sandbo
   const sandbox = await createSandbox({
     data: 'none',
     tenants: 1,
-    clock: handClock(),
+    clock: new HandClock(noon),
     ...options,
   })
   open.push(sandbox)
   return sandbox
-}
-
-export interface HandClock extends MicrosClock {
-  advance(seconds: number): void
-}
-
-export function handClock(start = '2026-03-02T12:00:00Z'): HandClock {
-  let now = parseInstant(start)!
-  return {
-    nowMicros: () => now,
-    advance: (seconds) => {
-      now += BigInt(Math.round(seconds * 1e6))
-    },
-  }
 }
 
 export interface Reply {

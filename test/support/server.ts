@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
-import { createSource, type SourceOptions } from '../../../src/api/client.js'
-import type { ListRequest, Source } from '../../../src/api/types.js'
-import { Stamps } from '../../../src/clock.js'
-import { SkippingClock } from './clock.js'
+import { createSource, type SourceOptions } from '../../src/api/client.js'
+import type { ListRequest, Source } from '../../src/api/types.js'
+import { Stamps } from '../../src/clock.js'
+import { SkippingClock } from './clocks.js'
 
 export const SECRET = 'top-secret-4711'
 

@@ -1,4 +1,5 @@
-import { Budget, type RequestOutcome, type Ticket } from '../../../src/api/rate/budget.js'
+import { Budget, type RequestOutcome, type Ticket } from '../../src/api/rate/budget.js'
+import { randomFrom } from './random.js'
 
 export interface Scenario {
   /** Length of a window in ms, and what it allows. */
@@ -74,16 +75,6 @@ class Agenda {
     }
     heap[index] = last
     return first
-  }
-}
-
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
   }
 }
 

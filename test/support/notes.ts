@@ -1,27 +1,16 @@
-import type { Source } from '../../src/api/types.js'
+/** A tenant with notes, one record like the other: what the tests of reconciling fill, lose and look for. */
 import { type Sandbox, template } from '../../src/sandbox/index.js'
-import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
-import { runSync } from '../../src/sync/run/run.js'
+import type { RunReport } from '../../src/sync/run/report.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { depsOf, type RunOptions } from '../support/run.js'
-import { rowsOf } from '../support/warehouse.js'
+import { randomFrom } from './random.js'
+import { type RunOptions, sync } from './run.js'
+import { rowsOf } from './warehouse.js'
 
 export const base = 1_767_225_600_000_000n
 /** So many seconds after the beginning of 2026. */
 export const at = (seconds: number, micros = 0): string =>
   fromMicros(base + BigInt(seconds) * 1_000_000n + BigInt(micros))
-
-/** Numbers in [0, 1), the same with the same seed. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** `updated_at` of a record of `fill`. */
 export const timeOf = (id: number, gap = 7): string => at(id * gap, (id * 7919) % 1_000_000)
@@ -36,54 +25,12 @@ export function fill(
     sandbox.store.put(1, resource, template(resource, id, timeOf(id, gap)))
 }
 
-export type Ask = RunOptions &
-  Partial<RunRequest> & {
-    readonly random?: () => number
-    readonly readAhead?: number
-    /** Stands between the run and the API. */
-    readonly around?: (source: Source) => Source
-  }
-
-/** One run in any mode, as the command line would make it. */
-export async function run(sandbox: Sandbox, warehouse: Warehouse, ask: Ask): Promise<RunReport> {
-  const {
-    tenants,
-    resources,
-    mode = 'sync',
-    full,
-    acceptDeletes,
-    ranges,
-    random,
-    around,
-    readAhead,
-    ...options
-  } = ask
-  const { deps, close } = await depsOf(sandbox, warehouse, options)
-  try {
-    return await runSync(
-      {
-        ...deps,
-        ...(random && { random }),
-        ...(readAhead !== undefined && { readAhead }),
-        ...(around && { source: around(deps.source) }),
-      },
-      {
-        mode,
-        job: null,
-        tenants: tenants ?? null,
-        resources: resources ?? null,
-        ...(full !== undefined && { full }),
-        ...(acceptDeletes !== undefined && { acceptDeletes }),
-        ...(ranges && { ranges }),
-      },
-    )
-  } finally {
-    await close()
-  }
-}
-
-export const reconcile = (sandbox: Sandbox, warehouse: Warehouse, ask: Ask = {}): Promise<RunReport> =>
-  run(sandbox, warehouse, { resources: ['notes'], random: seeded(1), ...ask, mode: 'reconcile' })
+export const reconcile = (
+  sandbox: Sandbox,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<RunReport> =>
+  sync(sandbox, warehouse, { resources: ['notes'], random: randomFrom(1), ...options, mode: 'reconcile' })
 
 export const only = (report: RunReport, resource = 'notes') =>
   report.cursors.find((cursor) => cursor.resource === resource && cursor.tenant_id === 1)

@@ -1,4 +1,50 @@
-import { type Clock, systemClock } from '../../../src/clock.js'
+/**
+ * The clocks of the tests: one that is moved by hand or by sleeping on it, one that is real but skips every sleep, and
+ * one on which sleepers wait until the test lets time pass.
+ */
+import { type Clock, systemClock } from '../../src/clock.js'
+
+/** Time that a program and its sandbox share: it moves when somebody sleeps or the test says so. */
+export class HandClock implements Clock {
+  micros: bigint
+  /** How far the program's clock is from the sandbox's, in microseconds. */
+  skew = 0n
+
+  /** `tick`: microseconds from one reading to the next; with 0 the clock stands still. */
+  constructor(
+    start: string,
+    private readonly tick = 0n,
+  ) {
+    this.micros = BigInt(Date.parse(start)) * 1000n
+  }
+
+  nowMicros(): bigint {
+    this.micros += this.tick
+    return this.micros
+  }
+
+  pass(milliseconds: number): void {
+    this.micros += BigInt(Math.round(milliseconds * 1000))
+  }
+
+  async sleep(milliseconds: number): Promise<void> {
+    this.pass(milliseconds)
+    await settled()
+  }
+
+  /** The same time for a program whose sleeps move nothing: only the source's requests do. */
+  get sleepless(): Clock {
+    return { nowMicros: () => this.nowMicros(), sleep: async () => {} }
+  }
+
+  /** The same time, as a program sees it whose machine's clock is wrong. */
+  get skewed(): Clock {
+    return {
+      nowMicros: () => this.nowMicros() + this.skew,
+      sleep: (milliseconds) => this.sleep(milliseconds),
+    }
+  }
+}
 
 /** Real time that skips whatever it is asked to sleep, and remembers for how long that was. */
 export class SkippingClock implements Clock {

@@ -1,12 +1,7 @@
-import type { RateReport } from '../../../src/api/http/headers.js'
-import type { RequestOutcome } from '../../../src/api/rate/budget.js'
-import {
-  createGovernor,
-  type Governor,
-  type Permit,
-  type RequestClaim,
-} from '../../../src/api/rate/governor.js'
-import type { VirtualClock } from './clock.js'
+import type { RateReport } from '../../src/api/http/headers.js'
+import type { RequestOutcome } from '../../src/api/rate/budget.js'
+import { createGovernor, type Governor, type Permit, type RequestClaim } from '../../src/api/rate/governor.js'
+import type { VirtualClock } from './clocks.js'
 
 const governors: Governor[] = []
 export function closeGovernors(): void {

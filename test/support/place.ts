@@ -1,59 +1,42 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
-import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/** The program as a shell would run it, in a folder with a configuration: for the tests of the commands. */
+import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
+import { type Ended, Program, program } from './process.js'
+import { scratch } from './scratch.js'
 
-export const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
-if (!existsSync(program))
-  throw new Error(`Found no ${program}; these tests run what was built. Type npm run build`)
-
-export interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-  /** stdout, parsed: throws when it is not exactly one JSON document. */
-  json<T>(): T
-}
-
-export interface RunOptions {
+interface ShellOptions {
   readonly cwd?: string
   readonly env?: Record<string, string>
   /** Called with the process once it runs. */
-  readonly during?: (child: ReturnType<typeof spawn>) => void
+  readonly during?: (child: Program['child']) => void
 }
 
-/** Runs the built program as a shell would. */
-export function shopsync(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+/** Runs the program with an environment of PATH and `env` alone. */
+export function shopsync(words: readonly string[], options: ShellOptions = {}): Promise<Ended> {
   const { PATH = '' } = process.env
-  const child = spawn(process.execPath, [program, ...words], {
+  const run = new Program(program, words, {
     cwd: options.cwd ?? tmpdir(),
     env: { PATH, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const texts = { stdout: '', stderr: '' }
-  child.stdout?.on('data', (data: Buffer) => (texts.stdout += data))
-  child.stderr?.on('data', (data: Buffer) => (texts.stderr += data))
-  options.during?.(child)
-  return new Promise((resolve) => {
-    child.on('close', (code) => resolve({ code, ...texts, json: () => JSON.parse(texts.stdout) }))
-  })
+  options.during?.(run.child)
+  return run.ended
 }
 
 /** A working directory with a configuration for a small sandbox. */
 export interface Place {
   readonly folder: string
   readonly sandbox: Sandbox
-  run(...words: string[]): Promise<Outcome>
+  run(...words: string[]): Promise<Ended>
   /** Writes config.json anew, with these settings over the usual ones. */
   configure(more?: Record<string, object>): void
   remove(): Promise<void>
 }
 
 export async function place(options: SandboxOptions = {}): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-cli-'))
+  const folder = scratch()
   const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3, ...options })
   const configure = (more: Record<string, object> = {}): void => {
     const usual: Record<string, object> = {

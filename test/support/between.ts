@@ -1,0 +1,44 @@
+import type { ItemRequest, ListRequest, Page, Source } from '../../src/api/types.js'
+
+/** A source whose lists pass through a function on their way. */
+export class Between implements Source {
+  readonly #source: Source
+  readonly #list: (request: ListRequest, ask: () => Promise<Page>) => Promise<Page>
+
+  constructor(source: Source, list: (request: ListRequest, ask: () => Promise<Page>) => Promise<Page>) {
+    this.#source = source
+    this.#list = list
+  }
+
+  list(request: ListRequest): Promise<Page> {
+    return this.#list(request, () => this.#source.list(request))
+  }
+
+  async take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
+    return make(await this.list(request))
+  }
+
+  item(request: ItemRequest): ReturnType<Source['item']> {
+    return this.#source.item(request)
+  }
+
+  strings(request: Omit<ItemRequest, 'id'>): ReturnType<Source['strings']> {
+    return this.#source.strings(request)
+  }
+
+  authorizations(page: number, signal?: AbortSignal): Promise<Page> {
+    return this.#source.authorizations(page, signal)
+  }
+
+  stats(): ReturnType<Source['stats']> {
+    return this.#source.stats()
+  }
+
+  tagged(): Source {
+    return new Between(this.#source.tagged(), this.#list)
+  }
+
+  close(): Promise<void> {
+    return this.#source.close()
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The project's files and what they import: for the test of the architecture, for `npm run quick`, and for the check
+ * that the compiled program is as new as its sources.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+/** The folder of package.json, from the sources and from their compiled files alike. */
+export const root = ((): string => {
+  let folder = import.meta.dirname
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
+  return folder
+})()
+
+/** Paths of a folder's files, from the root. */
+export const filesIn = (folder: string, ending: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name))
+    .sort()
+
+export const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+export const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+
+/** What a file imports, as it is written there. */
+export const importsOf = (file: string): string[] =>
+  [...withoutComments(textOf(file)).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
+    (match) => match[1] ?? '',
+  )
+
+/** The project's own files that a file imports, for their types or for more, by their paths from the root. */
+export const targetsOf = (file: string): string[] =>
+  importsOf(file)
+    .filter((path) => path.startsWith('.'))
+    .map((path) => relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'))

@@ -1,0 +1,49 @@
+/**
+ * One run of the sync in a process of its own, with a lease, or a use of the writer thread, that the program's
+ * configuration does not offer: `node worker.js '{…}'`.
+ */
+import { Stop } from '../../src/errors.js'
+import { openWarehouse } from '../../src/warehouse/open.js'
+import { compiledOf } from './compiled.js'
+import type { Address } from './process.js'
+import { known, sync, type Target } from './run.js'
+import { pagesToThreads } from './thread.js'
+
+export interface Order {
+  readonly sandbox: Target
+  readonly warehouse: Address
+  readonly resources: readonly string[]
+  readonly concurrency: number
+  readonly leaseMs?: number
+}
+
+export const workerScript = compiledOf('test/support/worker.ts')
+
+/** An order as the process's argument: JSON knows no Infinity. */
+export const orderText = ({ sandbox, warehouse, ...rest }: Order): string => {
+  const { url, partnerId, secret } = sandbox
+  return JSON.stringify({
+    ...rest,
+    sandbox: { url, partnerId, secret },
+    warehouse:
+      warehouse.threadFrom === Number.POSITIVE_INFINITY ? { ...warehouse, threadFrom: 1e15 } : warehouse,
+  })
+}
+
+async function work({ sandbox, warehouse: address, ...options }: Order): Promise<void> {
+  const warehouse = await openWarehouse({ ...address, model: known })
+  try {
+    await warehouse.migrate()
+    const { status } = await sync(sandbox, warehouse, { ...options, timeoutMs: 60_000 })
+    process.stdout.write(JSON.stringify({ status, pagesToThreads: pagesToThreads() }))
+  } catch (error) {
+    const exitCode = error instanceof Stop ? error.exitCode : 9
+    process.stdout.write(JSON.stringify({ exitCode, message: String(error) }))
+    process.exitCode = exitCode
+  } finally {
+    await warehouse.close()
+  }
+}
+
+const text = process.argv[2]
+if (text?.startsWith('{')) await work(JSON.parse(text) as Order)
