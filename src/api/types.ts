@@ -33,8 +33,8 @@ export interface Answer {
   readonly serverDate: bigint | undefined
   readonly requestId: string | undefined
   /**
-   * The body held something that the fast path of flatten does not look for: U+0000, lone surrogates, or integers of
-   * 16 digits and more (which then come as bigint).
+   * The body held what the fast path of flatten does not look for: an escape for U+0000 or for half of a surrogate
+   * pair, or an integer that a double would round, which is a bigint.
    */
   readonly careful: boolean
 }

@@ -140,7 +140,7 @@ describe('an answer', () => {
   it.each([
     ['a NUL', '"\\u0000"', true],
     ['a surrogate', '"\\uD83D"', true],
-    ['a safe integer of 16 digits', '1000000000000000', true],
+    ['an integer of 16 digits that a double holds', '1000000000000000', false],
     ['16 digits in a string', '"1234567890123456"', false],
     ['a harmless escape', '"\\u003cb\\u003e"', false],
     ['plain text', '"x"', false],
