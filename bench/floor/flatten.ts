@@ -1,5 +1,4 @@
 /** Repair orders to tuples, by hand: no check, no conversion, no surprise is provided for. */
-import { jsonSource } from '../../src/api/http/utf8.js'
 
 export type Cell = string | number | boolean | null
 export type Row = Cell[]
@@ -262,7 +261,7 @@ export const tableNames = [
 
 export function flatten(body: Buffer): Page {
   const page = new Page()
-  const { results } = JSON.parse(jsonSource(body)) as { results: Order[] }
+  const { results } = JSON.parse(body.toString('utf8')) as { results: Order[] }
   for (const order of results) page.add(order)
   return page
 }

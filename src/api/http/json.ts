@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { exact } from '../../int64.js'
-import { jsonSource } from './utf8.js'
 import { mayHoldWideIntegers, WIDE } from './wideintegers.js'
 
 export interface Parsed {
@@ -34,7 +33,7 @@ const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
   const escaped = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  const text = jsonSource(bytes)
+  const text = bytes.toString('utf8')
   if (!mayHoldWideIntegers(bytes)) return { value: JSON.parse(text), careful: escaped }
   let wide = false
   const integer = (digits: string): unknown => {
@@ -49,7 +48,7 @@ export function parseJson(bytes: Buffer): Parsed {
 /** As `parseJson`, with every number as a NumberToken. `bytes`: a body that `parseJson` took. */
 export function parseTokens(bytes: Buffer): unknown {
   const value = (token: string): NumberToken => new NumberToken(token)
-  return readApart(jsonSource(bytes), { pattern: /-?\d[\d.eE+-]*/g, shortest: 1, value })
+  return readApart(bytes.toString('utf8'), { pattern: /-?\d[\d.eE+-]*/g, shortest: 1, value })
 }
 
 /** Makes strings of the numbers, under a mark that no text can know, and reads them when all is parsed. */
