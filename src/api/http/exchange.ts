@@ -117,8 +117,6 @@ export class Exchange {
     } catch (error) {
       if (!(error instanceof Retry)) throw error
       throw new Retry(`${this.#what}: ${error.message}`, { ...this.#details, status: reply.status })
-    } finally {
-      reply.release()
     }
   }
 

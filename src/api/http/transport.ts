@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
-import { BodyBuffer } from './buffers.js'
 
 /** Milliseconds: to connect, to wait for the headers, and between two pieces of the body. */
 export interface Timeouts {
@@ -25,8 +24,6 @@ export interface RawReply {
   readonly body: Buffer
   /** The body was larger than the cap, and reading stopped there. */
   readonly tooLarge: boolean
-  /** Once the body was read; it is no longer good then. */
-  release(): void
 }
 
 /** Called when the status and headers are there, before the body. */
@@ -76,9 +73,8 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
-  #body = new BodyBuffer(Number.NaN)
-  /** Of a body that nobody wants. */
-  #drained = 0
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
   #settled = false
 
   constructor(
@@ -111,23 +107,19 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#status = status
     this.#headers = headers
     this.started(status, headers)
-    if (status !== 200) return
-    const length = Number(headers['content-length'])
-    if (length > this.cap) this.#cut(true)
-    else this.#body = new BodyBuffer(length)
+    if (status === 200 && Number(headers['content-length']) > this.cap) this.#cut(true)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return
-    if (this.#status !== 200) {
-      this.#drained += chunk.length
-      if (this.#drained > DRAIN_BYTES) this.#cut(false)
-    } else if (this.#body.bytes + chunk.length > this.cap) this.#cut(true)
-    else this.#body.add(chunk)
+    this.#bytes += chunk.length
+    const isWanted = this.#status === 200
+    if (this.#bytes > (isWanted ? this.cap : DRAIN_BYTES)) this.#cut(isWanted)
+    else if (isWanted) this.#pieces.push(chunk)
   }
 
   onResponseEnd(): void {
-    this.#finish(this.#body.whole(), false)
+    this.#finish(Buffer.concat(this.#pieces), false)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -145,15 +137,13 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     if (this.#settled) return
     this.#settled = true
     this.#unfollow?.()
-    const release = (): void => this.#body.release()
-    this.resolve({ status: this.#status, headers: this.#headers, body, tooLarge, release })
+    this.resolve({ status: this.#status, headers: this.#headers, body, tooLarge })
   }
 
   #fail(reason: unknown): void {
     if (this.#settled) return
     this.#settled = true
     this.#unfollow?.()
-    this.#body.release()
     this.reject(reason)
   }
 }
