@@ -7,6 +7,7 @@ import {
   closeAll,
   envelope,
   httpServer,
+  rawServer,
   refusal,
   request,
   SECRET,
@@ -234,6 +235,27 @@ describe('an abort', () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { source } = client(url, { timeouts: { connect: 10_000, headers: 10_000, body: 10_000 } })
+    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
+  })
+
+  it('rejects at once while the connection is not made yet', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    // The server never answers the client's first words of TLS.
+    const { url } = await rawServer(() => controller.abort(reason))
+    const { source } = client(url.replace('http:', 'https:'), {
+      timeouts: { connect: 60_000, headers: 60_000, body: 60_000 },
+    })
+    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
+  })
+
+  it('rejects at once while the body is coming', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const { url } = await httpServer((_request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"resu', () => controller.abort(reason))
+    })
+    const { source } = client(url, { timeouts: { connect: 60_000, headers: 60_000, body: 60_000 } })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 

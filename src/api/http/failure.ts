@@ -76,7 +76,8 @@ export function brokenConnection(what: string, error: unknown, details: FailureD
   })
 }
 
-function codeOf(error: unknown): string {
+/** The code by which Node and undici name a failure. */
+export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'unknown'
   if ('code' in error && typeof error.code === 'string') return error.code
   // Several addresses of one name, all of which failed.

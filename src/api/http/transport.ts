@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher, Pool } from 'undici'
+import type { Pool } from 'undici'
+import { codeOf } from './failure.js'
 
 /** Milliseconds: to connect, to wait for the headers, and between two pieces of the body. */
 export interface Timeouts {
@@ -44,106 +45,69 @@ export class Transport {
     this.#pool ??= this.#open()
     const pool = await this.#pool
     signal?.throwIfAborted()
-    const { headers, timeouts, maxBodyBytes } = this.options
-    return new Promise<RawReply>((resolve, reject) => {
-      const reading = new ResponseReader(maxBodyBytes, onHeaders, resolve, reject)
-      if (signal) reading.follow(signal)
-      pool.dispatch(
-        { path, method: 'GET', headers, headersTimeout: timeouts.headers, bodyTimeout: timeouts.body },
-        reading,
-      )
-    })
+    return unlessAborted(signal, (inner) => this.#request(pool, path, inner, onHeaders))
   }
 
   async close(): Promise<void> {
     await (await this.#pool)?.destroy()
   }
 
+  async #request(pool: Pool, path: string, signal: AbortSignal, onHeaders: OnHeaders): Promise<RawReply> {
+    const { headers: sent, timeouts, maxBodyBytes } = this.options
+    const { statusCode, headers, body } = await pool.request({
+      path,
+      method: 'GET',
+      headers: sent,
+      headersTimeout: timeouts.headers,
+      bodyTimeout: timeouts.body,
+      signal,
+    })
+    onHeaders(statusCode, headers)
+    const reply = { status: statusCode, headers, body: EMPTY, tooLarge: false }
+    if (statusCode !== 200) {
+      // A refusal is a refusal even when its body, which nobody reads, breaks off.
+      await body.dump({ limit: DRAIN_BYTES })
+      return reply
+    }
+    if (Number(headers['content-length']) > maxBodyBytes) {
+      body.on('error', () => {}).destroy()
+      return { ...reply, tooLarge: true }
+    }
+    try {
+      return { ...reply, body: Buffer.from(await body.arrayBuffer()) }
+    } catch (error) {
+      if (codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return { ...reply, tooLarge: true }
+      throw error
+    }
+  }
+
   async #open(): Promise<Pool> {
     // undici takes some 80 ms to load, which `--help` need not pay.
     const { Pool } = await import('undici')
-    const { origin, connections, timeouts } = this.options
-    return new Pool(origin, { connections, pipelining: 1, connect: { timeout: timeouts.connect } })
+    const { origin, connections, timeouts, maxBodyBytes } = this.options
+    return new Pool(origin, {
+      connections,
+      pipelining: 1,
+      connect: { timeout: timeouts.connect },
+      maxResponseSize: maxBodyBytes,
+    })
   }
 }
 
-/** Gathers one response; undici's own streams cost more than the pieces they carry. */
-class ResponseReader implements Dispatcher.DispatchHandler {
-  #unfollow: (() => void) | undefined
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
-  readonly #pieces: Buffer[] = []
-  #bytes = 0
-  #settled = false
-
-  constructor(
-    private readonly cap: number,
-    private readonly started: OnHeaders,
-    private readonly resolve: (reply: RawReply) => void,
-    private readonly reject: (reason: unknown) => void,
-  ) {}
-
-  follow(signal: AbortSignal): void {
-    const stop = (): void => {
-      this.#fail(signal.reason)
-      this.#controller?.abort(new Error('aborted'))
+/** Rejects as soon as the signal aborts: undici notices an abort only once the connection stands. */
+function unlessAborted<T>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const inner = new AbortController()
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      inner.abort(signal?.reason)
+      reject(signal?.reason)
     }
-    signal.addEventListener('abort', stop, { once: true })
-    this.#unfollow = () => signal.removeEventListener('abort', stop)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#settled) controller.abort(new Error('aborted'))
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200 || this.#settled) return
-    this.#status = status
-    this.#headers = headers
-    this.started(status, headers)
-    if (status === 200 && Number(headers['content-length']) > this.cap) this.#cut(true)
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return
-    this.#bytes += chunk.length
-    const isWanted = this.#status === 200
-    if (this.#bytes > (isWanted ? this.cap : DRAIN_BYTES)) this.#cut(isWanted)
-    else if (isWanted) this.#pieces.push(chunk)
-  }
-
-  onResponseEnd(): void {
-    this.#finish(Buffer.concat(this.#pieces), false)
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // A refusal is a refusal even when its body, which nobody reads, breaks off.
-    if (this.#status !== 0 && this.#status !== 200) this.#finish(EMPTY, false)
-    else this.#fail(error)
-  }
-
-  #cut(tooLarge: boolean): void {
-    this.#finish(EMPTY, tooLarge)
-    this.#controller?.abort(new Error('body larger than wanted'))
-  }
-
-  #finish(body: Buffer, tooLarge: boolean): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#unfollow?.()
-    this.resolve({ status: this.#status, headers: this.#headers, body, tooLarge })
-  }
-
-  #fail(reason: unknown): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#unfollow?.()
-    this.reject(reason)
-  }
+    signal?.addEventListener('abort', abort, { once: true })
+    work(inner.signal)
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', abort))
+  })
 }
