@@ -1,5 +1,5 @@
 import type { Clock, Stamps } from '../clock.js'
-import { Retry, Skip } from '../errors.js'
+import { Bug, Retry, Skip } from '../errors.js'
 import { Counter } from './http/counter.js'
 import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
 import {
@@ -167,9 +167,19 @@ class HttpSource implements Source {
     { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
     make: (page: Page) => T,
   ): Promise<T> {
-    return this.#ask(call, ({ value, ...answer }) =>
-      make({ ...answer, page, ...readEnvelope(value, page, perPage) }),
-    )
+    return this.#ask(call, ({ value, ...answer }) => {
+      let body: Pick<Answered, 'tokens'> | undefined = answer
+      const tokens = (): readonly unknown[] => {
+        if (!body) throw new Bug('The numbers of a page were asked for after its body was let go')
+        return (body.tokens() as { readonly results: readonly unknown[] }).results
+      }
+      try {
+        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens })
+      } finally {
+        // Who keeps the page must not keep its body, which is as large again.
+        body = undefined
+      }
+    })
   }
 
   #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {

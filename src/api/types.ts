@@ -37,6 +37,8 @@ export interface Answer {
    * pair, or an integer that a double would round, which is a bigint.
    */
   readonly careful: boolean
+  /** The answer read a second time, where every number is a NumberToken: its digits as they were sent. */
+  tokens(): unknown
 }
 
 /** One page of a list (api-v1.md, List envelope). Records are whatever JSON values stood in `results`. */
@@ -47,6 +49,8 @@ export interface Page extends Answer {
   readonly page: number
   /** As the server says; computed from the total when it does not. */
   readonly totalPages: number
+  /** One for each of `records`. Only while `take` makes something of the page: its body is let go then. */
+  tokens(): readonly unknown[]
 }
 
 export interface Item extends Answer {

@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestInfo } from '../../src/api/http/exchange.js'
+import { NumberToken } from '../../src/api/http/json.js'
+import type { Page } from '../../src/api/types.js'
 import { Bug, Skip, Stop } from '../../src/errors.js'
 import {
   client,
@@ -147,6 +149,29 @@ describe('an answer', () => {
     ['plain text', '"x"', false],
   ])('says of %s whether it wants care', async (_what, value, careful) => {
     expect((await page(`{"results":[${value}],"total_count":1}`)).careful).toBe(careful)
+  })
+
+  it('can be read again number by number as it was sent, while something is made of it', async () => {
+    const { url } = await httpServer((_request, response) =>
+      sendJson(response, '{"results":[{"rate":1.10,"id":7},5],"total_count":1.0}'),
+    )
+    const { source } = client(url)
+    const kept: Page[] = []
+    const seen = await source.take(request(), (page) => {
+      kept.push(page)
+      return [page.records, page.tokens()]
+    })
+    expect(seen).toEqual([
+      [{ rate: 1.1, id: 7 }, 5],
+      [{ rate: new NumberToken('1.10'), id: new NumberToken('7') }, new NumberToken('5')],
+    ])
+    expect(() => kept[0]?.tokens()).toThrow(Bug)
+  })
+
+  it('that is one record can be read again whenever its numbers are wanted', async () => {
+    const { url } = await httpServer((_request, response) => sendJson(response, '{"rate":1.10}'))
+    const item = await client(url).source.item({ tenantId: 7, path: 'customers', id: 5, priority: 'lookup' })
+    expect(item?.tokens()).toEqual({ rate: new NumberToken('1.10') })
   })
 
   it('of an item that does not exist is undefined', async () => {

@@ -10,6 +10,7 @@ import { readBody, TOO_LARGE } from './body.js'
 import type { Counter } from './counter.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
+import { parseTokens } from './json.js'
 import type { RawReply, Transport } from './transport.js'
 
 /** One request as it will be sent, and what its errors are to name. */
@@ -112,7 +113,9 @@ export class Exchange {
         startedAt,
         serverDate: date === undefined ? undefined : BigInt(date) * 1000n,
         requestId: this.#requestId,
-        ...body,
+        value: body.value,
+        careful: body.careful,
+        tokens: () => parseTokens(body.bytes),
       })
     } catch (error) {
       if (!(error instanceof Retry)) throw error
