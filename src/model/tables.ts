@@ -199,3 +199,7 @@ export function tablesOf(resource: Resource): Table[] {
 /** The columns whose values flatten puts into a tuple, in order: all but those that a whole batch shares. */
 export const tupleColumns = (table: Table): readonly Column[] =>
   table.columns.filter((c) => !stampColumns.has(c.name))
+
+/** Where a column's value stands in the tuples of a table; -1 when there is none. */
+export const placeOf = (table: Table, column: string): number =>
+  tupleColumns(table).findIndex((c) => c.name === column)

@@ -1,16 +1,17 @@
 /**
- * Records of one page to tuples, by code that is generated from the declaration once. No two tuples of one table have
+ * Records of one page to tuples, by readers that are composed from the declaration once. No two tuples of one table have
  * one key: pages can hold a record twice, and Postgres refuses to touch a row twice in one statement.
  */
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../../errors.js'
 import { canonical } from '../../timestamp.js'
 import type { Table } from '../tables.js'
-import { tablesOf } from '../tables.js'
+import { placeOf, tablesOf } from '../tables.js'
 import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
-import { generateSource, placeOf } from './codegen.js'
 import { convert } from './convert.js'
 import { areDistinct } from './distinct.js'
+import type { PageTarget } from './members.js'
+import { composeReader, type ReadRecord } from './readers.js'
 import type { Embedded } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 import { flattenStrings } from './strings.js'
@@ -26,20 +27,6 @@ export interface FlattenOptions {
  * hand over their records as one list, newest first.
  */
 export type Flatten = (records: readonly unknown[], careful: boolean) => Flattened
-
-interface Compiled {
-  readonly root: (record: unknown) => Tuple | null
-  readonly start: (sink: SlowPath, tables: readonly Tuple[][], strict: boolean) => void
-}
-
-const isEmptyObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-
-function compile(resource: Resource, embeddedAs: string | undefined): Compiled {
-  const { source, ...constants } = generateSource(resource, embeddedAs)
-  const build = new Function('env', source) as (env: object) => Compiled
-  return build({ ...constants, canonical, isEmptyObject })
-}
 
 /** Where the columns that reduction and versions need stand in the tuples of a root table. */
 interface RootPlaces {
@@ -57,7 +44,7 @@ const rootPlaces = (table: Table): RootPlaces => ({
 interface EmbeddedUnit {
   readonly name: string
   readonly table: string
-  readonly compiled: Compiled
+  readonly read: ReadRecord
   readonly places: RootPlaces
 }
 
@@ -65,23 +52,23 @@ function embeddedUnit(resource: Resource): EmbeddedUnit {
   const [table, ...children] = tablesOf(resource)
   const name = resource.embeddedAs
   if (!table || children.length > 0 || !name) throw new Bug(`${resource.name} cannot be embedded`)
-  return { name, table: table.name, compiled: compile(resource, name), places: rootPlaces(table) }
+  return { name, table: table.name, read: composeReader(resource, name), places: rootPlaces(table) }
 }
 
 function embeddedOf(unit: EmbeddedUnit, findings: PageFindings, careful: boolean): Embedded {
   const sink = new SlowPath(findings, true)
   sink.careful = careful
   const { id, version } = unit.places
+  const target: PageTarget = { sink, tables: [], strict: false, plain: !careful }
   const embedded = {
     name: unit.name,
     rows: new Map(),
-    row: unit.compiled.root,
+    row: (record: unknown) => unit.read(record, target),
     versionAt: version,
     idAt: id,
     sink,
   }
   sink.embedded = embedded
-  unit.compiled.start(sink, [], false)
   return embedded
 }
 
@@ -95,7 +82,7 @@ interface FlattenPlan {
   readonly resource: Resource
   readonly tables: readonly Table[]
   readonly places: RootPlaces
-  readonly compiled: Compiled
+  readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
   /** Of the tables whose items have ids: index of the table, place of the id. */
   readonly keyed: readonly (readonly [table: number, id: number])[]
@@ -112,12 +99,11 @@ function read(
   const sink = new SlowPath(findings)
   sink.careful = careful
   sink.embedded = plan.embedded && embeddedOf(plan.embedded, findings, careful)
-  plan.compiled.start(sink, tuples, strict)
-  const { root } = plan.compiled
+  const target: PageTarget = { sink, tables: tuples, strict, plain: !careful }
   const { id, version, created } = plan.places
   const roots = tuples[0] ?? []
   for (const record of records) {
-    const tuple = root(record)
+    const tuple = plan.read(record, target)
     if (tuple === null) continue
     roots.push(tuple)
     findings.records.push({
@@ -126,8 +112,6 @@ function read(
       createdAt: tuple[created] ?? null,
     } as FlatRecord)
   }
-  // The generated code holds on to what it was started with: a page's tuples would be copied by every collection.
-  plan.compiled.start(new SlowPath(findings), [], false)
   return { tuples, findings, embedded: sink.embedded }
 }
 
@@ -208,7 +192,7 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
     resource,
     tables,
     places: rootPlaces(root),
-    compiled: compile(resource, unit?.name),
+    read: composeReader(resource, unit?.name),
     embedded: unit,
     keyed: tables.flatMap((table, index) =>
       table.key.includes('id') ? [[index, placeOf(table, 'id')] as const] : [],

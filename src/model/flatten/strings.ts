@@ -1,7 +1,6 @@
 import type { Resource } from '../../../schema/resource.js'
-import { tablesOf, tupleColumns } from '../tables.js'
+import { placeOf, tablesOf, tupleColumns } from '../tables.js'
 import type { Flattened, Tuple, Value } from './batch.js'
-import { placeOf } from './codegen.js'
 import type { DeclaredValue } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 
