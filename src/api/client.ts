@@ -13,7 +13,7 @@ import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './
 import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
 import { createGovernor } from './rate/governor.js'
-import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './types.js'
+import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './source.js'
 
 export interface SourceOptions {
   /** May carry a path, which goes in front of `api/v1`. */

@@ -1,6 +1,6 @@
 /** Where the source does not answer by id, and where it answers 404 for other reasons than a delete. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Item, Source } from '../../src/api/types.js'
+import type { Item, Source } from '../../src/api/source.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/lawrun.js'

@@ -1,4 +1,4 @@
-import type { Source } from '../../src/api/types.js'
+import type { Source } from '../../src/api/source.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
 import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import { runSync } from '../../src/sync/run/run.js'

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../clock.js'
 import { Bug } from '../../errors.js'
-import type { Priority } from '../types.js'
+import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import { Queue } from './queue.js'
 

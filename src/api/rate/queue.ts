@@ -1,5 +1,5 @@
 import { Bug } from '../../errors.js'
-import type { Priority } from '../types.js'
+import type { Priority } from '../source.js'
 
 const ORDER: readonly Priority[] = ['lookup', 'incremental', 'reconcile', 'backfill']
 

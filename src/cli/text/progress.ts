@@ -1,4 +1,4 @@
-import type { SourceStats } from '../../api/types.js'
+import type { SourceStats } from '../../api/source.js'
 import { count, span } from '../../format.js'
 import type { CursorReport, Observer } from '../../sync/run/report.js'
 

@@ -22,7 +22,7 @@ export interface FlattenOptions {
 }
 
 /**
- * One page. `careful`: its body held something that the fast path does not look for (see api/types.ts). The first
+ * One page. `careful`: its body held something that the fast path does not look for (see src/api/source.ts). The first
  * `records.length` tuples of the root table are those of `records`, in order. To flatten several pages as one batch,
  * hand over their records as one list, newest first.
  */

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source } from '../../api/types.js'
+import type { Page, Source } from '../../api/source.js'
 import { Retry, Skip, Stop } from '../../errors.js'
 import { count, indent, plural, span, table } from '../../format.js'
 import { flattenAuthorization } from '../../model/flatten/authorization.js'

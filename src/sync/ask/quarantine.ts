@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Item } from '../../api/types.js'
+import type { Item } from '../../api/source.js'
 import { Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'

@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { moveCursor } from '../../warehouse/cursors.js'

@@ -1,5 +1,5 @@
 import type { CompiledQuery } from 'kysely'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { type RangeOutcome, RangeWalk } from '../../walk/range.js'

@@ -1,6 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source } from '../../api/types.js'
+import type { Page, Source } from '../../api/source.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'

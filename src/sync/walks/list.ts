@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Priority, Source } from '../../api/types.js'
+import type { Page, Priority, Source } from '../../api/source.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import { rawJson } from '../../model/flatten/jsontext.js'
 import type { ResourceModel } from '../../model/registry.js'

@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { Bug } from '../../errors.js'
 import type { Value } from '../../model/flatten/batch.js'
 import type { ResourceModel } from '../../model/registry.js'
