@@ -8,6 +8,7 @@
  * double beyond 2^53 is refused, since its digits may be lost already.
  */
 import type { Kind } from '../../../schema/resource.js'
+import { parseInt64 } from '../../int64.js'
 import { canonical } from '../../timestamp.js'
 import type { Value } from './batch.js'
 import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
@@ -25,14 +26,11 @@ const refused = (reason: string): Converted => ({ value: null, reason, replaced:
 
 const INTEGER = /^[+-]?\d{1,40}(?:\.0*)?$/
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/
-const MIN = -(2n ** 63n)
-const MAX = 2n ** 63n - 1n
 
-/** A 64-bit integer: a number while it is safe, a bigint beyond. */
-function int64(value: bigint): Converted {
-  if (value < MIN || value > MAX) return refused('an integer beyond 64 bits')
-  const number = Number(value)
-  return good(Number.isSafeInteger(number) ? number : value)
+/** `digits`: a sign, if any, and decimal digits. */
+function int64(digits: string): Converted {
+  const value = parseInt64(digits)
+  return value === undefined ? refused('an integer beyond 64 bits') : good(value)
 }
 
 function integer(value: unknown): Converted {
@@ -40,10 +38,9 @@ function integer(value: unknown): Converted {
     if (Number.isSafeInteger(value)) return good(value + 0)
     return refused(Number.isInteger(value) ? 'an integer that is not exact' : 'not a whole number')
   }
-  if (typeof value === 'bigint') return int64(value)
+  if (typeof value === 'bigint') return int64(String(value))
   if (typeof value !== 'string') return refused('not an integer')
-  if (!INTEGER.test(value)) return refused('not the text of an integer')
-  return int64(BigInt(value.replace(/^\+/, '').replace(/\..*$/, '')))
+  return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }
 
 /** The decimal digits of a number's text without leading and trailing zeros, and the exponent of the first digit. */
