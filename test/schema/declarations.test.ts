@@ -25,7 +25,7 @@ const documented = [
 ]
 const byConvention = ['repair_orders', 'shops', 'staffs', 'statuses', 'vehicles', 'vendors']
 
-/** The contract's table list, written out: table, key after tenant_id, the columns that say whose rows they are. */
+/** The tables of the warehouse, written out: table, key after tenant_id, the columns that say whose rows they are. */
 const children: readonly (readonly [table: string, key: string, first: string])[] = [
   ...['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors'].map(
     (array) => [`canned_job_${array}`, 'id', 'canned_job_id position id'] as const,
@@ -45,7 +45,7 @@ const children: readonly (readonly [table: string, key: string, first: string])[
   ['repair_order_payments', 'repair_order_id position', 'repair_order_id position payment_type'],
 ]
 
-test('the resources are those of the contract', () => {
+test('the resources are those that people build on', () => {
   expect(list.filter((r) => r.documented).map((r) => r.name)).toEqual(documented)
   expect(list.filter((r) => !r.documented).map((r) => r.name)).toEqual(byConvention)
   expect(resources.customer_payment_types).toMatchObject({
@@ -54,7 +54,7 @@ test('the resources are those of the contract', () => {
   })
 })
 
-test('the root tables and their keys are those of the contract', () => {
+test('the root tables and their keys are those that people build on', () => {
   const roots = tables.filter((table) => table.role === 'root')
   expect(roots.map((table) => [table.name, table.key])).toEqual(
     list.map((r) => [r.name, ['tenant_id', r.list === 'strings' ? 'name' : 'id']]),
@@ -65,7 +65,7 @@ test('the root tables and their keys are those of the contract', () => {
   }
 })
 
-test('the child tables, their keys and owners are those of the contract', () => {
+test('the child tables, their keys and owners are those that people build on', () => {
   const found = tables
     .filter((table) => table.role === 'child')
     .map(({ name, key, columns }) => {

@@ -4,15 +4,15 @@ import { Retry } from '../../errors.js'
 import { type Parsed, parseJson } from './json.js'
 import type { RawReply } from './transport.js'
 
-/** A body and what it says; `bytes` are unpacked. */
+/** A body's JSON, and the body itself; `bytes` are unpacked. */
 export interface Body extends Parsed {
   readonly bytes: Buffer
 }
 
-/** Larger than the cap: another attempt would not shrink it. */
+/** The body is larger than the cap; another attempt would not make it smaller. */
 export const TOO_LARGE = Symbol('too large')
 
-/** The body's JSON. Throws Retry when it is none; the message says what was found, never what it said. */
+/** Throws Retry when the body is no JSON; the message names the kind of content that was found, never the content. */
 export function readBody(reply: RawReply, maxBytes: number): Body | typeof TOO_LARGE {
   if (reply.tooLarge) return TOO_LARGE
   const unpacked = decoded(reply, maxBytes)

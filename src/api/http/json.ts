@@ -1,6 +1,6 @@
 /**
- * JSON text to values without rounding: what JSON.parse gives, but integers beyond 2^53 as bigint, and, for whoever
- * asks, every number as it was sent. Used for the body of every response.
+ * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand,
+ * every number as it was sent. Used for the body of every response.
  */
 import { randomUUID } from 'node:crypto'
 import { exact } from '../../int64.js'
@@ -12,22 +12,22 @@ export interface Parsed {
   readonly careful: boolean
 }
 
-/** A number as it was sent: `1.10` and 123456789012345.123456, which a double would change. */
+/** A number as it was sent: a double would change 123456789012345.123456, and forget the zero of `1.10`. */
 export class NumberToken {
   constructor(readonly text: string) {}
 }
 
-/** Numbers of JSON text that are to be read apart, and how. */
+/** Which numbers of a JSON text are not left to JSON.parse, and how they are read. */
 interface Reading {
   readonly pattern: RegExp
-  /** Between two strings, fewer characters hold none. */
+  /** The least number of characters between two strings that can hold such a number. */
   readonly shortest: number
   readonly value: (token: string) => unknown
 }
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-// Not part of a longer number (fraction, exponent, a second sign), nor a key, which JSON does not allow to be a number.
+// Neither part of a longer number (fraction, exponent, a second sign), nor a key: JSON allows no number there.
 const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
 
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
@@ -51,7 +51,10 @@ export function parseTokens(bytes: Buffer): unknown {
   return readApart(bytes.toString('utf8'), { pattern: /-?\d[\d.eE+-]*/g, shortest: 1, value })
 }
 
-/** Makes strings of the numbers, under a mark that no text can know, and reads them when all is parsed. */
+/**
+ * Makes a string of each number, behind a mark that no text can hold by chance, lets JSON.parse read the text, and then
+ * replaces these strings.
+ */
 function readApart(text: string, reading: Reading): unknown {
   const mark = `number:${randomUUID()}:`
   const whole = { value: JSON.parse(quoteNumbers(text, reading, mark)) as unknown }
@@ -69,7 +72,7 @@ function readApart(text: string, reading: Reading): unknown {
   return whole.value
 }
 
-/** Walks from string to string: the numbers stand between them. */
+/** Goes from string to string: the numbers stand between the strings. */
 function quoteNumbers(text: string, { pattern, shortest }: Reading, mark: string): string {
   const parts: string[] = []
   let copied = 0

@@ -1,8 +1,12 @@
+/**
+ * Sends a GET over undici's connections and reads the whole response, within bounds of time and size. Used by
+ * exchange.ts; knows neither JSON nor retries.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Pool } from 'undici'
 import { codeOf } from './failure.js'
 
-/** Milliseconds: to connect, to wait for the headers, and between two pieces of the body. */
+/** Milliseconds: for connecting, until the headers are there, and between two pieces of the body. */
 export interface Timeouts {
   readonly connect: number
   readonly headers: number
@@ -17,25 +21,25 @@ export interface TransportOptions {
   readonly maxBodyBytes: number
 }
 
-/** One HTTP response, read to its end. The body of anything but a 200 is thrown away unread. */
+/** One HTTP response, read to its end. The body of a response other than 200 is thrown away. */
 export interface RawReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** As it came over the wire, still compressed if it was. */
+  /** As the server sent it, compressed or not. */
   readonly body: Buffer
   /** The body was larger than the cap, and reading stopped there. */
   readonly tooLarge: boolean
 }
 
-/** Called when the status and headers are there, before the body. */
+/** Called when the status and headers are there, before the body: the governor need not wait for the body. */
 export type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
 
-/** What an unwanted body may cost before the connection is given up instead of drained. */
+/** Bytes of an unwanted body that are read to keep the connection; a longer body ends the connection. */
 const DRAIN_BYTES = 256 * 1024
 
 const EMPTY = Buffer.alloc(0)
 
-/** Connections to one host, over which nothing but GET can be sent. */
+/** The connections to one host. Nothing but GET can be sent. */
 export class Transport {
   #pool: Promise<Pool> | undefined
 

@@ -1,11 +1,11 @@
 /**
- * One converter a kind (contract: warehouse tables). What converts without loss is converted; all else is refused with
- * a reason, and becomes null in its column and an entry in quarantine. Null and absent values never come here.
+ * One converter a kind. A value that converts without loss is converted; any other value is refused with a reason: its
+ * column becomes null, and the value goes to quarantine. Null and absent values never come here. Used by the slow path.
  *
- * Where the contract is silent: a text that is empty is no number, boolean or timestamp; numbers in texts are decimal
- * (`-12`, `12.0`, for numbers also `1.5e3`), without blanks, and equal by value, so that `007` is 7; 0 and 1, also as
- * texts, are booleans; a number is no timestamp, since nobody says in which unit; an integer that came through a
- * double beyond 2^53 is refused, since its digits may be lost already.
+ * Decided here: an empty text is no number, boolean or timestamp; numbers in texts are decimal (`-12`, `12.0`, for
+ * numbers also `1.5e3`), without blanks, and compared by value, so that `007` is 7; 0 and 1, also as texts, are
+ * booleans; a number is no timestamp, since its unit is unknown; a double beyond 2^53 is no integer, since digits may
+ * be lost already.
  */
 import type { Kind } from '../../../schema/resource.js'
 import { parseInt64 } from '../../int64.js'
@@ -15,7 +15,7 @@ import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
 
 export interface Converted {
   readonly value: Value
-  /** Why it could not be stored as it came; null when it could. */
+  /** Why the value could not be stored as it came; null when it could. */
   readonly reason: string | null
   /** Some characters became U+FFFD. */
   readonly replaced: boolean
@@ -43,7 +43,7 @@ function integer(value: unknown): Converted {
   return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }
 
-/** The decimal digits of a number's text without leading and trailing zeros, and the exponent of the first digit. */
+/** One text for all texts of a number: its digits without zeros at either end, and the exponent of the first digit. */
 function digitsOf(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
@@ -108,7 +108,7 @@ function json(value: unknown): Converted {
   return text === null ? refused('nested too deeply') : good(text, replaced)
 }
 
-/** By kind: what a value that is neither null nor absent becomes in its column. */
+/** By kind: the column's value for a value that is neither null nor absent. */
 export const convert: Readonly<Record<Kind, (value: unknown) => Converted>> = {
   id: integer,
   integer,

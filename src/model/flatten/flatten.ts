@@ -1,6 +1,9 @@
 /**
- * Records of one page to tuples, by readers that are composed from the declaration once. No two tuples of one table have
- * one key: pages can hold a record twice, and Postgres refuses to touch a row twice in one statement.
+ * Makes the tuples of the warehouse tables of one page's records, by readers that are composed from the declaration
+ * once. Used through ResourceModel.flatten by everything that stores records.
+ *
+ * No two tuples of one table have one key: a page can hold a record twice, and Postgres refuses to touch a row twice in
+ * one statement.
  */
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../../errors.js'
@@ -17,18 +20,18 @@ import { PageFindings, SlowPath } from './slowpath.js'
 import { flattenStrings } from './strings.js'
 
 export interface FlattenOptions {
-  /** The resource whose records stand in others' arrays (`embeddedAs`); its table comes last in the rows. */
+  /** The resource whose records also stand inside the records of others (`embeddedAs`); its table comes last. */
   readonly embedded?: Resource | undefined
 }
 
 /**
- * One page. `careful`: its body held something that the fast path does not look for (see src/api/source.ts). The first
- * `records.length` tuples of the root table are those of `records`, in order. To flatten several pages as one batch,
- * hand over their records as one list, newest first.
+ * Flattens one page. `careful`: as `Answer.careful` in src/api/source.ts. The first `records.length` tuples of the root
+ * table are those of `records`, in order. To flatten several pages as one batch, hand over their records as one list,
+ * newest first.
  */
 export type Flatten = (records: readonly unknown[], careful: boolean) => Flattened
 
-/** Where the columns that reduction and versions need stand in the tuples of a root table. */
+/** Places, in the tuples of a root table, of the columns by which versions are compared. */
 interface RootPlaces {
   readonly id: number
   readonly version: number
@@ -84,7 +87,7 @@ interface FlattenPlan {
   readonly places: RootPlaces
   readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
-  /** Of the tables whose items have ids: index of the table, place of the id. */
+  /** For each table whose rows have ids: its index, and the place of the id. */
   readonly keyed: readonly (readonly [table: number, id: number])[]
 }
 
@@ -128,7 +131,7 @@ const versionOf = (record: unknown): string => {
   return (typeof version === 'string' ? canonical(version) : null) ?? ''
 }
 
-/** One version a record, the newest, and of several equally new ones the first; newest first. */
+/** One version of each record, the newest, and of equally new ones the first; newest first. */
 function newestOfEach(records: readonly unknown[]): unknown[] {
   const all = records.map((record) => ({ record, id: keyOf(record), version: versionOf(record) }))
   all.sort((a, b) => (a.version === b.version ? 0 : a.version < b.version ? 1 : -1))
@@ -142,7 +145,9 @@ function newestOfEach(records: readonly unknown[]): unknown[] {
   return kept.map(({ record }) => record)
 }
 
-/** Rows of embedded records; those of the page's own resource give way to newer ones and take in the others. */
+/**
+ * Adds the rows of embedded records. Where they are of the page's own resource, the newer version of a record stays.
+ */
 function placeEmbedded(
   plan: FlattenPlan,
   rows: Map<string, Tuple[]>,
@@ -205,7 +210,7 @@ export function compileFlatten(resource: Resource, options: FlattenOptions = {})
   const plan = planOf(resource, options.embedded)
   return (records, careful) => {
     const outcome = read(plan, records, careful, false)
-    // Duplicates are rare, and looking for them item by item is not cheap: look once, and read again if there are any.
+    // Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any.
     const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
     return assemble(plan, clean ? outcome : read(plan, newestOfEach(records), careful, true))
   }
