@@ -87,10 +87,6 @@ export class Budget {
     return this.#inflight
   }
 
-  get concurrency(): number {
-    return this.#concurrency.level
-  }
-
   decide(now: number): Decision {
     if (this.#inflight >= this.#concurrency.level) return FULL
     if (now < this.#pausedUntil) return { kind: 'wait', at: this.#pausedUntil }
