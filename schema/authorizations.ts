@@ -1,6 +1,6 @@
 import { boolean, id, nullable } from './resource.js'
 
-/** What a partner may use (api-v1.md, Resources: Authorization): one record a tenant; it says which tenants there are. */
+/** The grants of a partner, one record a tenant: they tell which tenants exist (docs/api.md, Authorizations). */
 export const authorizations = {
   name: 'authorizations',
   doc: 'API partner authorizations: the grants by which a partner can use tenants.',

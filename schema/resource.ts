@@ -1,7 +1,7 @@
 /**
- * The vocabulary in which every resource of the API is declared, once. It imports nothing, and does nothing:
- * tables, keys, indexes, flattening, row types, the data dictionary, drift detection and the configuration's
- * JSON Schema are derived from the declarations in this folder (see src/derive).
+ * The vocabulary in which every resource of the API is declared, once. This file imports nothing, and does nothing:
+ * src/model derives tables, keys, indexes, flattening, the data dictionary and drift detection from the declarations in
+ * this folder; the row types at the end of this file are computed from them.
  *
  * Glossary: the words that tables, log keys, command-line words and types have in common.
  *
@@ -11,7 +11,7 @@
  * - page:      the records of one response of a list request.
  * - cursor:    one resource of one tenant; the unit in which work is done, counted and judged.
  * - watermark: of a cursor: every record whose `updated_at` is at or before it is in the warehouse.
- * - walk:      reading a cursor's list from the newest record to the floor, page by page.
+ * - walk:      reading a cursor's list from the newest record to the floor (docs/architecture.md, The walk).
  * - floor:     of a walk: records at or before it are not asked for (watermark minus overlap).
  * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
  * - boundary:  of a walk: how far down it has come; everything between ceiling and boundary is stored.
@@ -21,13 +21,13 @@
  * - verdict:   what a walk can claim about its completeness: `proven`, `repaired` or `unproven`.
  */
 
-/** What a value means; each warehouse dialect has one column type for each (contract: warehouse tables). */
+/** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */
 export type Kind = 'id' | 'integer' | 'cents' | 'number' | 'boolean' | 'text' | 'timestamp' | 'json'
 
 /** A 64-bit integer, exact: a number while it is safe (|n| < 2^53), a bigint beyond. */
 export type Int64 = number | bigint
 
-/** What a kind reads as in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+/** The type of a kind's values in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
 export interface KindValue {
   id: Int64
   integer: Int64
@@ -44,11 +44,14 @@ export interface Field<K extends Kind = Kind> {
   readonly type: 'field'
   readonly kind: K
   readonly doc: string
-  /** The document says that it may be null. Every column that is no key may be null all the same (quarantine). */
+  /**
+   * The API's document says that the value may be null. Every column that is no key may be null all the same: a value
+   * that cannot be stored goes to quarantine and leaves null behind.
+   */
   readonly nullable: boolean
   /** The documented values of an enumeration; others are stored as they come, and reported as drift. */
   readonly values?: readonly string[]
-  /** The table whose id this is. Such columns are indexed when `indexed` is set. */
+  /** The table whose id this is. */
   readonly references?: string
   readonly indexed?: boolean
 }
@@ -63,7 +66,7 @@ export interface Nested<F extends Shape = Shape> {
 
 /**
  * A nested array of objects (`many`), or a nested object that has a table of its own (`one`): a child table named
- * `<singular of the resource>_<table>`. `key: 'id'`: items have ids; `'position'`: they are told apart by place.
+ * `<singular of the resource>_<table>`. `key: 'id'`: items have ids; `'position'`: only their place tells them apart.
  */
 export interface Children<T extends string = string, F extends Shape = Shape, O extends string = string> {
   readonly type: 'many' | 'one'
@@ -71,7 +74,7 @@ export interface Children<T extends string = string, F extends Shape = Shape, O 
   readonly key: 'id' | 'position'
   readonly doc: string
   readonly fields: F
-  /** The column by which children of these children refer to them, such as `service_id`. */
+  /** The column by which the children of an item refer to the item, such as `service_id`. */
   readonly ownerColumn?: O
 }
 
@@ -96,30 +99,30 @@ export interface Shape {
   readonly [name: string]: Member
 }
 
-/** What the API calls the things that integrator tags attach to and webhooks speak of, such as `RepairOrder`. */
+/** One resource of the API, as one file of this folder declares it. */
 export interface Resource<N extends string = string, S extends string = string, F extends Shape = Shape> {
   /** The resource's name: its path segment, its table, its word on the command line. */
   readonly name: N
-  /** Prefix of its child tables and of the column by which they refer to it (`<singular>_id`). */
+  /** Prefix of the child tables' names, and of the column by which their rows refer to a record (`<singular>_id`). */
   readonly singular: S
   readonly doc: string
-  /** Where in api-v1.md it stands. */
+  /** The section of the API's own document that shows the resource. */
   readonly source: string
-  /** false: the document refers to it but does not show its path; a 404 then means "not offered". */
+  /** false: the document refers to the resource but does not show its path; a 404 then means "not offered". */
   readonly documented: boolean
   /** `tenant`: `tenants/:tenant_id/<path>`; `partner`: `partners/:partner_id/<path>`. */
   readonly scope: 'tenant' | 'partner'
-  /** Path after the scope, when it is not the name. */
+  /** Path after the scope, when it differs from the name. */
   readonly path?: string
   /** `records`: list envelope of records; `strings`: a bare array of strings, without ids or time. */
   readonly list: 'records' | 'strings'
   /** Type in webhook payloads and in IntegratorTag.taggable_type, such as `RepairOrder`. */
   readonly entity: string
-  /** What one row of its table stands for, for the data dictionary. */
+  /** What one row of the table stands for; shown in the data dictionary. */
   readonly grain: string
   /**
-   * Records of this resource also stand inside the records of others, in an array of this name: those become rows of
-   * this resource's table, whoever carries them.
+   * Records of this resource also stand inside the records of other resources, in an array of this name. They become
+   * rows of this resource's table, whichever record carries them.
    */
   readonly embeddedAs?: string
   readonly fields: F
@@ -146,13 +149,16 @@ export const text = (doc: string): Field<'text'> => field('text', doc)
 export const timestamp = (doc: string, options: FieldOptions = {}): Field<'timestamp'> =>
   field('timestamp', doc, options)
 export const json = (doc: string): Field<'json'> => field('json', doc)
-/** An id of another table's row. */
+/** The id of a row of another table. */
 export const ref = (references: string, doc: string, options: FieldOptions = {}): Field<'id'> =>
   field('id', doc, { references, ...options })
-/** A text with documented values. Unknown ones are stored all the same (api-v1.md, Versioning). */
+/** A text with documented values. Other values are stored all the same, and reported as drift. */
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
 
-/** A wrapper, not an option: an option would widen on inference and make every column nullable, silently. */
+/**
+ * A wrapper, not an option: TypeScript would widen an option to `boolean`, and every column would silently become
+ * nullable.
+ */
 export const nullable = <M extends Field | Nested>(member: M): M => ({ ...member, nullable: true })
 
 export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({
@@ -196,7 +202,7 @@ export const scalars = <
   doc: string,
 ): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
 
-/** Present on every record unless stated (api-v1.md, Resources and their fields: conventions). */
+/** The fields that every record has unless its declaration says otherwise (docs/api.md, Resources). */
 export const stamps = {
   created_at: timestamp('When the record was created.'),
   updated_at: timestamp('When the record was last changed; the version of the record.'),
@@ -212,7 +218,7 @@ export const defineResource = <const N extends string, const S extends string, F
   declared: Declared<N, S, F>,
 ): Resource<N, S, F> => ({ documented: true, scope: 'tenant', list: 'records', ...declared })
 
-/* Row types, computed from the declarations: what Kysely knows of the tables. */
+/* Row types, computed from the declarations: by them Kysely knows the tables. */
 
 type Flat<F extends Shape, P extends string = ''> = {
   [K in keyof F & string as F[K] extends Field ? `${P}${K}` : never]: F[K] extends Field<infer V>
@@ -233,7 +239,7 @@ type Own<F extends Shape, Keys extends string> = Omit<Flat<F> & FlatNested<F>, K
   [K in keyof F & Keys]: F[K] extends Field<infer V> ? KindValue[V] : never
 }
 type Merge<T> = { [K in keyof T]: T[K] }
-/** What a row cannot be stored without; lists of strings have names in place of ids and versions. */
+/** Columns that every row must have; the rows of a list of strings have names in place of ids and versions. */
 type RootKeys<F extends Shape> = F extends { id: Field } ? 'id' | 'updated_at' : 'name'
 
 /** The row of a resource's own table. */
@@ -254,7 +260,7 @@ type ScalarRow<C extends string, K extends Kind, I, Owners extends string> = Mer
       [X in C]: KindValue[K] | (I extends 'value' ? never : null)
     } & { _synced_at: string }
 >
-/** `never` for what is no child: `unknown` would swallow the others. */
+/** A member that is no child gives `never`: `unknown` would swallow the tables of the others. */
 type ChildrenOf<S extends string, F extends Shape, Owners extends string = `${S}_id`> = UnionToIntersection<
   {
     [K in keyof F & string]: F[K] extends Children<infer T, infer G, infer O>

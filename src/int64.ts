@@ -1,22 +1,25 @@
 import type { Int64 } from '../schema/resource.js'
 
-const largest = 2n ** 63n - 1n
-const smallest = -(2n ** 63n)
-const safe = BigInt(Number.MAX_SAFE_INTEGER)
+const LARGEST = 2n ** 63n - 1n
+const SMALLEST = -(2n ** 63n)
 
-/** A 64-bit integer as the program holds one: a number while a number is exact, a bigint beyond. */
-export const exact = (value: bigint): Int64 => (value <= safe && value >= -safe ? Number(value) : value)
-
-/** The integer that a text writes; undefined where the text is no integer, or one of more than 64 bits. */
-export function parseInt64(text: string): Int64 | undefined {
-  if (!/^-?\d{1,19}$/.test(text)) return undefined
-  const value = BigInt(text)
-  return value <= largest && value >= smallest ? exact(value) : undefined
+/** A number while that is safe, a bigint beyond, so that no digit is ever lost. */
+export function exact(value: bigint): Int64 {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
 }
 
-/** An id as a person types or writes one; undefined where the value is no positive 64-bit integer. */
+/** An integer written in decimal digits; undefined when the text is none, or needs more than 64 bits. */
+export function parseInt64(text: string): Int64 | undefined {
+  if (!/^[+-]?\d{1,40}$/.test(text)) return undefined
+  const value = BigInt(text.replace('+', ''))
+  return value < SMALLEST || value > LARGEST ? undefined : exact(value)
+}
+
+/** An id as a person types it or a configuration holds it: positive, at most 64 bits; undefined otherwise. */
 export function parseId(value: unknown): Int64 | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value > 0 ? value : undefined
-  const id = typeof value === 'bigint' || typeof value === 'string' ? parseInt64(String(value)) : undefined
+  const text = typeof value === 'bigint' ? String(value) : value
+  const id = typeof text === 'string' && /^\d{1,19}$/.test(text) ? parseInt64(text) : undefined
   return id !== undefined && id > 0 ? id : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Exact instants in microseconds. Canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, sorts as time does; Date and luxon
- * hold milliseconds, so nothing here goes through them.
+ * Exact instants in microseconds, as canonical text `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts as time does. Used
+ * wherever a timestamp is read, compared or computed. Date and luxon hold milliseconds, so nothing here uses them.
  */
 import { Bug } from './errors.js'
 
@@ -39,15 +39,15 @@ const isReal = (
 const two = (text: string, at: number): number =>
   (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
 
-/** Negative when the character is no digit, whatever bits else: `digit | (9 - digit)` has the sign of what is out of range. */
+/** Negative when the character is no digit: one of the two is negative then, and `|` keeps the sign. */
 const bad = (text: string, at: number): number => {
   const digit = text.charCodeAt(at) - 48
   return digit | (9 - digit)
 }
 
 /**
- * `YYYY-MM-DDTHH:MM:SS` at the beginning of a text of at least 19 characters: a real date and time. Each character is
- * read once and no test branches, since every timestamp of every record comes here.
+ * Whether a text of at least 19 characters begins with `YYYY-MM-DDTHH:MM:SS` that is a real date and time. Every
+ * timestamp of every record comes here, so each character is read once, and the tests do not branch.
  */
 function startsWell(text: string): boolean {
   const m0 = text.charCodeAt(5) - 48
@@ -95,8 +95,8 @@ function startsWell(text: string): boolean {
 }
 
 /**
- * The canonical text of any ISO 8601 date and time with a zone; null when it is none, has no zone, or is finer than
- * a microsecond. The three shapes that the API is most likely to print are told by length and tested by character.
+ * The canonical text of an ISO 8601 date and time; null when the text is none, has no zone, or is finer than a
+ * microsecond (docs/api.md, Timestamps). The length tells the three shapes that the API is most likely to print.
  */
 export function canonical(text: string): string | null {
   const length = text.length
@@ -130,7 +130,7 @@ function anyShape(text: string): string | null {
   return print(seconds, fraction.slice(0, 6).padEnd(6, '0'))
 }
 
-/** 0000-12-31 can be 0001-01-01 in UTC: the year is tested again after the conversion. */
+/** A time of 0000-12-31 can be one of 0001-01-01 in UTC: `print` tests the year after the conversion. */
 const isYearZero = (part: (n: number) => number): boolean =>
   part(1) === 0 && isReal(400, part(2), part(3), part(4), part(5), part(6))
 
@@ -182,5 +182,5 @@ export function fromMicros(micros: bigint): string {
 
 export const addMicros = (instant: string, micros: bigint): string => fromMicros(toMicros(instant) + micros)
 
-/** The last microsecond of its second: there `updated_after` means the same whatever precision the API prints. */
+/** The last microsecond of the second: as `updated_after` it means the same at any precision that the API prints. */
 export const endOfSecond = (instant: string): string => `${instant.slice(0, 19)}.999999Z`

@@ -1,5 +1,3 @@
-import { jsonSource } from '../../src/api/http/utf8.js'
-
 /** Every integer of fewer digits is exact as a double. */
 const wideDigits = 16
 const wideInteger = /":(\d{16,})(?=[,}\]])/g
@@ -24,7 +22,7 @@ function holdsWideInteger(bytes: Buffer): boolean {
  * BigInt read both as the same integer, and `_extra` tells it from text (`printed`).
  */
 export function recordsOf(body: Buffer): unknown[] {
-  const text = jsonSource(body)
+  const text = body.toString('utf8')
   const exact = holdsWideInteger(body) ? text.replace(wideInteger, '":" $1"') : text
   return (JSON.parse(exact) as { results: unknown[] }).results
 }

@@ -1,7 +1,7 @@
-/** What the demo asks of the warehouse it has filled: examples of joins that count nothing twice. SQLite's SQL. */
+/** Queries that the demo runs on the warehouse it has filled, in SQLite's SQL: joins that count nothing twice. */
 export interface ExampleQuery {
   readonly title: string
-  /** What its numbers are, and what they are not. */
+  /** What the query's numbers mean, and what they do not. */
   readonly note: string
   readonly sql: string
   readonly columns: readonly {
@@ -109,5 +109,5 @@ select coalesce(p.brand, '(none)') as brand,
 
 export const exampleQueries: readonly ExampleQuery[] = [revenue, hours, margin]
 
-/** Something short to ask at first, in one line. */
+/** A first query for the reader to try, in one line. */
 export const firstQuestion = 'select state, count(*) from repair_orders group by state'

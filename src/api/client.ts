@@ -1,5 +1,9 @@
+/**
+ * The API over HTTP: builds the requests, and makes a Source of retry, governor and exchange. Used by the command line,
+ * which creates one for each run.
+ */
 import type { Clock, Stamps } from '../clock.js'
-import { Retry, Skip } from '../errors.js'
+import { Bug, Retry, Skip } from '../errors.js'
 import { Counter } from './http/counter.js'
 import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
 import {
@@ -13,17 +17,17 @@ import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './
 import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
 import { createGovernor } from './rate/governor.js'
-import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './types.js'
+import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './source.js'
 
 export interface SourceOptions {
-  /** May carry a path, which goes in front of `api/v1`. */
+  /** A path in it goes in front of `api/v1`. */
   readonly baseUrl: string
   readonly partnerId: string
   readonly secret: string
   /** Lets plain http go to other hosts than loopback. */
   readonly allowInsecure?: boolean
   readonly timeouts: Timeouts
-  /** Of one body, unpacked; default 64 MiB. */
+  /** The largest body, unpacked; default 64 MiB. */
   readonly maxBodyBytes?: number
   /** Requests in flight at most; default 16. */
   readonly connections?: number
@@ -38,7 +42,7 @@ export interface SourceOptions {
   readonly onRequest?: (info: RequestInfo) => void
 }
 
-/** What all sources that were split from one share. */
+/** Shared by a source and all sources that were split from it. */
 interface SharedSource {
   readonly partnerId: string
   readonly prefix: string
@@ -46,7 +50,7 @@ interface SharedSource {
   readonly retry: Omit<RetryLoop, 'signal'>
 }
 
-/** The API, over HTTP. Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
+/** Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
 export function createSource(options: SourceOptions): Source {
   const target = parseTarget(options.baseUrl, options.allowInsecure ?? false)
   const connections = options.connections ?? 16
@@ -167,9 +171,19 @@ class HttpSource implements Source {
     { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
     make: (page: Page) => T,
   ): Promise<T> {
-    return this.#ask(call, ({ value, ...answer }) =>
-      make({ ...answer, page, ...readEnvelope(value, page, perPage) }),
-    )
+    return this.#ask(call, ({ value, ...answer }) => {
+      let body: Pick<Answered, 'tokens'> | undefined = answer
+      const tokens = (): readonly unknown[] => {
+        if (!body) throw new Bug('The numbers of a page were asked for after its body was released')
+        return (body.tokens() as { readonly results: readonly unknown[] }).results
+      }
+      try {
+        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens })
+      } finally {
+        // A caller that keeps the page must not keep its body, which is as large again.
+        body = undefined
+      }
+    })
   }
 
   #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {

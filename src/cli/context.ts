@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
-import type { Source } from '../api/types.js'
+import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
 import { describeError, Stop } from '../errors.js'

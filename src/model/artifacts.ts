@@ -1,4 +1,4 @@
-/** Writes what is generated from the declarations and committed. Run at the end of `npm run build`. */
+/** Writes the committed files that are generated from the declarations. Run at the end of `npm run build`. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resources } from '../../schema/index.js'
@@ -8,7 +8,7 @@ import { Bug } from '../errors.js'
 import { describeModel, toMarkdown } from './dictionary.js'
 import { tablesOf } from './tables.js'
 
-/** The folder of package.json, whether this runs from `dist` or from the sources. */
+/** The folder of package.json, whether this file runs from `dist` or from the sources. */
 function projectRoot(): URL {
   for (let folder = new URL('.', import.meta.url); folder.pathname !== '/'; folder = new URL('..', folder)) {
     if (existsSync(new URL('package.json', folder))) return folder

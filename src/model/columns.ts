@@ -15,7 +15,7 @@ export const kinds = [
   'json',
 ] as const satisfies Kind[]
 
-/** Postgres cuts longer names off, and two of them could become one. */
+/** Postgres cuts longer names off, and two columns could get one name. */
 const MAX_NAME = 63
 
 function problem(resource: Resource, name: string, kind: string): string | undefined {
@@ -28,7 +28,10 @@ function problem(resource: Resource, name: string, kind: string): string | undef
   return undefined
 }
 
-/** The resource with fields that its document does not show: nullable, and as real columns instead of in `_extra`. */
+/**
+ * The resource with fields of its own that the configuration adds: the API's document does not show them, and without
+ * the configuration their values would be in `_extra`. They are nullable.
+ */
 export function withColumns(resource: Resource, columns: Readonly<Record<string, Kind>>): Resource {
   const promoted = Object.entries(columns)
   if (promoted.length === 0) return resource

@@ -1,4 +1,7 @@
-/** The data dictionary: what every table and column means, from the declarations. */
+/**
+ * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and
+ * by the build, which writes schema/dictionary.md.
+ */
 import type { Kind, Resource } from '../../schema/resource.js'
 import { stateTableList } from './state.js'
 import type { Column, Table } from './tables.js'
@@ -10,7 +13,7 @@ export interface DictionaryColumn {
   readonly postgres: string
   readonly sqlite: string
   readonly nullable: boolean
-  /** When it is null. */
+  /** When the value is null, in words. */
   readonly nulls: string
   readonly description: string
   readonly values?: readonly string[]
@@ -20,11 +23,11 @@ export interface DictionaryColumn {
 export interface DictionaryTable {
   readonly name: string
   readonly part: 'resource' | 'child' | 'state'
-  /** The resource that it comes from; empty for the product's own. */
+  /** The resource that the table belongs to; empty for the product's own tables. */
   readonly resource: string
   readonly description: string
   readonly grain: string
-  /** Where in api-v1.md it stands; empty for the product's own. */
+  /** The section of the API's document that shows the resource; empty for the product's own tables. */
   readonly source: string
   /** false: the document refers to the resource but does not show its path. */
   readonly documented: boolean
@@ -37,7 +40,7 @@ export interface Dictionary {
   readonly tables: readonly DictionaryTable[]
 }
 
-/** Column types by kind; the contract's table. */
+/** Column types by kind. */
 export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; readonly sqlite: string }>> = {
   id: { postgres: 'bigint', sqlite: 'INTEGER' },
   integer: { postgres: 'bigint', sqlite: 'INTEGER' },
@@ -79,7 +82,7 @@ const describeTable = (table: Table, resource: Resource | undefined): Dictionary
   columns: table.columns.map(describeColumn),
 })
 
-/** Of the resources as declared, or as the configuration extends them. */
+/** `resources`: as declared, or as the configuration extends them. */
 export function describeModel(resources: Iterable<Resource>): Dictionary {
   const ofResources = [...resources].flatMap((resource) =>
     tablesOf(resource).map((table) => describeTable(table, resource)),
@@ -96,7 +99,7 @@ function details(column: DictionaryColumn): string {
   return inCell(column.description + values + refers)
 }
 
-/** A table whose columns are aligned, so that it reads well as plain text. */
+/** A Markdown table with aligned columns, which is readable as plain text too. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const [head = [], ...body] = rows
   const widths = head.map((_, i) => Math.max(3, ...rows.map((row) => row[i]?.length ?? 0)))
@@ -109,7 +112,7 @@ function tableMarkdown(table: DictionaryTable): string[] {
   const undocumented = table.documented
     ? ''
     : ' The document refers to this resource without showing its path; its path follows the convention of the others.'
-  const origin = table.source === '' ? '' : ` From api-v1.md, ${table.source}.`
+  const origin = table.source === '' ? '' : ` From the API document, ${table.source}.`
   return [
     `### ${table.name}`,
     '',
@@ -127,7 +130,7 @@ function tableMarkdown(table: DictionaryTable): string[] {
   ]
 }
 
-/** Parts of the dictionary, in the order in which people look for things. */
+/** The parts of the dictionary, in the order in which people look tables up. */
 export const parts = [
   ['resource', 'Tables of resources'],
   ['child', 'Tables of nested arrays'],

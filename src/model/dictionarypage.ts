@@ -49,7 +49,8 @@ function row(column: DictionaryColumn, known: ReadonlySet<string>): string {
 }
 
 function section(table: DictionaryTable, known: ReadonlySet<string>): string {
-  const origin = table.source === '' ? '' : ` <span class="dim">api-v1.md, ${escaped(table.source)}.</span>`
+  const origin =
+    table.source === '' ? '' : ` <span class="dim">From the API document, ${escaped(table.source)}.</span>`
   const indexes = table.indexes
     .map((index) => `<dt>Index</dt><dd>${index.map(code).join(', ')}</dd>`)
     .join('')

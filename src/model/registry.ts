@@ -1,4 +1,7 @@
-/** What the rest of the product knows of the resources: compiled once, from the declarations and the configuration. */
+/**
+ * The resources as the rest of the product knows them: composed once, from the declarations and the configuration.
+ * Used wherever a resource, its tables or its flatten is needed.
+ */
 import type { Kind, Resource } from '../../schema/resource.js'
 import { Bug, Stop } from '../errors.js'
 import { withColumns } from './columns.js'
@@ -7,7 +10,7 @@ import { compileFlatten } from './flatten/flatten.js'
 import type { Table } from './tables.js'
 import { tablesOf } from './tables.js'
 
-/** What the configuration says of one resource. */
+/** The configuration of one resource. */
 export interface ResourceSettings {
   readonly enabled?: boolean | undefined
   readonly path?: string | undefined
@@ -18,7 +21,7 @@ export interface ResourceModel {
   readonly name: string
   /** The declaration, promoted columns included. */
   readonly resource: Resource
-  /** Its own table first, owners before children. */
+  /** The resource's own table first, owners before children. */
   readonly tables: readonly Table[]
   /** Path below `tenants/:tenant_id/`. */
   readonly path: string
@@ -30,7 +33,7 @@ export interface Model {
   /** In the order of the declarations. */
   readonly list: readonly ResourceModel[]
   readonly byName: ReadonlyMap<string, ResourceModel>
-  /** By the type that webhooks and tags call it, such as `Customer`. */
+  /** By the type that webhooks and tags name, such as `Customer`. */
   readonly byEntity: ReadonlyMap<string, ResourceModel>
   /** Every table of every resource, whether enabled or not. */
   readonly tables: readonly Table[]

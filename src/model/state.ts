@@ -2,7 +2,10 @@ import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
 import type { Table } from './tables.js'
 
-/** The product's own tables (contract: state tables). BI tools may read them. */
+/**
+ * The product's own tables, in the vocabulary of the resources; BI tools may read them. Used by the warehouse, which
+ * creates and writes them, and by the data dictionary.
+ */
 interface StateTable<F extends Record<string, Field>, K extends keyof F & string> {
   readonly doc: string
   readonly key: readonly K[]
@@ -24,7 +27,7 @@ const counts = {
 
 export const stateTables = {
   tenants: define({
-    doc: 'The tenants that have granted access (api-v1.md: Authorization), and those that once had.',
+    doc: 'The tenants that have granted access, and those that once had. From the API document, Resources: Authorization.',
     key: ['tenant_id'],
     fields: {
       tenant_id: id('Tenant.'),
@@ -197,7 +200,7 @@ type StateRow<T> =
 /** The state tables as Kysely sees them. */
 export type StateRows = { [T in keyof typeof stateTables]: StateRow<(typeof stateTables)[T]> }
 
-/** The state tables in the vocabulary of the warehouse tables, so that one generator makes the DDL of both. */
+/** The state tables as tables of the warehouse, so that one generator makes the DDL of both. */
 export const stateTableList: readonly Table[] = Object.entries(stateTables).map(([name, table]) => {
   const keys: readonly string[] = table.key
   const indexes: readonly (readonly string[])[] = ('indexes' in table && table.indexes) || []

@@ -1,12 +1,16 @@
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../schema/resource.js'
 
+/**
+ * The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary.
+ */
+
 /** One column of a warehouse table. */
 export interface Column {
   readonly name: string
   readonly kind: Kind
-  /** false for keys and for what a row cannot be stored without; all else may be null (contract: quarantine). */
+  /** false for keys and versions, which every row must have; a value that goes to quarantine leaves null behind. */
   readonly nullable: boolean
-  /** The document says that the value may be null; absent on columns that do not come from the API. */
+  /** The API's document says that the value may be null; absent on columns that do not come from the API. */
   readonly mayBeNull?: boolean
   readonly doc: string
   /** The documented values of an enumeration. */
@@ -59,7 +63,7 @@ const extra = column(
   'What the API sent and its document does not show, by path; null when there is nothing.',
 )
 
-/** Columns that are the same for every row of a batch: written by apply, not by flatten. */
+/** Columns whose value is the same in every row of a batch: apply writes them, flatten does not. */
 export const stampColumns: ReadonlySet<string> = new Set(['tenant_id', '_synced_at', '_deleted_at'])
 
 const ofField = (name: string, field: Field, nullable: boolean): Column => ({
@@ -196,6 +200,10 @@ export function tablesOf(resource: Resource): Table[] {
   return [rootTable(resource), ...childTables(owner, resource.fields)]
 }
 
-/** The columns whose values flatten puts into a tuple, in order: all but those that a whole batch shares. */
+/** The columns of a tuple, in order: all columns but those whose values a whole batch shares. */
 export const tupleColumns = (table: Table): readonly Column[] =>
   table.columns.filter((c) => !stampColumns.has(c.name))
+
+/** Where a column's value stands in the tuples of a table; -1 when there is none. */
+export const placeOf = (table: Table, column: string): number =>
+  tupleColumns(table).findIndex((c) => c.name === column)

@@ -1,12 +1,15 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestInfo } from '../../src/api/http/exchange.js'
+import { NumberToken } from '../../src/api/http/json.js'
+import type { Page } from '../../src/api/source.js'
 import { Bug, describeError, Skip, Stop } from '../../src/errors.js'
 import {
   client,
   closeAll,
   envelope,
   httpServer,
+  rawServer,
   refusal,
   request,
   SECRET,
@@ -142,12 +145,35 @@ describe('an answer', () => {
   it.each([
     ['a NUL', '"\\u0000"', true],
     ['a surrogate', '"\\uD83D"', true],
-    ['a safe integer of 16 digits', '1000000000000000', true],
+    ['an integer of 16 digits that a double holds', '1000000000000000', false],
     ['16 digits in a string', '"1234567890123456"', false],
     ['a harmless escape', '"\\u003cb\\u003e"', false],
     ['plain text', '"x"', false],
   ])('says of %s whether it wants care', async (_what, value, careful) => {
     expect((await page(`{"results":[${value}],"total_count":1}`)).careful).toBe(careful)
+  })
+
+  it('can be read again number by number as it was sent, while something is made of it', async () => {
+    const { url } = await httpServer((_request, response) =>
+      sendJson(response, '{"results":[{"rate":1.10,"id":7},5],"total_count":1.0}'),
+    )
+    const { source } = client(url)
+    const kept: Page[] = []
+    const seen = await source.take(request(), (page) => {
+      kept.push(page)
+      return [page.records, page.tokens()]
+    })
+    expect(seen).toEqual([
+      [{ rate: 1.1, id: 7 }, 5],
+      [{ rate: new NumberToken('1.10'), id: new NumberToken('7') }, new NumberToken('5')],
+    ])
+    expect(() => kept[0]?.tokens()).toThrow(Bug)
+  })
+
+  it('that is one record can be read again whenever its numbers are wanted', async () => {
+    const { url } = await httpServer((_request, response) => sendJson(response, '{"rate":1.10}'))
+    const item = await client(url).source.item({ tenantId: 7, path: 'customers', id: 5, priority: 'lookup' })
+    expect(item?.tokens()).toEqual({ rate: new NumberToken('1.10') })
   })
 
   it('of an item that does not exist is undefined', async () => {
@@ -236,6 +262,27 @@ describe('an abort', () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { source } = client(url, { timeouts: { connect: 10_000, headers: 10_000, body: 10_000 } })
+    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
+  })
+
+  it('rejects at once while the connection is not made yet', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    // The server never answers the client's first words of TLS.
+    const { url } = await rawServer(() => controller.abort(reason))
+    const { source } = client(url.replace('http:', 'https:'), {
+      timeouts: { connect: 60_000, headers: 60_000, body: 60_000 },
+    })
+    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
+  })
+
+  it('rejects at once while the body is coming', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const { url } = await httpServer((_request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"resu', () => controller.abort(reason))
+    })
+    const { source } = client(url, { timeouts: { connect: 60_000, headers: 60_000, body: 60_000 } })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 

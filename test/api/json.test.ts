@@ -1,10 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJson, parseLossless } from '../../src/api/http/json.js'
+import { NumberToken, parseJson, parseTokens } from '../../src/api/http/json.js'
+import { mayHoldWideIntegers } from '../../src/api/http/wideintegers.js'
 import { toJson } from '../../src/json.js'
 
-/** An independent reader: character by character, by the grammar, every integer exact. */
-function read(text: string): unknown {
+/** How an independent reader takes a number: every integer exact. */
+const exactInteger = (token: string): unknown => {
+  const plain = JSON.parse(token) as number
+  const digits = token.replace('-', '')
+  if (!/^\d+$/.test(digits) || digits.length < 16 || Number.isSafeInteger(plain)) return plain
+  return BigInt(token)
+}
+
+/** An independent reader: character by character, by the grammar. */
+function read(text: string, numeral: (token: string) => unknown = exactInteger): unknown {
   let at = 0
   const space = (): void => {
     while (' \t\n\r'.includes(text[at] ?? 'x')) at++
@@ -69,11 +78,7 @@ function read(text: string): unknown {
   const number = (): unknown => {
     const begin = at
     while (/[-+.\deE]/.test(text[at] ?? 'x')) at++
-    const token = text.slice(begin, at)
-    const plain = JSON.parse(token) as number
-    const digits = token.replace('-', '')
-    if (!/^\d+$/.test(digits) || digits.length < 16 || Number.isSafeInteger(plain)) return plain
-    return BigInt(token)
+    return numeral(text.slice(begin, at))
   }
   const word = (): unknown => {
     for (const [name, meaning] of [
@@ -91,6 +96,8 @@ function read(text: string): unknown {
   if (at < text.length) throw new SyntaxError('more than one value')
   return result
 }
+
+const parsed = (text: string): unknown => parseJson(Buffer.from(text)).value
 
 const outcome = (reader: (text: string) => unknown, text: string): unknown => {
   try {
@@ -114,7 +121,15 @@ const exponent = fc
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   integer,
-  fc.constantFrom('\\', '"', '\\"1234567890123456789', '","id":12345678901234567890,"', 'int:'),
+  fc.constantFrom('\\', '"', '\\"1234567890123456789', '","id":12345678901234567890,"', 'number:'),
+  // Text of JSON: what stands around the digits inside of the string is what stands around a number.
+  fc
+    .tuple(
+      fc.constantFrom('[', ',', ':', '":', '{"a":', 'no. '),
+      integer,
+      fc.constantFrom(']', ' ,', '}', '.', ''),
+    )
+    .map((parts) => parts.join('')),
 )
 const space = fc.constantFrom('', ' ', '\n\t')
 const { json } = fc.letrec<{ json: string }>((tie) => ({
@@ -143,10 +158,45 @@ describe('JSON without rounding', () => {
   it('reads as an independent reader does, whatever stands in strings, keys, fractions and exponents', () => {
     fc.assert(
       fc.property(json, (source) => {
-        expect(parseLossless(source)).toEqual(read(source))
+        expect(parsed(source)).toEqual(read(source))
       }),
       { numRuns: 2000 },
     )
+  })
+
+  it('sees every integer that a double would round', () => {
+    fc.assert(
+      fc.property(json, (source) => {
+        let wide = false
+        read(source, (token) => {
+          if (typeof exactInteger(token) === 'bigint') wide = true
+        })
+        if (wide) expect(mayHoldWideIntegers(Buffer.from(source))).toBe(true)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  const careless: Record<string, (text: string) => unknown> = {
+    'rounds every integer': JSON.parse,
+    'takes digits in strings for numbers': (text) =>
+      JSON.parse(
+        text.replace(/(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE])/g, (token) => `"int:${token}"`),
+        (_key, value: unknown) =>
+          typeof value === 'string' && value.startsWith('int:') ? exactInteger(value.slice(4)) : value,
+      ),
+    'sees no negative integer': (text) => (/:\s*-|\[\s*-|,\s*-/.test(text) ? JSON.parse(text) : read(text)),
+    'sees none behind a blank': (text) => (/\s\d{16}/.test(text) ? JSON.parse(text) : read(text)),
+    'takes a fraction for an integer': (text) =>
+      read(text, (token) =>
+        exactInteger(/^-?\d{16,}\.\d+$/.test(token) ? (token.split('.')[0] ?? '') : token),
+      ),
+  }
+  it.each(Object.entries(careless))('could tell a reader that %s', (_what, reader) => {
+    const property = fc.property(json, (source) => {
+      expect(outcome(reader, source)).toEqual(outcome(read, source))
+    })
+    expect(() => fc.assert(property, { numRuns: 2000 })).toThrow()
   })
 
   it('refuses what JSON.parse refuses, and nothing else', () => {
@@ -162,7 +212,7 @@ describe('JSON without rounding', () => {
       })
     fc.assert(
       fc.property(broken, (source) => {
-        expect(outcome(parseLossless, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
+        expect(outcome(parsed, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
       }),
       { numRuns: 5000 },
     )
@@ -180,14 +230,17 @@ describe('JSON without rounding', () => {
     '12345678901234567"',
   ])('refuses %s', (source) => {
     expect(() => JSON.parse(source)).toThrow(SyntaxError)
-    expect(() => parseLossless(source)).toThrow(SyntaxError)
+    expect(() => parsed(source)).toThrow(SyntaxError)
   })
 
   it('keeps ids exactly, and numbers that are exact as numbers', () => {
-    expect(
-      parseLossless('[9007199254740991,9007199254740992,9007199254740993,-9223372036854775808]'),
-    ).toEqual([9007199254740991, 9007199254740992n, 9007199254740993n, -9223372036854775808n])
-    expect(parseLossless('[1234567890123456.5,1e21,0.12345678901234567890]')).toEqual([
+    expect(parsed('[9007199254740991,9007199254740992,9007199254740993,-9223372036854775808]')).toEqual([
+      9007199254740991,
+      9007199254740992n,
+      9007199254740993n,
+      -9223372036854775808n,
+    ])
+    expect(parsed('[1234567890123456.5,1e21,0.12345678901234567890]')).toEqual([
       1234567890123456.5, 1e21, 0.12345678901234568,
     ])
   })
@@ -207,7 +260,7 @@ describe('JSON without rounding', () => {
   })
 
   it('keeps a key named __proto__ a key', () => {
-    const value = parseLossless('{"__proto__":12345678901234567890}') as object
+    const value = parsed('{"__proto__":12345678901234567890}') as object
     expect(Object.entries(value)).toEqual([['__proto__', 12345678901234567890n]])
   })
 
@@ -223,7 +276,7 @@ describe('JSON without rounding', () => {
     fc.assert(
       fc.property(values, (value) => {
         const entries = Object.entries(value).map(([key, inner]) => [key, smallest(inner)])
-        expect(Object.entries(parseLossless(toJson(value)) as object)).toEqual(entries)
+        expect(Object.entries(parseJson(Buffer.from(toJson(value))).value as object)).toEqual(entries)
       }),
     )
     expect(toJson({ id: 9007199254740993n, text: 'int:1', none: undefined })).toBe(
@@ -235,11 +288,57 @@ describe('JSON without rounding', () => {
   it.each([
     ['"\\u0000"', true],
     ['"\\uDfFf"', true],
-    ['[1234567890123456]', true],
-    ['[1234567890123456.0]', false],
-    ['["1234567890123456"]', false],
+    ['[9007199254740993]', true],
+    ['{"id" : -12345678901234567 }', true],
+    // An integer of 16 digits that a double holds needs no bigint.
+    ['[1234567890123456]', false],
+    ['[12345678901234567.0, 12345678901234567e3]', false],
+    ['["12345678901234567"]', false],
     ['"\\u00e4\\u2028"', false],
   ])('says of %s whether it wants care: %s', (source, careful) => {
     expect(parseJson(Buffer.from(source)).careful).toBe(careful)
+  })
+
+  it.each([
+    [
+      'a float that a double prints with 17 digits',
+      '{"rate":0.30000000000000004,"other":-1.0000000000000002}',
+    ],
+    ['a float with a wide whole part', '[12345678901234567.5]'],
+    ['an exponent', '[12345678901234567e2, 1.2345678901234567E-300]'],
+    ['a card number in a string', '{"token":"4111111111111111","vin":"1FTFW1ET5DFC10312345678901234567"}'],
+    [
+      'a parcel number in prose',
+      '"sent as 92748902008012345678, arrived; see no: 92748902008012345678 ,too"',
+    ],
+    ['integers that a double holds', '[1234567890123456,-9007199254740991]'],
+    ['a run of zeros', '["x",0.0000000000000000000000]'],
+  ])('is not slowed down by %s', (_what, source) => {
+    for (let lead = 0; lead < 12; lead++)
+      expect(mayHoldWideIntegers(Buffer.from(' '.repeat(lead) + source))).toBe(false)
+  })
+
+  it('looks at a page of nothing but digits once', () => {
+    expect(mayHoldWideIntegers(Buffer.from(`["${'7'.repeat(5_000_000)}"]`))).toBe(false)
+  })
+})
+
+describe('numbers as they were sent', () => {
+  it('are what an independent reader sees', () => {
+    fc.assert(
+      fc.property(json, (source) => {
+        const bytes = Buffer.from(source)
+        expect(parseTokens(bytes)).toEqual(read(source, (token) => new NumberToken(token)))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('keep the zeros at their end, and the digits that a double rounds', () => {
+    expect(parseTokens(Buffer.from('{"a":1.10,"b":[123456789012345.123456,-0],"c":"1.10"}'))).toEqual({
+      a: new NumberToken('1.10'),
+      b: [new NumberToken('123456789012345.123456'), new NumberToken('-0')],
+      c: '1.10',
+    })
   })
 })

@@ -3,7 +3,7 @@
  * and nowhere else; when the fault is over, one more sync makes everything equal.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Page, Source } from '../../src/api/types.js'
+import type { Page, Source } from '../../src/api/source.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
 import { Book } from '../../src/walk/books.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'

@@ -1,6 +1,6 @@
 /** A killed walk goes on where it stopped: at most two pages are fetched again, whatever happened to the list meanwhile. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Page } from '../../src/api/types.js'
+import type { Page } from '../../src/api/source.js'
 import { template } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { Book } from '../../src/walk/books.js'

@@ -48,6 +48,28 @@ test('an unknown field is in _extra under its path, and reported once a page', (
   expect(flat.quarantine).toEqual([])
 })
 
+test('the order in which members are sent makes no difference, even from record to record', () => {
+  const record = (id: number) => ({
+    id,
+    ...stamps,
+    detail: 'noise',
+    odometer: id,
+    color: 'red',
+    label: { text: 'waiting', color_code: '#fff' },
+    services: [{ id: id * 10, title: 'brakes', completed: true }],
+  })
+  const turned = (value: unknown): unknown =>
+    Array.isArray(value) || typeof value !== 'object' || value === null
+      ? value
+      : Object.fromEntries(Object.entries(value).toReversed())
+  const records = [record(1), record(2), record(3), record(4)]
+  const mixed = records.map((r, i) =>
+    i % 2 === 0 ? r : turned({ ...r, label: turned(r.label), services: r.services.map(turned) }),
+  )
+  const flatten = flattenOf('repair_orders')
+  expect(flatten(mixed, false)).toEqual(flatten(records, false))
+})
+
 test('an unknown enumeration value is stored, and reported with the value', () => {
   const flat = flattenOf('repair_orders')([{ id: 1, ...stamps, state: 'archived' }], false)
   expect(named('repair_orders', flat)[0]).toMatchObject({ state: 'archived' })
@@ -74,10 +96,10 @@ test('one bad value costs one column, one bad item one row, and neither the reco
   expect(flat.quarantine.map((entry) => [entry.recordId, entry.path, entry.value])).toEqual([
     ['1', 'odometer', '12.5'],
     ['1', 'label', '"urgent"'],
+    ['1', 'payments', '"none"'],
     ['1', 'services[0].title', '{}'],
     ['1', 'services[1]', 'null'],
     ['1', 'services[2]', '{"title":"no id"}'],
-    ['1', 'payments', '"none"'],
   ])
 })
 

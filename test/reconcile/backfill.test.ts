@@ -1,6 +1,6 @@
 /** Backfill: a range of time once more, from the right page on, without moving a watermark. */
 import { describe, expect, it } from 'vitest'
-import type { Source } from '../../src/api/types.js'
+import type { Source } from '../../src/api/source.js'
 import { describeError, type Stop } from '../../src/errors.js'
 import { template } from '../../src/sandbox/index.js'
 import type { RunReport, TimeRange } from '../../src/sync/run/report.js'

@@ -1,6 +1,6 @@
 /** Where the source does not answer by id, and where it answers 404 for other reasons than a delete. */
 import { describe, expect, it } from 'vitest'
-import type { Item, Source } from '../../src/api/types.js'
+import type { Item, Source } from '../../src/api/source.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { atSource, fill, liveIds, only, reconcile, timeOf } from '../support/notes.js'

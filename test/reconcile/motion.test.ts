@@ -7,7 +7,7 @@
  * A failure prints the seed of its scenario: MOTION_SEED=… MOTION_RUNS=1 plays it again.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Source } from '../../src/api/types.js'
+import type { Source } from '../../src/api/source.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { Confirmation } from '../../src/sync/reconcile/confirm.js'
 import { fromMicros } from '../../src/timestamp.js'

@@ -25,7 +25,7 @@ const documented = [
 ]
 const byConvention = ['repair_orders', 'shops', 'staffs', 'statuses', 'vehicles', 'vendors']
 
-/** The contract's table list, written out: table, key after tenant_id, the columns that say whose rows they are. */
+/** The tables of the warehouse, written out: table, key after tenant_id, the columns that say whose rows they are. */
 const children: readonly (readonly [table: string, key: string, first: string])[] = [
   ...['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors'].map(
     (array) => [`canned_job_${array}`, 'id', 'canned_job_id position id'] as const,
@@ -45,10 +45,10 @@ const children: readonly (readonly [table: string, key: string, first: string])[
   ['repair_order_payments', 'repair_order_id position', 'repair_order_id position payment_type'],
 ]
 
-/** A resource that was added since is no business of the contract's list. */
+/** A resource that was added since is no business of this list. */
 const promised = list.filter(({ name }) => [...documented, ...byConvention].includes(name))
 
-test('the resources of the contract are declared', () => {
+test('the resources are those that people build on', () => {
   expect(promised.filter((r) => r.documented).map((r) => r.name)).toEqual(documented)
   expect(promised.filter((r) => !r.documented).map((r) => r.name)).toEqual(byConvention)
   expect(resources.customer_payment_types).toMatchObject({
@@ -57,7 +57,7 @@ test('the resources of the contract are declared', () => {
   })
 })
 
-test('the root tables and their keys are those of the contract', () => {
+test('the root tables and their keys are those that people build on', () => {
   const roots = tables.filter((table) => table.role === 'root')
   expect(roots.map((table) => [table.name, table.key])).toEqual(
     list.map((r) => [r.name, ['tenant_id', r.list === 'strings' ? 'name' : 'id']]),
@@ -68,7 +68,7 @@ test('the root tables and their keys are those of the contract', () => {
   }
 })
 
-test('the child tables, their keys and owners are those of the contract', () => {
+test('the child tables, their keys and owners are those that people build on', () => {
   const found = promised
     .flatMap((resource) => tablesOf(resource))
     .filter((table) => table.role === 'child')

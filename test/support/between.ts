@@ -1,4 +1,4 @@
-import type { ItemRequest, ListRequest, Page, Source } from '../../src/api/types.js'
+import type { ItemRequest, ListRequest, Page, Source } from '../../src/api/source.js'
 
 /** A source whose lists pass through a function on their way. */
 export class Between implements Source {

@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import type { Source } from '../../src/api/types.js'
+import type { Source } from '../../src/api/source.js'
 import type { CursorReport, RunReport, Verdict } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from './between.js'

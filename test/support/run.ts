@@ -5,7 +5,7 @@
  */
 import { resources } from '../../schema/index.js'
 import { createSource } from '../../src/api/client.js'
-import type { Source } from '../../src/api/types.js'
+import type { Source } from '../../src/api/source.js'
 import { type Clock, Stamps, systemClock } from '../../src/clock.js'
 import { type Model, model } from '../../src/model/registry.js'
 import type { Sandbox } from '../../src/sandbox/index.js'

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
 import { createSource, type SourceOptions } from '../../src/api/client.js'
-import type { ListRequest, Source } from '../../src/api/types.js'
+import type { ListRequest, Source } from '../../src/api/source.js'
 import { Stamps } from '../../src/clock.js'
 import { SkippingClock } from './clocks.js'
 

@@ -4,17 +4,23 @@ import { Retry } from '../../errors.js'
 import { type Parsed, parseJson } from './json.js'
 import type { RawReply } from './transport.js'
 
-/** Larger than the cap: another attempt would not shrink it. */
+/** A body's JSON, and the body itself; `bytes` are unpacked. */
+export interface Body extends Parsed {
+  readonly bytes: Buffer
+}
+
+/** The body is larger than the cap; another attempt would not make it smaller. */
 export const TOO_LARGE = Symbol('too large')
 
-/** The body's JSON. Throws Retry when it is none; the message says what was found, never what it said. */
-export function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
+/** Throws Retry when the body is no JSON; the message names the kind of content that was found, never the content. */
+export function readBody(reply: RawReply, maxBytes: number): Body | typeof TOO_LARGE {
   if (reply.tooLarge) return TOO_LARGE
-  const bytes = decoded(reply, maxBytes)
-  if (bytes === TOO_LARGE) return TOO_LARGE
+  const unpacked = decoded(reply, maxBytes)
+  if (unpacked === TOO_LARGE) return TOO_LARGE
+  const bytes = startsWithMark(unpacked) ? unpacked.subarray(3) : unpacked
   if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
   try {
-    return parseJson(startsWithMark(bytes) ? bytes.subarray(3) : bytes)
+    return { ...parseJson(bytes), bytes }
   } catch {
     const type = reply.headers['content-type']?.replace(/[^\w/.+-].*$/s, '').slice(0, 60) || 'no type'
     const begin = bytes.toString('latin1', 0, 100)

@@ -1,4 +1,4 @@
-/** Counts what is asked through one source, and the same for the source it was split from. */
+/** Counts the requests of one source; the source that it was split from counts them too. */
 export class Counter {
   requests = 0
   retries = 0

@@ -1,13 +1,13 @@
 import { Retry } from '../../errors.js'
 
-/** The list envelope of api-v1.md, as far as a walk needs it. */
+/** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
 export interface ListEnvelope {
   readonly records: readonly unknown[]
   readonly total: number
   readonly totalPages: number
 }
 
-/** Throws Retry, naming what is wrong, when `value` is no envelope or one of another page. */
+/** Throws Retry, which names what is wrong, when `value` is no envelope or the envelope of another page. */
 export function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
@@ -24,7 +24,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a JSON value is, never what it says. */
+/** The kind of a JSON value for a message, never its content. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
@@ -33,7 +33,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** A whole number from 0; the document says number, and a numeric string loses nothing. */
+/** A whole number from 0. The API's document says number; a numeric string loses nothing, so it is taken too. */
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined

@@ -1,3 +1,7 @@
+/**
+ * One attempt at one request: waits for the governor's permit, sends, tells the governor the outcome, reads the body,
+ * and tells in an error's class what the failure means. Used by client.ts inside the retry loop.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../../clock.js'
@@ -5,14 +9,15 @@ import { Bug, Retry, Skip } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import type { RequestOutcome } from '../rate/budget.js'
 import type { Governor, Permit } from '../rate/governor.js'
-import type { Answer, Priority } from '../types.js'
+import type { Answer, Priority } from '../source.js'
 import { readBody, TOO_LARGE } from './body.js'
 import type { Counter } from './counter.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
+import { parseTokens } from './json.js'
 import type { RawReply, Transport } from './transport.js'
 
-/** One request as it will be sent, and what its errors are to name. */
+/** One request as it will be sent, and the names for its errors. */
 export interface ApiRequest {
   readonly path: string
   readonly tenantId: Int64 | undefined
@@ -26,11 +31,11 @@ export interface Answered extends Answer {
   readonly value: unknown
 }
 
-/** One request that was sent, for the log. Path and query only: no host, no header. */
+/** One request that was sent, for the log. `path` is path and query: no host, no header. */
 export interface RequestInfo {
   readonly path: string
   readonly attempt: number
-  /** Undefined: no response came. */
+  /** undefined when no response came. */
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly ms: number
@@ -47,7 +52,7 @@ export interface ExchangeOptions {
   readonly onRequest: ((info: RequestInfo) => void) | undefined
 }
 
-/** Sends one request once, and reads its answer. */
+/** Sends one request once and reads its answer. An object is good for one `run`. */
 export class Exchange {
   #outcome: RequestOutcome | undefined
   #requestId: string | undefined
@@ -112,13 +117,13 @@ export class Exchange {
         startedAt,
         serverDate: date === undefined ? undefined : BigInt(date) * 1000n,
         requestId: this.#requestId,
-        ...body,
+        value: body.value,
+        careful: body.careful,
+        tokens: () => parseTokens(body.bytes),
       })
     } catch (error) {
       if (!(error instanceof Retry)) throw error
       throw new Retry(`${this.#what}: ${error.message}`, { ...this.#details, status: reply.status })
-    } finally {
-      reply.release()
     }
   }
 
@@ -160,7 +165,7 @@ export class Exchange {
     }
   }
 
-  /** What a server says may be long, or hold control characters, or even the secret that it was sent. */
+  /** A server's text may be long, hold control characters, or repeat the secret that it was sent. */
   #clean(text: string | undefined): string | undefined {
     return text
       ?.replaceAll(this.options.secret, '[secret]')

@@ -1,3 +1,6 @@
+/**
+ * Which error a failed request becomes: its class tells the retry loop and the run what to do. Used by exchange.ts.
+ */
 import { Retry, Skip, Stop } from '../../errors.js'
 import { LONGEST_WAIT } from './retry.js'
 
@@ -7,7 +10,7 @@ export interface FailureDetails {
   readonly requestId?: string
 }
 
-/** What a response that is not a 200 means for the cursor. */
+/** The meaning of a response other than 200 for the cursor (docs/api.md, Errors). */
 export function statusFailure(
   what: string,
   status: number,
@@ -22,7 +25,8 @@ export function statusFailure(
       exitCode: 3,
       hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
     })
-  // After a 429 everybody waits, so the governor sees to it; a wait beyond reason ends the retrying at once.
+  // After a 429 every request waits, so the governor does the waiting; only a wait beyond reason is told here, and ends
+  // the retrying at once.
   if (status === 429)
     return new Retry(message, { ...details, after: after !== undefined && after > LONGEST_WAIT ? after : 0 })
   if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
@@ -55,12 +59,12 @@ const KNOWN: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
 }
 
-/** Certificates do not mend themselves between two attempts. */
+/** A certificate that is not trusted will not be at the next attempt either. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
 
 /**
- * What a broken connection means. The error itself is not kept as the cause: the parser's carry pieces of the
- * response, which may be a customer's data.
+ * The meaning of a broken connection. The error itself is not kept as the cause: errors of the HTTP parser carry pieces
+ * of the response, which may be a customer's data.
  */
 export function brokenConnection(what: string, error: unknown, details: FailureDetails): Error {
   const code = codeOf(error)
@@ -76,10 +80,11 @@ export function brokenConnection(what: string, error: unknown, details: FailureD
   })
 }
 
-function codeOf(error: unknown): string {
+/** The code by which Node and undici name a failure. */
+export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'unknown'
   if ('code' in error && typeof error.code === 'string') return error.code
-  // Several addresses of one name, all of which failed.
+  // A name had several addresses, and all failed.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown'
 }

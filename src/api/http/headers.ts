@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What one response says about the rate limit (api-v1.md, Limits). */
+/** The rate limit as one response tells it (docs/api.md, Rate limit). */
 export interface RateReport {
-  /** The rule that counted the request: an IP address or a partner id. */
+  /** The name of the rule that counted the request: an IP address or a partner id. */
   readonly key: string
   readonly limit: number
   readonly remaining: number

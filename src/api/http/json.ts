@@ -1,94 +1,93 @@
+/**
+ * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand,
+ * every number as it was sent. Used for the body of every response.
+ */
 import { randomUUID } from 'node:crypto'
-import { jsonSource } from './utf8.js'
+import { exact } from '../../int64.js'
+import { mayHoldWideIntegers, WIDE } from './wideintegers.js'
 
-/** JSON text read without rounding, and whether the fast path of flatten may be taken for what it holds. */
 export interface Parsed {
   readonly value: unknown
-  /** An escape for U+0000 or a surrogate, or an integer of 16 digits and more outside of strings. */
+  /** An escape for U+0000 or a surrogate, or an integer that is a bigint: flatten must look twice at every text. */
   readonly careful: boolean
 }
 
-/** Every integer of fewer digits is exact as a number; from 16 on some are not. */
-const WIDE = 16
+/** A number as it was sent: a double would change 123456789012345.123456, and forget the zero of `1.10`. */
+export class NumberToken {
+  constructor(readonly text: string) {}
+}
+
+/** Which numbers of a JSON text are not left to JSON.parse, and how they are read. */
+interface Reading {
+  readonly pattern: RegExp
+  /** The least number of characters between two strings that can hold such a number. */
+  readonly shortest: number
+  readonly value: (token: string) => unknown
+}
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-// Not part of a longer number (fraction, exponent, a second sign), nor a key, which JSON does not allow to be a number.
+// Neither part of a longer number (fraction, exponent, a second sign), nor a key: JSON allows no number there.
 const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
 
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
   const escaped = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  const text = jsonSource(bytes)
-  if (!hasWideDigits(bytes)) return { value: JSON.parse(text), careful: escaped }
-  const mark = `int:${randomUUID()}:`
-  const { text: marked, found, marks } = markWideIntegers(text, mark)
-  if (marks === 0) return { value: JSON.parse(text), careful: escaped || found }
-  const value: unknown = JSON.parse(marked, (_key, inner: unknown) =>
-    typeof inner === 'string' && inner.startsWith(mark) ? BigInt(inner.slice(mark.length)) : inner,
-  )
-  return { value, careful: true }
-}
-
-/** As JSON.parse, but an integer that a number would round comes as bigint. */
-export function parseLossless(text: string): unknown {
-  return parseJson(Buffer.from(text)).value
-}
-
-const bytesOfWord = 4
-const upperHalves = 0xf0f0f0f0 | 0
-/** Four characters of `0` to `?`; of four digits, the same when 6 is added to each. */
-const threes = 0x30303030
-const sixes = 0x06060606
-
-/** A run of 16 digits covers three words that follow one another, wherever it lies, so every third is looked at. */
-function hasWideDigits(bytes: Uint8Array): boolean {
-  const aligned = bytes.byteOffset % bytesOfWord === 0 ? bytes : Uint8Array.from(bytes)
-  const { buffer, byteOffset, length } = aligned
-  const words = new Int32Array(buffer, byteOffset, Math.floor(length / bytesOfWord))
-  for (let at = 2; at < words.length; at += 3) {
-    const word = words[at] ?? 0
-    if ((word & upperHalves) === threes && ((word + sixes) & upperHalves) === threes)
-      if (runAround(aligned, at * bytesOfWord) >= WIDE) return true
+  const text = bytes.toString('utf8')
+  if (!mayHoldWideIntegers(bytes)) return { value: JSON.parse(text), careful: escaped }
+  let wide = false
+  const integer = (digits: string): unknown => {
+    const value = exact(BigInt(digits))
+    if (typeof value === 'bigint') wide = true
+    return value
   }
-  return false
+  const value = readApart(text, { pattern: WIDE_INTEGER, shortest: WIDE, value: integer })
+  return { value, careful: escaped || wide }
 }
 
-/** How many digits stand together around this one. */
-function runAround(bytes: Uint8Array, at: number): number {
-  let first = at
-  while (first > 0 && isDigit(bytes[first - 1])) first--
-  let last = at
-  while (isDigit(bytes[last + 1])) last++
-  return last - first + 1
+/** As `parseJson`, with every number as a NumberToken. `bytes`: a body that `parseJson` took. */
+export function parseTokens(bytes: Buffer): unknown {
+  const value = (token: string): NumberToken => new NumberToken(token)
+  return readApart(bytes.toString('utf8'), { pattern: /-?\d[\d.eE+-]*/g, shortest: 1, value })
 }
 
-const isDigit = (byte = 0): boolean => byte >= 48 && byte <= 57
+/**
+ * Makes a string of each number, behind a mark that no text can hold by chance, lets JSON.parse read the text, and then
+ * replaces these strings.
+ */
+function readApart(text: string, reading: Reading): unknown {
+  const mark = `number:${randomUUID()}:`
+  const whole = { value: JSON.parse(quoteNumbers(text, reading, mark)) as unknown }
+  const open: object[] = [whole]
+  for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
+    const members = holder as Record<string | number, unknown>
+    const replace = (name: string | number, member: unknown): void => {
+      if (typeof member === 'object' && member !== null) open.push(member)
+      else if (typeof member === 'string' && member.startsWith(mark))
+        members[name] = reading.value(member.slice(mark.length))
+    }
+    if (Array.isArray(holder)) holder.forEach((item, i) => void replace(i, item))
+    else for (const name in members) replace(name, members[name])
+  }
+  return whole.value
+}
 
-/** Walks from string to string; what stands between them holds the numbers. */
-function markWideIntegers(text: string, mark: string): { text: string; found: boolean; marks: number } {
+/** Goes from string to string: the numbers stand between the strings. */
+function quoteNumbers(text: string, { pattern, shortest }: Reading, mark: string): string {
   const parts: string[] = []
-  let found = false
-  let marks = 0
-  let at = 0
-  while (at < text.length) {
+  let copied = 0
+  for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at)
-    const between = text.slice(at, quote < 0 ? text.length : quote)
-    if (between.length < WIDE) parts.push(between)
-    else
-      parts.push(
-        between.replace(WIDE_INTEGER, (digits) => {
-          found = true
-          if (Number.isSafeInteger(Number(digits))) return digits
-          marks++
-          return `"${mark}${digits}"`
-        }),
-      )
-    if (quote < 0) break
-    at = endOfString(text, quote)
-    parts.push(text.slice(quote, at))
+    const end = quote < 0 ? text.length : quote
+    if (end - at >= shortest)
+      for (const { 0: token, index } of text.slice(at, end).matchAll(pattern)) {
+        parts.push(text.slice(copied, at + index), `"${mark}${token}"`)
+        copied = at + index + token.length
+      }
+    at = quote < 0 ? end : endOfString(text, quote)
   }
-  return { text: parts.join(''), found, marks }
+  parts.push(text.slice(copied))
+  return parts.join('')
 }
 
 function endOfString(text: string, quote: number): number {

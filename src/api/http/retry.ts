@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.js'
 import { describeError, Retry, Skip } from '../../errors.js'
 
 export interface RetryOptions {
-  /** How often a request is sent at most. */
+  /** How often a request is sent, at most. */
   readonly attempts: number
   readonly baseMs: number
   readonly maxMs: number
@@ -24,10 +24,10 @@ export interface RetryLoop {
   readonly onRetry: (info: RetryInfo) => void
 }
 
-/** Milliseconds; beyond this no wait is worth it within one run. */
+/** Milliseconds. A longer wait is not worth it within one run: the cursor is skipped. */
 export const LONGEST_WAIT = 3_600_000
 
-/** Sends until it succeeds, fails for good, or has failed often enough; then the cursor is skipped. */
+/** Sends until an attempt succeeds or throws anything but Retry. After the last attempt the cursor is skipped. */
 export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => Promise<T>): Promise<T> {
   const { attempts } = loop.options
   for (let attempt = 1; ; attempt++) {
@@ -46,7 +46,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
   }
 }
 
-/** Exponential with full jitter: clients that failed together do not come back together. */
+/** Exponential with full jitter, so that clients that failed together do not come back together. */
 export function backoff(options: RetryOptions, attempt: number, random: () => number): number {
   return Math.round(random() * Math.min(options.maxMs, options.baseMs * 2 ** (attempt - 1)))
 }

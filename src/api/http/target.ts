@@ -1,6 +1,6 @@
 import { Stop } from '../../errors.js'
 
-/** Where requests go: checked once, so that no request can leave the configured host. */
+/** The address of all requests, checked once, so that no request can leave the configured host. */
 export interface ApiTarget {
   readonly origin: string
   /** The path of the base URL, without a slash at its end. */

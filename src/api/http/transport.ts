@@ -1,8 +1,12 @@
+/**
+ * Sends a GET over undici's connections and reads the whole response, within bounds of time and size. Used by
+ * exchange.ts; knows neither JSON nor retries.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher, Pool } from 'undici'
-import { BodyBuffer } from './buffers.js'
+import type { Pool } from 'undici'
+import { codeOf } from './failure.js'
 
-/** Milliseconds: to connect, to wait for the headers, and between two pieces of the body. */
+/** Milliseconds: for connecting, until the headers are there, and between two pieces of the body. */
 export interface Timeouts {
   readonly connect: number
   readonly headers: number
@@ -17,27 +21,25 @@ export interface TransportOptions {
   readonly maxBodyBytes: number
 }
 
-/** One HTTP response, read to its end. The body of anything but a 200 is thrown away unread. */
+/** One HTTP response, read to its end. The body of a response other than 200 is thrown away. */
 export interface RawReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** As it came over the wire, still compressed if it was. */
+  /** As the server sent it, compressed or not. */
   readonly body: Buffer
   /** The body was larger than the cap, and reading stopped there. */
   readonly tooLarge: boolean
-  /** Once the body was read; it is no longer good then. */
-  release(): void
 }
 
-/** Called when the status and headers are there, before the body. */
+/** Called when the status and headers are there, before the body: the governor need not wait for the body. */
 export type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
 
-/** What an unwanted body may cost before the connection is given up instead of drained. */
+/** Bytes of an unwanted body that are read to keep the connection; a longer body ends the connection. */
 const DRAIN_BYTES = 256 * 1024
 
 const EMPTY = Buffer.alloc(0)
 
-/** Connections to one host, over which nothing but GET can be sent. */
+/** The connections to one host. Nothing but GET can be sent. */
 export class Transport {
   #pool: Promise<Pool> | undefined
 
@@ -47,113 +49,69 @@ export class Transport {
     this.#pool ??= this.#open()
     const pool = await this.#pool
     signal?.throwIfAborted()
-    const { headers, timeouts, maxBodyBytes } = this.options
-    return new Promise<RawReply>((resolve, reject) => {
-      const reading = new ResponseReader(maxBodyBytes, onHeaders, resolve, reject)
-      if (signal) reading.follow(signal)
-      pool.dispatch(
-        { path, method: 'GET', headers, headersTimeout: timeouts.headers, bodyTimeout: timeouts.body },
-        reading,
-      )
-    })
+    return unlessAborted(signal, (inner) => this.#request(pool, path, inner, onHeaders))
   }
 
   async close(): Promise<void> {
     await (await this.#pool)?.destroy()
   }
 
+  async #request(pool: Pool, path: string, signal: AbortSignal, onHeaders: OnHeaders): Promise<RawReply> {
+    const { headers: sent, timeouts, maxBodyBytes } = this.options
+    const { statusCode, headers, body } = await pool.request({
+      path,
+      method: 'GET',
+      headers: sent,
+      headersTimeout: timeouts.headers,
+      bodyTimeout: timeouts.body,
+      signal,
+    })
+    onHeaders(statusCode, headers)
+    const reply = { status: statusCode, headers, body: EMPTY, tooLarge: false }
+    if (statusCode !== 200) {
+      // A refusal is a refusal even when its body, which nobody reads, breaks off.
+      await body.dump({ limit: DRAIN_BYTES })
+      return reply
+    }
+    if (Number(headers['content-length']) > maxBodyBytes) {
+      body.on('error', () => {}).destroy()
+      return { ...reply, tooLarge: true }
+    }
+    try {
+      return { ...reply, body: Buffer.from(await body.arrayBuffer()) }
+    } catch (error) {
+      if (codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return { ...reply, tooLarge: true }
+      throw error
+    }
+  }
+
   async #open(): Promise<Pool> {
     // undici takes some 80 ms to load, which `--help` need not pay.
     const { Pool } = await import('undici')
-    const { origin, connections, timeouts } = this.options
-    return new Pool(origin, { connections, pipelining: 1, connect: { timeout: timeouts.connect } })
+    const { origin, connections, timeouts, maxBodyBytes } = this.options
+    return new Pool(origin, {
+      connections,
+      pipelining: 1,
+      connect: { timeout: timeouts.connect },
+      maxResponseSize: maxBodyBytes,
+    })
   }
 }
 
-/** Gathers one response; undici's own streams cost more than the pieces they carry. */
-class ResponseReader implements Dispatcher.DispatchHandler {
-  #unfollow: (() => void) | undefined
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
-  #body = new BodyBuffer(Number.NaN)
-  /** Of a body that nobody wants. */
-  #drained = 0
-  #settled = false
-
-  constructor(
-    private readonly cap: number,
-    private readonly started: OnHeaders,
-    private readonly resolve: (reply: RawReply) => void,
-    private readonly reject: (reason: unknown) => void,
-  ) {}
-
-  follow(signal: AbortSignal): void {
-    const stop = (): void => {
-      this.#fail(signal.reason)
-      this.#controller?.abort(new Error('aborted'))
+/** Rejects as soon as the signal aborts: undici notices an abort only once the connection stands. */
+function unlessAborted<T>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const inner = new AbortController()
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      inner.abort(signal?.reason)
+      reject(signal?.reason)
     }
-    signal.addEventListener('abort', stop, { once: true })
-    this.#unfollow = () => signal.removeEventListener('abort', stop)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#settled) controller.abort(new Error('aborted'))
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200 || this.#settled) return
-    this.#status = status
-    this.#headers = headers
-    this.started(status, headers)
-    if (status !== 200) return
-    const length = Number(headers['content-length'])
-    if (length > this.cap) this.#cut(true)
-    else this.#body = new BodyBuffer(length)
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return
-    if (this.#status !== 200) {
-      this.#drained += chunk.length
-      if (this.#drained > DRAIN_BYTES) this.#cut(false)
-    } else if (this.#body.bytes + chunk.length > this.cap) this.#cut(true)
-    else this.#body.add(chunk)
-  }
-
-  onResponseEnd(): void {
-    this.#finish(this.#body.whole(), false)
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // A refusal is a refusal even when its body, which nobody reads, breaks off.
-    if (this.#status !== 0 && this.#status !== 200) this.#finish(EMPTY, false)
-    else this.#fail(error)
-  }
-
-  #cut(tooLarge: boolean): void {
-    this.#finish(EMPTY, tooLarge)
-    this.#controller?.abort(new Error('body larger than wanted'))
-  }
-
-  #finish(body: Buffer, tooLarge: boolean): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#unfollow?.()
-    const release = (): void => this.#body.release()
-    this.resolve({ status: this.#status, headers: this.#headers, body, tooLarge, release })
-  }
-
-  #fail(reason: unknown): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#unfollow?.()
-    this.#body.release()
-    this.reject(reason)
-  }
+    signal?.addEventListener('abort', abort, { once: true })
+    work(inner.signal)
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', abort))
+  })
 }

@@ -1,3 +1,7 @@
+/**
+ * Decides whether one more request may be sent, from what was sent and answered so far. Used by governor.ts, which has
+ * the clock, the timers and the queue (docs/architecture.md, The rate governor).
+ */
 import type { RateReport } from '../http/headers.js'
 import { LONGEST_WAIT } from '../http/retry.js'
 import { Concurrency } from './concurrency.js'
@@ -14,7 +18,9 @@ export interface BudgetOptions {
   readonly pause?: { readonly baseMs: number; readonly maxMs: number }
 }
 
-/** Send now; or not before `at`, unless an answer comes first; or when one has come. Times are in ms. */
+/**
+ * `send`: now. `wait`: not before `at` (in ms), unless an answer comes first. `full`: not before an answer has come.
+ */
 export type Decision =
   | { readonly kind: 'send' }
   | { readonly kind: 'wait'; readonly at: number }
@@ -25,7 +31,7 @@ export interface Ticket {
   readonly sentAt: number
 }
 
-/** What came back of a request. */
+/** The response of a request, as far as the rate limit is concerned. */
 export interface RequestOutcome {
   readonly status: number
   readonly receivedAt: number
@@ -40,7 +46,7 @@ export interface WindowView {
   readonly limit: number
   readonly remaining: number
   readonly resetsAt: number
-  /** How long it lasts, in ms, where two resets have told. */
+  /** How long a window lasts, in ms, once two resets were seen. */
   readonly length: number | undefined
 }
 
@@ -48,19 +54,26 @@ const SEND: Decision = { kind: 'send' }
 const FULL: Decision = { kind: 'full' }
 
 const PAUSE = { baseMs: 1000, maxMs: 60_000 }
-/** More rules than any server has; beyond it the key is not a key, and all is learned anew. */
+/** More rules than any server has. A server that names more sends other things as keys: all is learned anew. */
 const MOST_RULES = 8
 
 /**
- * The governor's mind: it knows what was sent and answered, and says whether one more may go. It has no clock and no
- * timers; every call brings the time.
+ * It has no clock and no timers; every call brings the time. The states, in the order in which `decide` looks for them:
+ *
+ * - full: as many requests are under way as `Concurrency` allows. An answer, a failure or a cancelling ends it.
+ * - paused, until a time: a 429 gave a Retry-After, or no hint when to come back; then the pause doubles with every 429
+ *   that follows (`#strikes`). Nothing is sent.
+ * - probing: nothing was answered yet, or the last pause came from a 429 without a hint. One request goes alone; any
+ *   answer but a 429 ends it.
+ * - limited: a rule's window has no room. Waits for the window's end, or, when the end is not known, for an answer.
+ * - open: one more may be sent.
  */
 export class Budget {
   readonly #skew = new Skew()
   readonly #concurrency: Concurrency
   readonly #rules = new Map<string, RateWindow>()
   #inflight = 0
-  /** False until the first answer, and after a 429 without a date: then one request goes ahead of all others. */
+  /** false while probing. */
   #answered = false
   #pausedUntil = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
@@ -72,10 +85,6 @@ export class Budget {
 
   get inflight(): number {
     return this.#inflight
-  }
-
-  get concurrency(): number {
-    return this.#concurrency.level
   }
 
   decide(now: number): Decision {
@@ -97,7 +106,7 @@ export class Budget {
     return { sentAt: now }
   }
 
-  /** The request is over. Without an outcome it broke off, and nobody knows whether it was counted. */
+  /** The request is over. Without an outcome it broke off, and the server may have counted it or not. */
   settle(ticket: Ticket, now: number, outcome: RequestOutcome | undefined): void {
     this.#inflight--
     if (!outcome) {
@@ -118,7 +127,7 @@ export class Budget {
     else this.#concurrency.answered(outcome.receivedAt - ticket.sentAt)
   }
 
-  /** We gave it up ourselves; whether it was counted is not known. */
+  /** We gave the request up ourselves; the server may have counted it or not. */
   cancel(now: number): void {
     this.#inflight--
     for (const rule of this.#rules.values()) rule.charge(now)
@@ -162,7 +171,7 @@ export class Budget {
     const rule = rate && this.#rules.get(rate.key)
     const end = rule?.endsAt
     if (rate?.remaining === 0 && end !== undefined && end > receivedAt) return
-    // Those sent before the pause began were refused for the same reason, which counts once.
+    // Requests that were sent before the pause began were refused for the same reason, and count once.
     if (span.sentAt <= this.#pausedAt) return
     this.#pausedAt = receivedAt
     const { baseMs, maxMs } = this.options.pause ?? PAUSE
@@ -171,7 +180,7 @@ export class Budget {
     this.#answered = false
   }
 
-  /** When a window whose end nobody has told may be asked again. */
+  /** When a rule may be asked again whose window's end is not known. */
   #unknownEnd(rule: RateWindow): number {
     return this.#inflight > 0 ? Number.POSITIVE_INFINITY : rule.askAgainAt
   }

@@ -1,7 +1,11 @@
+/**
+ * Grants every request to the API its permit, one governor for the whole process: who is next (queue.ts), whether now
+ * (budget.ts), and when to look again. Used by exchange.ts (docs/architecture.md, The rate governor).
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../clock.js'
 import { Bug } from '../../errors.js'
-import type { Priority } from '../types.js'
+import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import { Queue } from './queue.js'
 
@@ -17,23 +21,23 @@ export interface GovernorOptions {
 }
 
 export interface RequestClaim {
-  /** Whose turn it is counted as; undefined: the partner's own. */
+  /** The tenant whose turn it is; undefined for requests of the partner itself. */
   readonly tenantId: Int64 | undefined
   readonly priority: Priority
   readonly signal?: AbortSignal | undefined
 }
 
-/** Leave to send one request, now. */
+/** Permission to send one request, now. */
 export interface Permit {
   /** Local time in ms since the epoch. */
   readonly sentAt: number
-  /** To be called once: with what came back, or without when the connection broke. */
+  /** To be called once: with the outcome, or without one when the connection broke. */
   release(outcome?: RequestOutcome): void
   /** Instead of `release`, when we gave the request up ourselves. */
   cancel(): void
 }
 
-/** One for the whole process: every request to the API asks it first. */
+/** Every request to the API asks it first. */
 export interface Governor {
   acquire(claim: RequestClaim): Promise<Permit>
   /** Local time in ms since the epoch. */
@@ -49,11 +53,18 @@ interface Waiter {
 }
 
 export function createGovernor(options: GovernorOptions): Governor {
-  return new Shell(options)
+  return new ClockedGovernor(options)
 }
 
-/** Time and promises around Budget: wakes when it says, or when an answer comes, whichever is first. */
-class Shell implements Governor {
+/**
+ * The states:
+ *
+ * - idle: no request waits, and no timer runs.
+ * - waiting: requests wait and the budget says `full`; the next release or cancel asks the budget again.
+ * - sleeping: requests wait and the budget named a time; the timer or a release asks it again, whichever is first.
+ * - closed: waiting and new requests are refused with a Bug. Requests under way still release their permits.
+ */
+class ClockedGovernor implements Governor {
   readonly #clock: Clock
   readonly #budget: Budget
   readonly #queue = new Queue<Waiter>()
@@ -149,7 +160,7 @@ class Shell implements Governor {
     })
   }
 
-  /** Ends the sleep, if there is one, so that no timer outlives what it was set for. */
+  /** Ends the sleep, if there is one: no timer may outlive the requests that wait for it. */
   #wake(): void {
     const sleeper = this.#sleeper
     this.#sleeper = undefined

@@ -1,10 +1,11 @@
-/** Of the limit, at most, kept back because requests were refused. */
+/** The largest share of the limit that is kept back because requests were refused. */
 const MOST_SPARED = 0.1
 const FADE = 0.95
 
 /**
- * What refusals teach that no model of others foretells: another process of this kind opens each window with a burst,
- * and both reach for the last requests at once. Sharp to grow, slow to fade, at most one step a window.
+ * Keeps distance after refusals. OthersUsage cannot foresee another process of this kind: it opens each window with a
+ * burst too, and both processes take the last requests of a window at once. The distance doubles with a refusal, once a
+ * window at most, and shrinks slowly in windows without one.
  */
 export class Headroom {
   #opening = Number.POSITIVE_INFINITY
@@ -22,7 +23,7 @@ export class Headroom {
     return Math.min(Math.floor(this.#spare), Math.ceil(limit * MOST_SPARED))
   }
 
-  /** `flying`: how many were under way when the first answer of the window came, if this was one of them. */
+  /** `flying`: how many requests were under way at the window's first answer; undefined for one sent later. */
   refused(flying: number | undefined): void {
     if (flying === undefined) {
       if (!this.#refusedLater) this.#spare = this.#spare * 2 + 1

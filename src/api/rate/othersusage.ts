@@ -1,11 +1,11 @@
 import { poissonQuantile } from './poisson.js'
 
 /**
- * How much of the past is remembered when a new window begins. A window in which the budget went at once shows others
- * for only a moment, so it takes many to see a rare one.
+ * The weight that earlier windows keep when a new one begins. A window whose budget is used up at once shows the others
+ * for a moment only, so that rare requests of others are seen over many windows or not at all.
  */
 const MEMORY = 0.97
-/** Fewer than this, remembered, is nobody. */
+/** With fewer remembered requests than this, nobody else uses the limit. */
 const NOBODY = 0.05
 
 /** How fast other consumers use the same limit, learned from what `remaining` loses beyond our own requests. */
@@ -13,17 +13,17 @@ export class OthersUsage {
   /** Requests of others, and the ms in which they were seen, in earlier windows; older ones weigh less. */
   #pastCount = 0
   #pastTime = 0
-  /** When this window began at the earliest, or was first looked at, and what had been used by others then. */
+  /** When this window began at the earliest, or was first seen, and how many requests of others it had counted then. */
   #since: number | undefined
   #base: number | undefined
   #seen = 0
   #seenAt = 0
-  /** The latest stretch of this window, for bursts that a mean over windows would hide. */
+  /** The rate in the latest part of this window: a mean over windows would hide a burst. */
   #markAt = 0
   #markSeen = 0
   #recent = 0
 
-  /** A new window, which began at `at` at the earliest; undefined: found when it was under way. */
+  /** A new window, which began at `at` at the earliest; undefined when nobody watched its beginning. */
   open(at: number | undefined): void {
     if (this.#since !== undefined && this.#seenAt > this.#since) {
       this.#pastCount = this.#pastCount * MEMORY + this.#seen
@@ -38,7 +38,7 @@ export class OthersUsage {
     this.#recent = 0
   }
 
-  /** `used`: by others in this window at our time `at`, at least; `span`: ms over which a burst is measured. */
+  /** `used`: requests of others in this window up to `at`, at least; `span`: ms over which a burst is measured. */
   observe(used: number, at: number, span: number): void {
     if (this.#since === undefined || this.#base === undefined) {
       this.#base = Math.max(0, used)
@@ -55,17 +55,17 @@ export class OthersUsage {
     this.#markSeen = this.#seen
   }
 
-  /** Our share of what was used while we watched, when we used `ours`: as much of what is left is ours to reach for. */
+  /** Our share of the use that was seen, when `ours` requests were ours: the same share of the rest is ours to take. */
   share(ours: number): number {
     return (ours + 1) / (ours + 1 + this.#seen)
   }
 
-  /** How many to leave room for that may come within `ms` after the latest answer, at that `risk` of being wrong. */
+  /** How many requests of others may come within `ms` after the latest answer; `risk`: the chance that more come. */
   margin(ms: number, risk: number): number {
     const count = this.#pastCount + this.#seen
     if (count < NOBODY) return 0
     const time = this.#pastTime + (this.#since === undefined ? 0 : this.#seenAt - this.#since)
-    // One more than were seen: few seen in a short time may be many.
+    // One more than was seen: few in a short time may be many.
     const mean = time > 0 ? (count + 1) / time : 0
     return poissonQuantile(Math.max(mean, this.#recent) * ms, risk)
   }

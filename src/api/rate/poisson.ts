@@ -1,6 +1,6 @@
 /**
- * The smallest k for which more than k events are less likely than `risk`, when `mean` are expected: how many requests
- * of others to leave room for.
+ * The smallest k for which more than k events are less likely than `risk`, when `mean` are expected. Used to leave room
+ * for the requests of others.
  */
 export function poissonQuantile(mean: number, risk: number): number {
   if (mean <= 0) return 0

@@ -1,5 +1,5 @@
 import { Bug } from '../../errors.js'
-import type { Priority } from '../types.js'
+import type { Priority } from '../source.js'
 
 const ORDER: readonly Priority[] = ['lookup', 'incremental', 'reconcile', 'backfill']
 
@@ -10,8 +10,8 @@ interface Line<T> {
 }
 
 /**
- * Who is next: a higher priority before a lower one, and within one priority the tenants in turn (every request
- * costs the same one unit, so deficit round robin is a plain rotation), so that a tenant with a thousand pages waiting holds up nobody.
+ * Who is next: a higher priority before a lower one, and within one priority the tenants in turn, so that a tenant with
+ * a thousand waiting pages holds up nobody. Every request costs one unit, so a plain rotation is fair.
  */
 export class Queue<T> {
   readonly #lines = new Map<Priority, Map<string, Line<T>>>(ORDER.map((priority) => [priority, new Map()]))
@@ -44,7 +44,7 @@ export class Queue<T> {
     return undefined
   }
 
-  /** Takes one out that no longer waits. */
+  /** Takes out a request that no longer waits. */
   delete(item: T, priority: Priority, tenant: string): void {
     const lines = this.#of(priority)
     const line = lines.get(tenant)
@@ -73,7 +73,7 @@ export class Queue<T> {
     if (line.waiting.size === 0) lines.delete(line.tenant)
   }
 
-  /** A Map keeps the order of insertion, so the one put in again is the last. */
+  /** A Map keeps the order of insertion, so a line that is put in again is the last. */
   #rotate(lines: Map<string, Line<T>>, line: Line<T>): void {
     if (line.waiting.size === 0) return
     lines.delete(line.tenant)

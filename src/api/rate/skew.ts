@@ -1,9 +1,9 @@
-/** Two clocks drift apart by less than this, per millisecond, if both are sane. */
+/** Two clocks in order drift apart by less than this, per millisecond. */
 const DRIFT = 1e-4
 
 /**
- * How far the server's clock is ahead of ours, as bounds. Its `Date` has whole seconds, so one response leaves a
- * second of doubt; each further one cuts it down, most of all those that fall near the turn of a second.
+ * How far the server's clock is ahead of ours, as bounds. A `Date` header has whole seconds, so one response leaves a
+ * second of doubt; further responses narrow the bounds, most of all responses near the turn of a second.
  */
 export class Skew {
   #low = Number.NEGATIVE_INFINITY
@@ -18,23 +18,23 @@ export class Skew {
     const high = date + 1000 - sentAt
     const kept = this.#low - widen
     const keptHigh = this.#high + widen
-    // Bounds that contradict each other: a clock was set, or another host answered. The newest is believed.
+    // Bounds that contradict each other: a clock was set, or another host answered. The newest bounds count.
     const contradicted = low > keptHigh || high < kept
     this.#low = contradicted ? low : Math.max(low, kept)
     this.#high = contradicted ? high : Math.min(high, keptHigh)
   }
 
-  /** Our time at which the server's clock has surely reached `server`. */
+  /** Our time at which the server's clock shows `server` or more for certain. */
   surely(server: number): number {
     return Number.isFinite(this.#low) ? server - this.#low : server
   }
 
-  /** Our time at which the server's clock may have reached `server`, at the earliest. */
+  /** The earliest time of ours at which the server's clock may show `server`. */
   perhaps(server: number): number {
     return Number.isFinite(this.#high) ? server - this.#high : server
   }
 
-  /** What the server's clock surely shows, at least, at our time `local`. */
+  /** The least that the server's clock can show at our time `local`. */
   atLeast(local: number): number {
     return Number.isFinite(this.#low) ? local + this.#low : local
   }

@@ -1,17 +1,21 @@
+/**
+ * One rule of the rate limit: how many requests its present window still has for us, and when the window ends. Used by
+ * budget.ts, one for each rule that responses name (docs/api.md, Rate limit).
+ */
 import type { RateReport } from '../http/headers.js'
 import { Headroom } from './headroom.js'
 import { OthersUsage } from './othersusage.js'
 import type { Skew } from './skew.js'
 
-/** Timers and clocks are not exact; this much later is still as good as at once. All times are in ms. */
+/** Waited beyond a window's end, because timers and clocks are not exact. All times are in ms. */
 const MARGIN = 5
-/** The reset is cut to whole seconds, so a window that is seen past it may last this much longer. */
+/** The reset is cut to whole seconds, so a window that outlasts it may last this much longer. */
 const ROUNDING = 1000
-/** A reset that is further off than this says nothing. */
+/** A reset that is further off is not believed. */
 const LONGEST_WINDOW = 25 * 3_600_000
 const ASK_AGAIN = 1000
 const LATEST_RESET = 10_000
-/** The chance of a 429 that a request may run when others use the same limit. */
+/** The accepted probability of a 429 when others use the same limit. */
 const RISK = 0.006
 
 /** When a request was sent and its answer came. */
@@ -21,30 +25,38 @@ export interface RequestSpan {
 }
 
 /**
- * One rule's fixed window, as the responses tell it. A window is named by its reset; what an older one says is not
- * believed of the present one. Once it is over, the next is taken to be whole until a response says what it holds.
+ * One rule's fixed window, as the responses tell it. The reset names a window: a response with an older reset says
+ * nothing about the present one. The states:
+ *
+ * - untold: no response has spoken of the present window yet; at the beginning, and again after `roll`. The window is
+ *   taken to be whole; until the first answer only so many requests go as `Headroom` allows.
+ * - told: `remaining` is the least that responses said, less the requests since then that none has told of (`#untold`).
+ *   A response with a newer reset begins the next window.
+ * - over: the reset has passed by the server's clock; `roll` makes it untold. A response to a request that was sent
+ *   after the reset, and still names it, shows that the window lasts longer than announced (`#late`).
+ * - forgotten: untold, and responses name only other rules. Budget drops the window.
  */
 export class RateWindow {
   readonly #others = new OthersUsage()
-  readonly #caution = new Headroom()
+  readonly #headroom = new Headroom()
   #limit = 1
   #remaining = 1
-  /** Undefined: over, and no response from the next one yet. */
+  /** undefined while untold, and where responses name no reset. */
   #reset: number | undefined
   #over = Number.NEGATIVE_INFINITY
-  /** Beyond the announced reset, because a response has shown that the window outlasts it. */
+  /** How much longer than announced the window lasts, as a response has shown. */
   #late = 0
-  /** When requests ended that may have been counted since `remaining` was said, without a word of it. */
+  /** When requests ended that the server may have counted since the response that `remaining` comes from. */
   #untold: number[] = []
   /** Requests of ours that this window has counted. */
   #ours = 0
-  /** The shortest time between two resets; when more has passed, nobody watched this window from its beginning. */
+  /** The shortest time between two resets. When more time has passed, this window began before we looked at it. */
   #length = Number.POSITIVE_INFINITY
   #knownAt = 0
-  /** When the first response spoke of the present window, and how many were under way then. */
+  /** When the first response spoke of the present window, and how many requests were under way then. */
   #toldAt = Number.POSITIVE_INFINITY
   #flying = 0
-  /** Under way since the window before. */
+  /** Requests that were sent in the window before and not answered when this one began. */
   #stragglers = 0
 
   constructor(
@@ -60,7 +72,7 @@ export class RateWindow {
     return Math.max(0, this.#remaining - this.#untold.length)
   }
 
-  /** How long a window lasts, in ms, going by two resets; undefined while only one was seen. */
+  /** How long a window lasts, in ms, by two resets; undefined while only one was seen. */
   get length(): number | undefined {
     return Number.isFinite(this.#length) ? this.#length : undefined
   }
@@ -70,17 +82,17 @@ export class RateWindow {
     return this.#toldAt < Number.POSITIVE_INFINITY
   }
 
-  /** Our time from which the next window may surely be used. */
+  /** Our time from which the next window can be used for certain. */
   get endsAt(): number | undefined {
     return this.#reset === undefined ? undefined : this.skew.surely(this.#reset) + this.#late + MARGIN
   }
 
-  /** When to ask again if nobody told when the window ends. */
+  /** When to ask again where no response says when the window ends. */
   get askAgainAt(): number {
     return Math.max(this.#knownAt, this.#untold.at(-1) ?? 0) + ASK_AGAIN
   }
 
-  /** Over, and no response has named this rule since, though others were: it no longer counts us. */
+  /** Untold, while responses named other rules: this rule no longer counts our requests. */
   isForgotten(now: number): boolean {
     return (
       this.#reset === undefined && !this.told && this.#untold.length > 0 && now > this.#knownAt + ASK_AGAIN
@@ -104,21 +116,21 @@ export class RateWindow {
     const room = left - inflight
     if (room < 1) return this.#atLeastOne(room, now, inflight)
     const ahead = Math.max(0, now - this.#knownAt) + latency / 2
-    const margin = Math.max(this.#others.margin(ahead, RISK), this.#caution.spare(this.#limit))
+    const margin = Math.max(this.#others.margin(ahead, RISK), this.#headroom.spare(this.#limit))
     const fair = this.told
       ? Math.floor(left * this.#others.share(this.#ours))
-      : this.#caution.opening + this.#stragglers
+      : this.#headroom.opening + this.#stragglers
     return this.#atLeastOne(Math.min(room - margin, fair - inflight), now, inflight)
   }
 
-  /** A window of which nothing is known must be asked, or it would never be known. */
+  /** An unknown window must be asked with one request, or it would stay unknown. */
   #atLeastOne(room: number, now: number, inflight: number): number {
     if (room >= 1 || inflight > 0 || this.#reset !== undefined) return room
     const fresh = !this.told && this.#untold.length === 0
     return fresh || now >= this.askAgainAt ? 1 : room
   }
 
-  /** A request was answered, or broke off, without a word about this rule; it may have been counted all the same. */
+  /** A request ended without a word about this rule; the rule may have counted it all the same. */
   charge(at: number): void {
     this.#untold.push(at)
   }
@@ -138,14 +150,14 @@ export class RateWindow {
       this.#flying = inflight + 1
     }
     if (!refused) this.#ours++
-    else if (!late) this.#caution.refused(span.sentAt < this.#toldAt ? this.#flying : undefined)
+    else if (!late) this.#headroom.refused(span.sentAt < this.#toldAt ? this.#flying : undefined)
     this.#knownAt = Math.max(this.#knownAt, (span.sentAt + span.receivedAt) / 2)
     const used = this.#limit - report.remaining - this.#ours - this.#untold.length - inflight
     this.#others.observe(used, span.receivedAt, Math.max(50, 2 * latency))
     this.#toldOf(span.sentAt)
   }
 
-  /** A response to a request that was sent at `sentAt` speaks of all that had ended by then. */
+  /** A response to a request that was sent at `sentAt` has counted all requests that had ended by then. */
   #toldOf(sentAt: number): void {
     const later = this.#untold.findIndex((at) => at > sentAt)
     const told = later < 0 ? this.#untold.length : later
@@ -160,7 +172,7 @@ export class RateWindow {
     return ahead > LONGEST_WINDOW || past > LATEST_RESET ? undefined : reset
   }
 
-  /** From a window that is over; unless the request was sent after its end, which then came later than announced. */
+  /** Whether a report is of a window that is over; a request that was sent after the reset shows a later end. */
   #isStale(reset: number, report: RateReport, span: RequestSpan): boolean {
     if (reset < (this.#reset ?? Number.NEGATIVE_INFINITY)) return true
     if (reset > this.#over) return false
@@ -189,7 +201,7 @@ export class RateWindow {
     this.#untold = []
     this.#ours = 0
     this.#toldAt = Number.POSITIVE_INFINITY
-    this.#caution.close()
+    this.#headroom.close()
     this.#knownAt = at ?? this.#knownAt
     this.#others.open(at)
   }

@@ -2,7 +2,8 @@
  * The progress of a run for people: what a run has done so far, one line of it on the terminal, and the message after an
  * interruption. Used by src/cli/execute.ts.
  */
-import type { SourceStats } from '../../api/types.js'
+
+import type { SourceStats } from '../../api/source.js'
 import { count, firstOf, span } from '../../format.js'
 import type { CursorReport, Observer } from '../../sync/run/report.js'
 

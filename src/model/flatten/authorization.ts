@@ -4,7 +4,7 @@ import type { DriftEntry, QuarantineEntry, Value } from './batch.js'
 import type { DeclaredObject, DeclaredValue } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 
-/** What an authorization says of its tenant: the part of a `tenants` row that comes from the API. */
+/** The part of a `tenants` row that comes from the API (docs/api.md, Authorizations). */
 export interface AuthorizationRow {
   readonly tenant_id: Int64
   readonly authorization_id: Int64 | null
@@ -16,7 +16,7 @@ export interface AuthorizationRow {
 }
 
 export interface FlatAuthorization {
-  /** null: it grants nothing that can be used; `reason` says why. */
+  /** null: the authorization grants nothing that can be used; `reason` says why. */
   readonly row: AuthorizationRow | null
   readonly reason: string | null
   readonly quarantine: readonly QuarantineEntry[]
@@ -31,7 +31,7 @@ const sites = Object.fromEntries(
   names.map((path) => [path, { kind: fields[path].kind, path, values: null } satisfies DeclaredValue]),
 ) as Record<Name, DeclaredValue>
 
-/** Without a tenant there is nothing to sync: it is skipped with a reason, not a failure of the rest. */
+/** An authorization without a tenant is skipped with a reason: there is nothing to sync, and the others still count. */
 export function flattenAuthorization(record: unknown): FlatAuthorization {
   const findings = new PageFindings(authorizations.name)
   const sink = new SlowPath(findings)

@@ -1,9 +1,9 @@
-/** A value as a dialect takes it: kinds are already applied, timestamps are canonical text, json is JSON text. */
+/** A value as a dialect takes it: converted to its kind; timestamps are canonical text, json is JSON text. */
 export type Value = string | number | bigint | boolean | null
-/** One row without the columns that its batch shares; order as in `tupleColumns`. */
+/** One row without the columns that all rows of a batch share; the order is that of `tupleColumns`. */
 export type Tuple = Value[]
 
-/** A value, item or record that could not be stored as it came (contract: warehouse tables, last paragraph). */
+/** A value, item or record that could not be stored as it came. */
 export interface QuarantineEntry {
   /** Id of the record as text; an empty string when it has none. */
   readonly recordId: string
@@ -14,7 +14,7 @@ export interface QuarantineEntry {
   readonly reason: string
 }
 
-/** Something that the API sends and its document does not show. */
+/** A field or value that the API sends and its document does not show. */
 export interface DriftEntry {
   readonly resource: string
   /** Path without array positions, such as `services[].parts[].warranty`. */
@@ -26,7 +26,7 @@ export interface DriftEntry {
   readonly example: string
 }
 
-/** One flattened record: its version, and where its rows lie in the batch. */
+/** One flattened record: its id and its version. */
 export interface FlatRecord {
   readonly id: number | bigint
   /** Canonical timestamp. */
@@ -35,10 +35,10 @@ export interface FlatRecord {
   readonly createdAt: string | null
 }
 
-/** What flatten makes of one page: tuples a table, in the order of the resource's tables, tags last. */
+/** A flattened page. The tables stand in the order of the resource's tables, embedded records last. */
 export interface Flattened {
   readonly records: FlatRecord[]
-  /** By table name. Child tuples hold their root's id, by which apply knows whose they are. */
+  /** By table name. Child tuples hold the id of their root row. */
   readonly rows: Map<string, Tuple[]>
   readonly quarantine: QuarantineEntry[]
   /** Records that could not be stored at all: no usable id or updated_at. */

@@ -1,20 +1,21 @@
 /**
- * One converter a kind (contract: warehouse tables). What converts without loss is converted; all else is refused with
- * a reason, and becomes null in its column and an entry in quarantine. Null and absent values never come here.
+ * One converter a kind. A value that converts without loss is converted; any other value is refused with a reason: its
+ * column becomes null, and the value goes to quarantine. Null and absent values never come here. Used by the slow path.
  *
- * Where the contract is silent: a text that is empty is no number, boolean or timestamp; numbers in texts are decimal
- * (`-12`, `12.0`, for numbers also `1.5e3`), without blanks, and equal by value, so that `007` is 7; 0 and 1, also as
- * texts, are booleans; a number is no timestamp, since nobody says in which unit; an integer that came through a
- * double beyond 2^53 is refused, since its digits may be lost already.
+ * Decided here: an empty text is no number, boolean or timestamp; numbers in texts are decimal (`-12`, `12.0`, for
+ * numbers also `1.5e3`), without blanks, and compared by value, so that `007` is 7; 0 and 1, also as texts, are
+ * booleans; a number is no timestamp, since its unit is unknown; a double beyond 2^53 is no integer, since digits may
+ * be lost already.
  */
 import type { Kind } from '../../../schema/resource.js'
+import { parseInt64 } from '../../int64.js'
 import { canonical } from '../../timestamp.js'
 import type { Value } from './batch.js'
 import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
 
 export interface Converted {
   readonly value: Value
-  /** Why it could not be stored as it came; null when it could. */
+  /** Why the value could not be stored as it came; null when it could. */
   readonly reason: string | null
   /** Some characters became U+FFFD. */
   readonly replaced: boolean
@@ -25,14 +26,11 @@ const refused = (reason: string): Converted => ({ value: null, reason, replaced:
 
 const INTEGER = /^[+-]?\d{1,40}(?:\.0*)?$/
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/
-const MIN = -(2n ** 63n)
-const MAX = 2n ** 63n - 1n
 
-/** A 64-bit integer: a number while it is safe, a bigint beyond. */
-function int64(value: bigint): Converted {
-  if (value < MIN || value > MAX) return refused('an integer beyond 64 bits')
-  const number = Number(value)
-  return good(Number.isSafeInteger(number) ? number : value)
+/** `digits`: a sign, if any, and decimal digits. */
+function int64(digits: string): Converted {
+  const value = parseInt64(digits)
+  return value === undefined ? refused('an integer beyond 64 bits') : good(value)
 }
 
 function integer(value: unknown): Converted {
@@ -40,13 +38,12 @@ function integer(value: unknown): Converted {
     if (Number.isSafeInteger(value)) return good(value + 0)
     return refused(Number.isInteger(value) ? 'an integer that is not exact' : 'not a whole number')
   }
-  if (typeof value === 'bigint') return int64(value)
+  if (typeof value === 'bigint') return int64(String(value))
   if (typeof value !== 'string') return refused('not an integer')
-  if (!INTEGER.test(value)) return refused('not the text of an integer')
-  return int64(BigInt(value.replace(/^\+/, '').replace(/\..*$/, '')))
+  return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }
 
-/** The decimal digits of a number's text without leading and trailing zeros, and the exponent of the first digit. */
+/** One text for all texts of a number: its digits without zeros at either end, and the exponent of the first digit. */
 function digitsOf(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
@@ -111,7 +108,7 @@ function json(value: unknown): Converted {
   return text === null ? refused('nested too deeply') : good(text, replaced)
 }
 
-/** By kind: what a value that is neither null nor absent becomes in its column. */
+/** By kind: the column's value for a value that is neither null nor absent. */
 export const convert: Readonly<Record<Kind, (value: unknown) => Converted>> = {
   id: integer,
   integer,

@@ -1,8 +1,8 @@
-/** A hash table of numbers, reused from page to page: a Set costs several times as much. */
 const EMPTY = Number.NaN
+/** A hash table of numbers, used again for every page: a Set costs several times as much. */
 let slots = new Float64Array(1024)
 
-/** Whether the values at one place of the tuples are all different. */
+/** Whether all tuples differ in the value at one place. */
 export function areDistinct(tuples: readonly (readonly unknown[])[], place: number): boolean {
   const count = tuples.length
   if (count < 2) return true

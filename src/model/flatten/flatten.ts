@@ -1,47 +1,37 @@
 /**
- * Records of one page to tuples, by code that is generated from the declaration once. No two tuples of one table have
- * one key: pages can hold a record twice, and Postgres refuses to touch a row twice in one statement.
+ * Makes the tuples of the warehouse tables of one page's records, by readers that are composed from the declaration
+ * once. Used through ResourceModel.flatten by everything that stores records.
+ *
+ * No two tuples of one table have one key: a page can hold a record twice, and Postgres refuses to touch a row twice in
+ * one statement.
  */
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../../errors.js'
 import { canonical } from '../../timestamp.js'
 import type { Table } from '../tables.js'
-import { tablesOf } from '../tables.js'
+import { placeOf, tablesOf } from '../tables.js'
 import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
-import { generateSource, placeOf } from './codegen.js'
 import { convert } from './convert.js'
 import { areDistinct } from './distinct.js'
+import type { PageTarget } from './members.js'
+import { composeReader, type ReadRecord } from './readers.js'
 import type { Embedded } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 import { flattenStrings } from './strings.js'
 
 export interface FlattenOptions {
-  /** The resource whose records stand in others' arrays (`embeddedAs`); its table comes last in the rows. */
+  /** The resource whose records also stand inside the records of others (`embeddedAs`); its table comes last. */
   readonly embedded?: Resource | undefined
 }
 
 /**
- * One page. `careful`: its body held something that the fast path does not look for (see api/types.ts). The first
- * `records.length` tuples of the root table are those of `records`, in order. To flatten several pages as one batch,
- * hand over their records as one list, newest first.
+ * Flattens one page. `careful`: as `Answer.careful` in src/api/source.ts. The first `records.length` tuples of the root
+ * table are those of `records`, in order. To flatten several pages as one batch, hand over their records as one list,
+ * newest first.
  */
 export type Flatten = (records: readonly unknown[], careful: boolean) => Flattened
 
-interface Compiled {
-  readonly root: (record: unknown) => Tuple | null
-  readonly start: (sink: SlowPath, tables: readonly Tuple[][], strict: boolean) => void
-}
-
-const isEmptyObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-
-function compile(resource: Resource, embeddedAs: string | undefined): Compiled {
-  const { source, ...constants } = generateSource(resource, embeddedAs)
-  const build = new Function('env', source) as (env: object) => Compiled
-  return build({ ...constants, canonical, isEmptyObject })
-}
-
-/** Where the columns that reduction and versions need stand in the tuples of a root table. */
+/** Places, in the tuples of a root table, of the columns by which versions are compared. */
 interface RootPlaces {
   readonly id: number
   readonly version: number
@@ -57,7 +47,7 @@ const rootPlaces = (table: Table): RootPlaces => ({
 interface EmbeddedUnit {
   readonly name: string
   readonly table: string
-  readonly compiled: Compiled
+  readonly read: ReadRecord
   readonly places: RootPlaces
 }
 
@@ -65,23 +55,23 @@ function embeddedUnit(resource: Resource): EmbeddedUnit {
   const [table, ...children] = tablesOf(resource)
   const name = resource.embeddedAs
   if (!table || children.length > 0 || !name) throw new Bug(`${resource.name} cannot be embedded`)
-  return { name, table: table.name, compiled: compile(resource, name), places: rootPlaces(table) }
+  return { name, table: table.name, read: composeReader(resource, name), places: rootPlaces(table) }
 }
 
 function embeddedOf(unit: EmbeddedUnit, findings: PageFindings, careful: boolean): Embedded {
   const sink = new SlowPath(findings, true)
   sink.careful = careful
   const { id, version } = unit.places
+  const target: PageTarget = { sink, tables: [], strict: false, plain: !careful }
   const embedded = {
     name: unit.name,
     rows: new Map(),
-    row: unit.compiled.root,
+    row: (record: unknown) => unit.read(record, target),
     versionAt: version,
     idAt: id,
     sink,
   }
   sink.embedded = embedded
-  unit.compiled.start(sink, [], false)
   return embedded
 }
 
@@ -95,9 +85,9 @@ interface FlattenPlan {
   readonly resource: Resource
   readonly tables: readonly Table[]
   readonly places: RootPlaces
-  readonly compiled: Compiled
+  readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
-  /** Of the tables whose items have ids: index of the table, place of the id. */
+  /** For each table whose rows have ids: its index, and the place of the id. */
   readonly keyed: readonly (readonly [table: number, id: number])[]
 }
 
@@ -112,12 +102,11 @@ function read(
   const sink = new SlowPath(findings)
   sink.careful = careful
   sink.embedded = plan.embedded && embeddedOf(plan.embedded, findings, careful)
-  plan.compiled.start(sink, tuples, strict)
-  const { root } = plan.compiled
+  const target: PageTarget = { sink, tables: tuples, strict, plain: !careful }
   const { id, version, created } = plan.places
   const roots = tuples[0] ?? []
   for (const record of records) {
-    const tuple = root(record)
+    const tuple = plan.read(record, target)
     if (tuple === null) continue
     roots.push(tuple)
     findings.records.push({
@@ -126,8 +115,6 @@ function read(
       createdAt: tuple[created] ?? null,
     } as FlatRecord)
   }
-  // The generated code holds on to what it was started with: a page's tuples would be copied by every collection.
-  plan.compiled.start(new SlowPath(findings), [], false)
   return { tuples, findings, embedded: sink.embedded }
 }
 
@@ -144,7 +131,7 @@ const versionOf = (record: unknown): string => {
   return (typeof version === 'string' ? canonical(version) : null) ?? ''
 }
 
-/** One version a record, the newest, and of several equally new ones the first; newest first. */
+/** One version of each record, the newest, and of equally new ones the first; newest first. */
 function newestOfEach(records: readonly unknown[]): unknown[] {
   const all = records.map((record) => ({ record, id: keyOf(record), version: versionOf(record) }))
   all.sort((a, b) => (a.version === b.version ? 0 : a.version < b.version ? 1 : -1))
@@ -158,7 +145,9 @@ function newestOfEach(records: readonly unknown[]): unknown[] {
   return kept.map(({ record }) => record)
 }
 
-/** Rows of embedded records; those of the page's own resource give way to newer ones and take in the others. */
+/**
+ * Adds the rows of embedded records. Where they are of the page's own resource, the newer version of a record stays.
+ */
 function placeEmbedded(
   plan: FlattenPlan,
   rows: Map<string, Tuple[]>,
@@ -208,7 +197,7 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
     resource,
     tables,
     places: rootPlaces(root),
-    compiled: compile(resource, unit?.name),
+    read: composeReader(resource, unit?.name),
     embedded: unit,
     keyed: tables.flatMap((table, index) =>
       table.key.includes('id') ? [[index, placeOf(table, 'id')] as const] : [],
@@ -221,7 +210,7 @@ export function compileFlatten(resource: Resource, options: FlattenOptions = {})
   const plan = planOf(resource, options.embedded)
   return (records, careful) => {
     const outcome = read(plan, records, careful, false)
-    // Duplicates are rare, and looking for them item by item is not cheap: look once, and read again if there are any.
+    // Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any.
     const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
     return assemble(plan, clean ? outcome : read(plan, newestOfEach(records), careful, true))
   }

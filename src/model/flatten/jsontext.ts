@@ -1,9 +1,12 @@
-/** JSON text that both warehouses can hold: bigints exact, U+0000 and lone surrogates replaced, of bounded depth. */
+/**
+ * JSON text that both warehouses can hold: bigints exact, U+0000 and lone surrogates replaced, depth bounded. Used by the
+ * slow path for json columns, `_extra`, quarantine and drift.
+ */
 
-/** Postgres gives up on a jsonb some thousand levels deep, and takes the whole batch with it. */
+/** Postgres refuses a jsonb some thousand levels deep, and the whole batch fails with it. */
 export const MAX_DEPTH = 500
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for U+0000
 const NUL = /\u0000/g
 
 const LONE = /\p{Surrogate}/gu
@@ -13,13 +16,13 @@ export const hasNul = (text: string): boolean => text.includes('\u0000')
 /** Half of a character, which no encoding of text can hold. */
 export const hasLoneSurrogate = (text: string): boolean => text.search(LONE) !== -1
 
-/** U+0000, which Postgres cannot hold, becomes U+FFFD. */
+/** Postgres cannot hold U+0000: it becomes U+FFFD. */
 export const withoutNul = (text: string): string => text.replace(NUL, '\ufffd')
 
-/** Text as jsonb can hold it: no U+0000, no lone surrogates. */
+/** The text as jsonb can hold it: without U+0000 and lone surrogates. */
 export const storable = (text: string): string => withoutNul(text).replace(LONE, '\ufffd')
 
-/** At most so many UTF-16 units, never half a character. */
+/** At most `length` UTF-16 units, never half a character. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text
   const last = text.charCodeAt(length - 1)
@@ -33,7 +36,7 @@ function isDeep(value: unknown, left: number): boolean {
   return false
 }
 
-/** Whether the value nests deeper than a warehouse bears. */
+/** Whether the value nests deeper than a warehouse can hold. */
 export const tooDeep = (value: unknown): boolean => isDeep(value, MAX_DEPTH)
 
 interface JsonWriter {
@@ -53,7 +56,7 @@ function write(value: unknown, writer: JsonWriter): string {
 
 const asIs: JsonWriter = { clean: (text) => text }
 
-/** The value as it came, for people to read: in quarantine and as an example. U+0000 and such stay as escapes. */
+/** The value as it came, for people to read in quarantine and in drift. U+0000 and lone surrogates stay as escapes. */
 export function rawJson(value: unknown): string {
   if (tooDeep(value)) return '"[nested too deeply to be shown]"'
   return write(value, asIs)
@@ -62,13 +65,13 @@ export function rawJson(value: unknown): string {
 export interface JsonText {
   /** null: nested too deeply. */
   readonly text: string | null
-  /** Something in it could not be stored as it came and became U+FFFD. */
+  /** A character of the value could not be stored as it came and became U+FFFD. */
   readonly replaced: boolean
 }
 
 /**
- * `careful`: the body held U+0000, lone surrogates or integers that need a bigint; else the engine's own printing is
- * right as it stands.
+ * `careful`: the body held U+0000, lone surrogates or integers that need a bigint. Without them JSON.stringify prints
+ * what can be stored.
  */
 export function jsonText(value: unknown, careful: boolean): JsonText {
   if (tooDeep(value)) return { text: null, replaced: false }

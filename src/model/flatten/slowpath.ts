@@ -1,4 +1,7 @@
-/** Where the compiled flatten turns when something is unusual: conversion, quarantine, drift, unknown fields. */
+/**
+ * Takes whatever the readers do not: values to convert, values for quarantine, drift, unknown fields, embedded records.
+ * Used by members.ts, readers.ts and flatten.ts.
+ */
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../../schema/resource.js'
 import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
@@ -7,10 +10,10 @@ import { cut, jsonText, rawJson, storable } from './jsontext.js'
 
 const VALUE_LENGTH = 4096
 const EXAMPLE_LENGTH = 200
-/** Unknown values of one enumeration that a page reports; the rest would tell nothing new. */
+/** How many unknown values of one enumeration a page reports; more would tell nothing new. */
 const DETAILS_A_PAGE = 20
 
-/** One declared value: what the compiled code hands over with a value that its fast path does not take. */
+/** One declared value: a reader hands it over with a value that the reader does not take. */
 export interface DeclaredValue {
   readonly kind: Kind
   /** Path without positions, such as `services[].parts[].cost_cents`. */
@@ -18,14 +21,14 @@ export interface DeclaredValue {
   readonly values: ReadonlySet<string> | null
 }
 
-/** One declared object: its place and its known members. */
+/** One declared object: its path and its known members. */
 export interface DeclaredObject {
   /** Path of the object without positions; empty for the record. */
   readonly path: string
   readonly known: ReadonlySet<string>
 }
 
-/** What one page comes to, besides its rows. */
+/** The findings of one page besides its rows: its records, quarantine and drift. */
 export class PageFindings {
   readonly records: FlatRecord[] = []
   readonly quarantine: QuarantineEntry[] = []
@@ -34,7 +37,7 @@ export class PageFindings {
 
   constructor(private readonly resource: string) {}
 
-  /** Once a page and detail. */
+  /** Reports a detail once a page. */
   drift(kind: DriftEntry['kind'], path: string, detail: string, value: unknown): void {
     const group = `${kind} ${path}`
     const entries = this.#drift.get(group) ?? new Map<string, DriftEntry>()
@@ -44,7 +47,7 @@ export class PageFindings {
     entries.set(detail, { resource: this.resource, path, kind, detail, example })
   }
 
-  /** One entry a place, the first: a record that cannot be stored may stand in a page twice. */
+  /** The first entry of each place: a record that cannot be stored may stand in a page twice. */
   entries(): QuarantineEntry[] {
     if (this.quarantine.length < 2) return this.quarantine
     const byPlace = new Map<string, QuarantineEntry>()
@@ -60,7 +63,7 @@ export class PageFindings {
   }
 }
 
-/** Rows of records that stand inside other records, reduced: the newest of each id, the first one on a tie. */
+/** Rows of records that stand inside other records: the newest of each id, and the first of equally new ones. */
 export interface Embedded {
   readonly name: string
   readonly rows: Map<Value, Tuple>
@@ -70,23 +73,23 @@ export interface Embedded {
   readonly sink: SlowPath
 }
 
-/** A name as part of a path that is a key in the warehouse: bounded, storable. */
+/** A name as part of a path. The path is a key in the warehouse: bounded, and free of characters that it cannot hold. */
 const segment = (name: string): string => cut(storable(name), EXAMPLE_LENGTH)
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** The record id of what has none: the same every time the same record comes. */
+/** The record id of a record without one: the same every time the same record comes. */
 const digest = (record: unknown): string =>
   `?${createHash('sha256').update(rawJson(record)).digest('hex').slice(0, 16)}`
 
 export class SlowPath {
-  /** Positions of the items that are being read, outermost first; set by the compiled code. */
+  /** Positions of the items that are being read, outermost first; set by the readers. */
   readonly at: number[] = []
   careful = false
   recordId: Value = ''
   extra: Record<string, unknown> | null = null
   embedded: Embedded | null = null
   findings: PageFindings
-  /** Ids that were seen, by table; only looked at when a page was found to hold duplicates. */
+  /** Ids that were seen, by table; used only when a page was found to hold duplicates. */
   readonly #seen = new Map<number, Set<Value>>()
   /** Path of the record inside its owner, for embedded records: with positions, and without. */
   #base = ''
@@ -124,7 +127,7 @@ export class SlowPath {
     })
   }
 
-  /** A value that is neither null nor absent, and not plainly what was declared. */
+  /** Converts a value that is neither null nor absent, and not plainly as declared. */
   value(value: unknown, site: DeclaredValue): Value {
     const converted = convert[site.kind](value)
     if (converted.reason !== null) this.quarantine(site.path, value, converted.reason)
@@ -136,7 +139,7 @@ export class SlowPath {
     return text
   }
 
-  /** The key of an item or record, or null when it has none that can be used. */
+  /** The key of an item or record; null when it has none that can be used. */
   key(value: unknown, kind: Kind): Value {
     return value === null || value === undefined ? null : convert[kind](value).value
   }
@@ -150,7 +153,7 @@ export class SlowPath {
     return null
   }
 
-  /** An item of a list of plain strings, which is a record of its own; null when it cannot be stored. */
+  /** An item of a list of plain strings, where each item is a record; null when it cannot be stored. */
   stringItem(item: unknown, site: DeclaredValue): Value {
     if (item === null || item === undefined) return this.badRecord(item, null, 'null where a text is due')
     this.recordId = digest(item)
@@ -170,7 +173,7 @@ export class SlowPath {
     return false
   }
 
-  /** Of a set of plain values: whether this one can be stored, and is not in it already. */
+  /** Whether a value of a set can be stored and is not in the set already. */
   isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
     if (value === null) {
       if (item === null) this.quarantine(path, item, 'null where a value is due')
@@ -184,7 +187,7 @@ export class SlowPath {
     return true
   }
 
-  /** Members of an object that its declaration does not show. */
+  /** Takes the members of an object that its declaration does not show. */
   unknown(object: Record<string, unknown>, place: DeclaredObject): void {
     for (const name of Object.keys(object)) {
       if (place.known.has(name)) continue
@@ -217,7 +220,7 @@ export class SlowPath {
     return members.length === 0 ? null : jsonText(Object.fromEntries(members), this.careful).text
   }
 
-  /** Records of another resource inside this one. */
+  /** Takes the records of the embedded resource that stand inside this record. */
   readEmbedded(value: unknown, path: string): void {
     const embedded = this.embedded
     if (embedded === null || value === null) return

@@ -1,11 +1,10 @@
 import type { Resource } from '../../../schema/resource.js'
-import { tablesOf, tupleColumns } from '../tables.js'
+import { placeOf, tablesOf, tupleColumns } from '../tables.js'
 import type { Flattened, Tuple, Value } from './batch.js'
-import { placeOf } from './codegen.js'
 import type { DeclaredValue } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 
-/** A list of plain strings: each is its own key, the same one twice is one row, and there are no records to count. */
+/** Flattens a list of plain strings: each is its own key, equal ones make one row, and no records are counted. */
 export function flattenStrings(resource: Resource, items: readonly unknown[]): Flattened {
   const findings = new PageFindings(resource.name)
   const sink = new SlowPath(findings)

@@ -4,7 +4,7 @@
  */
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source, SourceStats } from '../../api/types.js'
+import type { Page, Source, SourceStats } from '../../api/source.js'
 import { Stop } from '../../errors.js'
 import { flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { Model } from '../../model/registry.js'

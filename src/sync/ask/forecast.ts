@@ -1,4 +1,4 @@
-import type { SourceStats } from '../../api/types.js'
+import type { SourceStats } from '../../api/source.js'
 import { fullCost, pageRecords, quietCost } from '../../compare/cost.js'
 import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../walk/prefetch.js'
 

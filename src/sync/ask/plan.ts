@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { pageRecords } from '../../compare/cost.js'
 import { countAfter } from '../../walk/count.js'
 import { epoch, forever } from '../../walk/cutpoint.js'

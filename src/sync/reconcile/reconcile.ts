@@ -2,7 +2,8 @@
  * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs what differs.
  * `reconcile` and jobs use it.
  */
-import type { Source } from '../../api/types.js'
+
+import type { Source } from '../../api/source.js'
 import type { Candidate } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
 import { epoch, forever } from '../../walk/cutpoint.js'

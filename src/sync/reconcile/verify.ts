@@ -3,7 +3,7 @@
  * cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import { type CursorContext, type CursorTask, keyOf, noteOf, stateOf } from '../run/context.js'

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import type { Clock, Stamps } from '../../clock.js'
 import type { Config } from '../../config/config.js'
 import { Bug } from '../../errors.js'

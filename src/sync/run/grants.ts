@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page } from '../../api/types.js'
+import type { Page } from '../../api/source.js'
 import { describeError, Skip, Stop } from '../../errors.js'
 import { type AuthorizationRow, flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'

@@ -1,4 +1,4 @@
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { Bug } from '../../errors.js'
 import { Reconciliation } from '../reconcile/reconcile.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'

@@ -2,7 +2,8 @@
  * The work on one cursor, whatever its mode: how it is begun, what it counts, what comes of it. Every walk and
  * comparison is such a work, and run/cursor.ts runs it to its end.
  */
-import type { Source } from '../../api/types.js'
+
+import type { Source } from '../../api/source.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import type { CursorTask } from './context.js'
 import type { Reconciled } from './report.js'

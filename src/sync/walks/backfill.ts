@@ -3,7 +3,7 @@
  * tells and keeps progress of its own, so that the watermark stays where it is. `backfill` and jobs use it.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'

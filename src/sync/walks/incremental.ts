@@ -3,7 +3,7 @@
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Source } from '../../api/types.js'
+import type { Source } from '../../api/source.js'
 import { epoch } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'

@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Priority, Source } from '../../api/types.js'
+import type { Page, Priority, Source } from '../../api/source.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'

@@ -2,7 +2,8 @@
  * A resource that is a bare list of strings: no ids, no times, no pages. Each sync reads the list whole and marks the
  * rows deleted, in the same transaction, whose names are no longer in it. `verify` reads the same list and its rows.
  */
-import type { Priority, Source } from '../../api/types.js'
+
+import type { Priority, Source } from '../../api/source.js'
 import type { Value } from '../../model/flatten/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { rootTable } from '../../warehouse/database.js'

@@ -1,6 +1,10 @@
+/**
+ * The API as the rest of the product sees it: read only, one request in, one answer out. Implemented by client.ts over
+ * HTTP; used by everything in src/sync, and by commands that ask the API.
+ */
 import type { Int64 } from '../../schema/resource.js'
 
-/** Who goes first when the rate limit is short (design: the rate governor). Lower is sooner. */
+/** Which request goes first when the rate limit is short (docs/architecture.md, The rate governor): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
 
 /** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`) and always sent. */
@@ -25,28 +29,32 @@ export interface ItemRequest {
   readonly signal?: AbortSignal
 }
 
-/** What every answer tells about its request. */
+/** Facts of every answer about its request. */
 export interface Answer {
   /** When the request was sent: canonical timestamp, unique and increasing within the process and the warehouse. */
   readonly startedAt: string
-  /** The server's `Date` in microseconds, when it sent one. */
+  /** The server's `Date` in microseconds, when the server sent one. */
   readonly serverDate: bigint | undefined
   readonly requestId: string | undefined
   /**
-   * The body held something that the fast path of flatten does not look for: U+0000, lone surrogates, or integers of
-   * 16 digits and more (which then come as bigint).
+   * The body held what the fast path of flatten does not look for: an escape for U+0000 or for half of a surrogate
+   * pair, or an integer that a double would round, which is a bigint.
    */
   readonly careful: boolean
+  /** The answer read a second time, where every number is a NumberToken: its digits as they were sent. */
+  tokens(): unknown
 }
 
-/** One page of a list (api-v1.md, List envelope). Records are whatever JSON values stood in `results`. */
+/** One page of a list (docs/api.md, List envelope). `records` are whatever JSON values stood in `results`. */
 export interface Page extends Answer {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */
   readonly total: number
   readonly page: number
-  /** As the server says; computed from the total when it does not. */
+  /** As the server says; computed from the total when the server does not say. */
   readonly totalPages: number
+  /** One for each of `records`. To be called inside the `make` of `take` only: the body is released after it. */
+  tokens(): readonly unknown[]
 }
 
 export interface Item extends Answer {
@@ -57,20 +65,20 @@ export interface Strings extends Answer {
   readonly values: readonly unknown[]
 }
 
-/** What the API has answered so far: numbers for the report and the progress display. */
+/** Counts of the requests so far, for the report and the progress display. */
 export interface SourceStats {
   readonly requests: number
   readonly retries: number
   /** Answers with status 429. */
   readonly rateLimited: number
   readonly bytes: number
-  /** The present window, when known: how many requests it has left, of how many, and when it ends (ms since epoch). */
+  /** The present rate-limit window, when known; `resetsAt` in ms since the epoch. */
   readonly window:
     | {
         readonly limit: number
         readonly remaining: number
         readonly resetsAt: number
-        /** How long it lasts, in ms, where two resets have told. */
+        /** How long a window lasts, in ms, once two resets were seen. */
         readonly length?: number | undefined
       }
     | undefined
@@ -83,11 +91,12 @@ export interface SourceStats {
 export interface Source {
   list(request: ListRequest): Promise<Page>
   /**
-   * As `list`, and what is made of the page is made at once. A promise that has waited long lies with the old things
-   * in the heap: a page that goes through one stays there, 4 MB each, until all of it is looked through.
+   * As `list`, with the result of `make` in place of the page. `make` runs before the promise resolves, so that the
+   * page itself can be collected: a promise that has waited long is in the old part of the heap, and a page of 4 MB
+   * that it resolves to stays there until a full collection.
    */
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T>
-  /** undefined: the record does not exist (404). */
+  /** undefined when the record does not exist (404). */
   item(request: ItemRequest): Promise<Item | undefined>
   /** A bare array, such as payments/customer_payment_types. */
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
@@ -95,7 +104,7 @@ export interface Source {
   authorizations(page: number, signal?: AbortSignal): Promise<Page>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */
   stats(): SourceStats
-  /** The same source, whose own `stats()` count only what is asked through it: one a cursor. */
+  /** The same source, whose own `stats()` count only the requests that are sent through it: one for each cursor. */
   tagged(): Source
   close(): Promise<void>
 }
