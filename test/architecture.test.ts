@@ -94,7 +94,9 @@ describe('names', () => {
     const places = new Map<string, string[]>()
     for (const file of files)
       for (const name of exportedBy(file)) places.set(name, [...(places.get(name) ?? []), file])
-    const twice = [...places].filter(([, where]) => where.length > 1)
+    // Each dialect says the same thing in a file of the same name.
+    const anyDialect = (file: string): string => file.replace(/\/(sqlite|postgres)\//, '/DIALECT/')
+    const twice = [...places].filter(([, where]) => new Set(where.map(anyDialect)).size > 1)
     expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([])
   })
 

@@ -10,7 +10,7 @@ import { parseDuration } from './duration.js'
 export type Resources = Readonly<Record<string, Resource>>
 
 /** The tables of a resource, as far as a configuration names tables and columns: the model's `tablesOf`. */
-export type TablesOf = (resource: Resource) => readonly {
+export type TableLister = (resource: Resource) => readonly {
   readonly name: string
   readonly columns: readonly { readonly name: string }[]
 }[]

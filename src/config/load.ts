@@ -10,7 +10,7 @@ import { baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
-import type { Resources, TablesOf } from './leaf.js'
+import type { Resources, TableLister } from './leaf.js'
 import { listProblems, type Problem, problemsOf } from './problems.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
@@ -19,7 +19,7 @@ import { Secret } from './secret.js'
 interface Surroundings {
   readonly environment: Environment
   readonly workingDirectory: string
-  readonly tablesOf: TablesOf
+  readonly tablesOf: TableLister
   readonly resources?: Resources
 }
 

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /*
  * The configuration file: every setting with its check, its default and its description. load.ts checks a file against
  * it; the build writes schema/config.schema.json from it, for editors.
@@ -18,7 +17,7 @@ import {
   secret,
   section,
   share,
-  type TablesOf,
+  type TableLister,
   tenantChoice,
   textLeaf,
   whole,
@@ -145,7 +144,7 @@ const sync = (resources: Resources) =>
 
 const columnName = 'the name of a field as the API sends it'
 
-const resource = (of: Resource, tablesOf: TablesOf) => {
+const resource = (of: Resource, tablesOf: TableLister) => {
   const taken = new Set(tablesOf(of)[0]?.columns.map(({ name }) => name))
   return z
     .strictObject({
@@ -180,7 +179,7 @@ const keep = z.literal('keep', {
       : '"keep"',
 })
 
-const privacy = (resources: Resources, tablesOf: TablesOf) => {
+const privacy = (resources: Resources, tablesOf: TableLister) => {
   const columns = z.record(z.string(), keep).optional().describe('By column: "keep".')
   const tables = Object.values(resources).flatMap((of) => tablesOf(of).map(({ name }) => [name, columns]))
   return section(
@@ -190,7 +189,7 @@ const privacy = (resources: Resources, tablesOf: TablesOf) => {
 }
 
 /** The configuration as people write it, `${NAME}` and `{"file"}` already replaced. */
-export const configShape = (tablesOf: TablesOf, resources: Resources = declared) =>
+export const configShape = (tablesOf: TableLister, resources: Resources = declared) =>
   z.strictObject(
     {
       $schema: schemaReference,
@@ -239,7 +238,7 @@ export const configShape = (tablesOf: TablesOf, resources: Resources = declared)
 export type ConfigDocument = z.output<ReturnType<typeof configShape>>
 
 /** JSON Schema of the configuration file. */
-export function configSchema(tablesOf: TablesOf, resources: Resources = declared): object {
+export function configSchema(tablesOf: TableLister, resources: Resources = declared): object {
   return jsonSchema(configShape(tablesOf, resources), {
     title: 'shopsync configuration',
     description: 'Settings of shopsync. In any text, ${NAME} is replaced by the environment variable NAME.',

@@ -6,9 +6,6 @@
 /** Postgres refuses a jsonb some thousand levels deep, and the whole batch fails with it. */
 export const MAX_DEPTH = 500
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for U+0000
-const NUL = /\u0000/g
-
 const LONE = /\p{Surrogate}/gu
 
 export const hasNul = (text: string): boolean => text.includes('\u0000')
@@ -17,7 +14,7 @@ export const hasNul = (text: string): boolean => text.includes('\u0000')
 export const hasLoneSurrogate = (text: string): boolean => text.search(LONE) !== -1
 
 /** Postgres cannot hold U+0000: it becomes U+FFFD. */
-export const withoutNul = (text: string): string => text.replace(NUL, '\ufffd')
+export const withoutNul = (text: string): string => text.replaceAll('\u0000', '\ufffd')
 
 /** The text as jsonb can hold it: without U+0000 and lone surrogates. */
 export const storable = (text: string): string => withoutNul(text).replace(LONE, '\ufffd')
