@@ -43,7 +43,7 @@ async function plan(
     ...(ranges && { ranges }),
   }
   try {
-    return await makePlan({ ...deps, warehouse }, request, 0)
+    return await makePlan({ ...deps, warehouse, readAhead: 1 }, request, 0)
   } finally {
     await close()
   }
