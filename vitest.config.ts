@@ -7,8 +7,8 @@ export default mergeConfig(
     test: {
       include: ['test/**/*.test.ts'],
       exclude: ['test/long/**'],
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
     },
   }),
 )
