@@ -155,7 +155,7 @@ export async function applyBatch<R extends Rows<R>, E>(
 ): Promise<Applied> {
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
-  const rows = (table: Table): R => dialect.rows(batch.page.rows.encoded, table)
+  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
   const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
   const sorted = sortIds(batch, previous)
   const work = { session, batch, sorted }

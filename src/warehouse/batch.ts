@@ -4,42 +4,12 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import { Bug } from '../errors.js'
 import type { DriftEntry, Flattened } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
 
-/**
- * The rows of a page in the form `E` in which a dialect stores them.
- *
- * held:   they can be read any number of times: a batch whose transaction failed is sent again.
- * stored: `release` has handed their memory to the dialect, which may put another page there. To read or release them
- *         again is a Bug: reading would silently store the other page's rows.
- */
-export class PageRows<E = unknown> {
-  #encoded: E | undefined
-
-  constructor(
-    encoded: E,
-    private readonly recycle: () => void = () => {},
-  ) {
-    this.#encoded = encoded
-  }
-
-  get encoded(): E {
-    if (this.#encoded === undefined) throw new Bug('A page can be stored once; this one is stored already')
-    return this.#encoded
-  }
-
-  release(): void {
-    if (this.#encoded === undefined) throw new Bug('The memory of a page was released twice')
-    this.#encoded = undefined
-    this.recycle()
-  }
-}
-
 /** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
 export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
-  readonly rows: PageRows<E>
+  readonly rows: E
 }
 
 /** The values that all rows of one batch share. */

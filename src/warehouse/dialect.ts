@@ -60,8 +60,6 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Table>): E
   /** The rows of one table of a page; none where the page has no such table. */
   rows(encoded: E, table: Table): R
-  /** The page is stored: its memory may hold another page. */
-  release(encoded: E): void
   /** Applies a batch in another thread; undefined where the caller must apply the batch itself. */
   offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
   /** Makes the schema that the tables live in, and keeps other migrations out until the transaction ends. */

@@ -13,7 +13,7 @@ import type { Table } from '../model/tables.js'
 import { toMicros } from '../timestamp.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
-import { type Applied, type Batch, type EncodedPage, PageRows } from './batch.js'
+import type { Applied, Batch, EncodedPage } from './batch.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
 import type { Dialect, Session } from './dialect.js'
@@ -112,15 +112,14 @@ export class Warehouse {
   }
 
   /**
-   * Encodes a page at once, so that its tuples can be collected while the page waits: a hundred thousand small objects
-   * that the garbage collector would otherwise copy twice.
+   * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres a page
+   * of arrays instead of a hundred thousand small objects, which every collection would copy.
    */
   encode({ rows, ...rest }: Flattened): EncodedPage {
-    const encoded = this.dialect.encode(rows, this.#model.tableByName)
-    return { ...rest, rows: new PageRows(encoded, () => this.dialect.release(encoded)) }
+    return { ...rest, rows: this.dialect.encode(rows, this.#model.tableByName) }
   }
 
-  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Each page is stored once. */
+  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
   async apply(batch: Batch): Promise<Applied> {
     const resource = this.#model.byName.get(batch.resource)
     if (!resource) throw new Bug(`No resource ${batch.resource}`)
@@ -131,7 +130,6 @@ export class Warehouse {
       this.dialect.offload?.(to, fresh) ??
       this.dialect.transaction((session) => applyBatch(this.dialect, session, to, fresh))
     const applied = await this.#backlog.storing(() => this.#trying(store))
-    batch.page.rows.release()
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied
   }

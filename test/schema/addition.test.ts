@@ -106,7 +106,15 @@ async function served(): Promise<number> {
 }
 
 beforeAll(async () => {
-  for (const part of ['schema', 'src', 'jobs', 'test/schema', 'package.json', 'tsconfig.json'])
+  for (const part of [
+    'schema',
+    'src',
+    'jobs',
+    'test/schema',
+    'test/support/scratch.ts',
+    'package.json',
+    'tsconfig.json',
+  ])
     cpSync(join(root, part), join(project, part), { recursive: true })
   rmSync(join(project, 'test/schema/addition.test.ts'))
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))

@@ -62,7 +62,7 @@ function play(steps: readonly { service: number; to: number; stamped: boolean; l
 
 const stamp = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
 
-/** A batch before its page is encoded: a page is stored once, and these are stored several times. */
+/** A batch before its page is encoded. */
 interface Unencoded extends Omit<Batch, 'page'> {
   readonly flattened: Flattened
 }

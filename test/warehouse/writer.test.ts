@@ -56,16 +56,16 @@ describe('the writer thread', () => {
     expect(await contents(threaded, known)).toEqual(await contents(local, known))
   })
 
-  it('packs a page for the thread from 300 rows on', async () => {
+  it('takes a page from 300 rows on', async () => {
     const usual = await open(warehouses()[0]!, known)
-    const isPacked = (warehouse: Warehouse, rows: number): boolean => {
+    const isOffloaded = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
-      return 'packed' in (warehouse.dialect.encode(tuples, known.tableByName) as object)
+      return (warehouse.dialect.encode(tuples, known.tableByName) as { isOffloaded: boolean }).isOffloaded
     }
     for (const rows of [0, 299, 300]) {
-      expect(isPacked(threaded, rows)).toBe(true)
-      expect(isPacked(local, rows)).toBe(false)
-      expect(isPacked(usual, rows)).toBe(rows >= 300)
+      expect(isOffloaded(threaded, rows)).toBe(true)
+      expect(isOffloaded(local, rows)).toBe(false)
+      expect(isOffloaded(usual, rows)).toBe(rows >= 300)
     }
     await usual.close()
   })
@@ -90,9 +90,7 @@ describe('the writer thread', () => {
     })
     expect(failed).toBeInstanceOf(Stop)
     expect(await contents(threaded, known)).toEqual(before)
-    // The page was not stored, and can be sent again; then it cannot.
-    const again = { ...failing, fence: undefined }
-    await threaded.apply(again)
-    await expect(threaded.apply(again)).rejects.toMatchObject({ name: 'Bug' })
+    // No row of the page was stored, so the page can be sent again.
+    expect((await threaded.apply({ ...failing, fence: undefined })).written).toBeGreaterThan(0)
   })
 })

@@ -169,7 +169,6 @@ export function postgresDialect(url: string, schema: string): Dialect<BinaryRows
     warm: () => warm(pool),
     encode,
     rows: rowsOf,
-    release: () => {},
     prepare: (session) => prepare(db, schema, session),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),

@@ -10,9 +10,9 @@ import { columnTypes } from '../../model/dictionary.js'
 import { fromMicros } from '../../timestamp.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
-import { encode, release, rowsOf, type SqlitePage } from './encode.js'
+import { encode, rowsOf, type SqlitePage } from './encode.js'
 import { classify, classifyOpening } from './errors.js'
-import type { SqliteRows } from './rows.js'
+import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
 import { WriteLock } from './writelock.js'
@@ -57,7 +57,7 @@ async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>):
 }
 
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing. `threadFrom`: see OpenOptions. */
-export function sqliteDialect(url: string, threadFrom = 300): Dialect<SqliteRows, SqlitePage> {
+export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
   const raw = open(path, where)
@@ -80,10 +80,8 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<SqliteRows
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, WriterThread.entry ? threadFrom : Infinity),
     rows: rowsOf,
-    release,
     offload: (to, batch) => {
-      const page = batch.page.rows.encoded
-      return 'packed' in page ? lock.shared(() => writer.apply(to, batch, page.packed)) : undefined
+      return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined
     },
     prepare: async () => {},
     liveColumns: async () =>

@@ -1,36 +1,20 @@
 import type { Tuple, Value } from '../../model/flatten/batch.js'
 import type { Rows } from '../rows.js'
 
-/** Returns rows one after the other. */
-export interface RowReader {
-  /** Adds the next row's values to `into`, booleans as 1 and 0. */
-  next(into: unknown[]): void
-}
-
-/** Rows of one table whose values are bound to statements one by one. */
-export interface SqliteRows extends Rows<SqliteRows> {
-  read(): RowReader
-}
-
-/** Rows as flatten made them. */
-export class TupleRows implements SqliteRows {
+/** Rows as flatten made them: their values are bound to statements one by one. */
+export class TupleRows implements Rows<TupleRows> {
   readonly owners: readonly Value[]
 
   constructor(
-    private readonly tuples: readonly Tuple[],
+    readonly tuples: readonly Tuple[],
     private readonly place: number,
   ) {
     this.owners = tuples.map((tuple) => tuple[place] ?? null)
   }
 
-  read(): RowReader {
-    let row = 0
-    return {
-      next: (into) => {
-        for (const value of this.tuples[row++] ?? [])
-          into.push(value === true ? 1 : value === false ? 0 : value)
-      },
-    }
+  /** Adds the values of a row to `into`, booleans as 1 and 0. */
+  read(row: number, into: unknown[]): void {
+    for (const value of this.tuples[row] ?? []) into.push(value === true ? 1 : value === false ? 0 : value)
   }
 
   pick(keep: (owner: Value) => boolean): TupleRows {

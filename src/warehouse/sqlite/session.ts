@@ -11,7 +11,7 @@ import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
 import { type Parameter, SharedSession } from '../session.js'
 import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
-import type { SqliteRows } from './rows.js'
+import type { TupleRows } from './rows.js'
 
 /** Measured best at 16 to 64. The rest of a page goes in halves, so that few statements serve every count of rows. */
 const rowsPerStatement = 32
@@ -47,7 +47,7 @@ const jsonScalar = (value: unknown): string =>
 
 const jsonList = (values: readonly unknown[]): string => `[${values.map(jsonScalar).join(',')}]`
 
-export class SqliteSession extends SharedSession<SqliteRows> {
+export class SqliteSession extends SharedSession<TupleRows> {
   protected readonly locking = ''
   /** By name or text. */
   readonly #statements = new Map<string, Statement>()
@@ -68,7 +68,7 @@ export class SqliteSession extends SharedSession<SqliteRows> {
     return { rows: rows as T[], affected: rows.length }
   }
 
-  async upsert(table: Table, rows: SqliteRows, stamp: BatchStamp, differing: boolean): Promise<number> {
+  async upsert(table: Table, rows: TupleRows, stamp: BatchStamp, differing: boolean): Promise<number> {
     const { tenantId, syncedAt } = stamp
     const textOf = (count: number): string => {
       const row = slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot]))
@@ -83,16 +83,13 @@ export class SqliteSession extends SharedSession<SqliteRows> {
     )
   }
 
-  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: SqliteRows): Promise<number> {
+  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: TupleRows): Promise<number> {
     const rest = table.key.slice(1)
     const places = rest.map((name) => tupleIndex(table, name))
-    const reader = rows.read()
     // A key of one column needs no list in the list, which SQLite would parse row by row.
     const one = rest.length === 1
-    const kept = rows.owners.map(() => {
-      const row: unknown[] = []
-      reader.next(row)
-      const values = places.map((place) => row[place])
+    const kept = rows.tuples.map((tuple) => {
+      const values = places.map((place) => tuple[place])
       return one ? jsonScalar(values[0]) : jsonList(values)
     })
     const key = rest.map((name) => `"${name}"`).join(', ')
@@ -103,7 +100,7 @@ export class SqliteSession extends SharedSession<SqliteRows> {
     return statement.run({ 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }).changes
   }
 
-  protected async countAlike(table: Table, tenantId: Int64, rows: SqliteRows): Promise<number> {
+  protected async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
     const names = tupleColumns(table).map((column) => column.name)
     const textOf = (count: number): string => {
       const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
@@ -145,16 +142,16 @@ export class SqliteSession extends SharedSession<SqliteRows> {
   #sum(
     name: string,
     textOf: (rows: number) => string,
-    rows: SqliteRows,
+    rows: TupleRows,
     run: (statement: Statement, values: unknown[]) => number,
   ): number {
-    const reader = rows.read()
-    let left = rows.owners.length
+    const all = rows.tuples.length
+    let at = 0
     let sum = 0
     for (let size = rowsPerStatement; size >= 1; size >>= 1)
-      for (; left >= size; left -= size) {
+      while (all - at >= size) {
         const values: unknown[] = []
-        for (let row = 0; row < size; row++) reader.next(values)
+        for (const end = at + size; at < end; at++) rows.read(at, values)
         sum += run(
           this.#prepare(`${size} ${name}`, () => textOf(size)),
           values,

@@ -5,8 +5,8 @@
 import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../errors.js'
 import type { Applied, Batch, BatchTables } from '../../batch.js'
+import type { SqlitePage } from '../encode.js'
 import { batchMessage, errorOf, type WriterReply } from './messages.js'
-import type { Packed } from './pack.js'
 
 interface Waiting {
   readonly resolve: (applied: Applied) => void
@@ -39,9 +39,8 @@ export class WriterThread {
     ? undefined
     : new URL('./main.js', import.meta.url)
 
-  /** `packed`: the rows of the batch. The thread shares their memory: a batch whose transaction failed is sent again. */
-  apply(to: BatchTables, batch: Batch, packed: Packed): Promise<Applied> {
-    const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch, packed)
+  apply(to: BatchTables, batch: Batch<SqlitePage>): Promise<Applied> {
+    const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch)
     return new Promise((resolve, reject) => {
       this.#thread ??= this.#start()
       this.#thread.postMessage(message)

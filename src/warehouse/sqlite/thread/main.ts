@@ -5,7 +5,7 @@ import { Bug } from '../../../errors.js'
 import { applyBatch } from '../../apply.js'
 import type { BatchTables } from '../../batch.js'
 import { sqliteDialect } from '../dialect.js'
-import { type BatchMessage, batchOf, failureOf, type WriterReply } from './messages.js'
+import { type BatchMessage, failureOf, type WriterReply } from './messages.js'
 
 const port = parentPort
 if (!port) throw new Bug('The writer thread was started as a program')
@@ -14,13 +14,11 @@ const dialect = sqliteDialect(String(workerData))
 // The pages that would undo a statement of many rows stay in memory; SQLite would write them to a file.
 await sql`pragma temp_store = memory`.execute(dialect.db)
 
-async function reply(message: BatchMessage): Promise<WriterReply> {
-  const { to: told, rest } = message
-  if (told) known.set(rest.resource, told)
+async function reply({ to: told, batch }: BatchMessage): Promise<WriterReply> {
+  if (told) known.set(batch.resource, told)
   try {
-    const to = known.get(rest.resource)
-    if (!to) throw new Bug(`The writer thread does not know the tables of ${rest.resource}`)
-    const batch = batchOf(message)
+    const to = known.get(batch.resource)
+    if (!to) throw new Bug(`The writer thread does not know the tables of ${batch.resource}`)
     const applied = await dialect.transaction((session) => applyBatch(dialect, session, to, batch))
     return { applied }
   } catch (error) {

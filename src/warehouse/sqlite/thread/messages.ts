@@ -4,18 +4,14 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../errors.js'
-import { type Applied, type Batch, type BatchTables, PageRows } from '../../batch.js'
+import type { Applied, Batch, BatchTables } from '../../batch.js'
 import type { SqlitePage } from '../encode.js'
-import type { Packed } from './pack.js'
 
-/** A batch on its way to the thread. */
+/** A batch on its way to the thread, by structured clone. */
 export interface BatchMessage {
   /** Sent with the first batch of a resource only: the thread keeps it. */
   readonly to: BatchTables | undefined
-  readonly rows: Packed
-  readonly statements: readonly Pick<CompiledQuery, 'sql' | 'parameters'>[]
-  readonly page: Omit<Batch['page'], 'rows'>
-  readonly rest: Omit<Batch, 'page' | 'statements'>
+  readonly batch: Batch<SqlitePage>
 }
 
 /** Replies come in the order of the batches. */
@@ -30,20 +26,13 @@ interface Failure {
   readonly details: ErrorDetails
 }
 
-export function batchMessage(
-  to: BatchTables | undefined,
-  { page: { rows: _, ...page }, statements, ...rest }: Batch,
-  rows: Packed,
-): BatchMessage {
-  // Kysely's tree of each query stays here: the thread needs text and parameters only.
-  const plain = statements.map(({ sql, parameters }) => ({ sql, parameters }))
-  return { to, rows, statements: plain, page, rest }
-}
-
-export const batchOf = ({ rows, statements, page, rest }: BatchMessage): Batch<SqlitePage> => ({
-  ...rest,
-  page: { ...page, rows: new PageRows<SqlitePage>({ packed: rows }) },
-  statements: statements as readonly CompiledQuery[],
+/** Kysely's tree of each query stays here: the thread needs text and parameters only. */
+export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePage>): BatchMessage => ({
+  to,
+  batch: {
+    ...batch,
+    statements: batch.statements.map(({ sql, parameters }) => ({ sql, parameters }) as CompiledQuery),
+  },
 })
 
 export function failureOf(error: Error): Failure {
