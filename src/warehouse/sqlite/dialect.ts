@@ -78,7 +78,7 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
     warm: () => writer.warm(),
-    encode: (rows) => encode(rows, WriterThread.entry ? threadFrom : Infinity),
+    encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,
     offload: (to, batch) => {
       return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined

@@ -34,11 +34,6 @@ export class WriterThread {
   /** `url`: the warehouse's. */
   constructor(private readonly url: string) {}
 
-  /** Threads load compiled files only; undefined where the sources run uncompiled. */
-  static readonly entry: URL | undefined = import.meta.url.endsWith('.ts')
-    ? undefined
-    : new URL('./main.js', import.meta.url)
-
   apply(to: BatchTables, batch: Batch<SqlitePage>): Promise<Applied> {
     const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch)
     return new Promise((resolve, reject) => {
@@ -52,7 +47,7 @@ export class WriterThread {
 
   /** Starts the thread before it is needed: that takes as long as some pages. */
   warm(): void {
-    if (!WriterThread.entry || this.#thread) return
+    if (this.#thread) return
     this.#thread = this.#start()
     this.#thread.unref()
   }
@@ -68,8 +63,7 @@ export class WriterThread {
   }
 
   #start(): Worker {
-    if (!WriterThread.entry) throw new Bug('The writer thread needs compiled files')
-    const thread = new Worker(WriterThread.entry, {
+    const thread = new Worker(new URL('./main.js', import.meta.url), {
       workerData: this.url,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
