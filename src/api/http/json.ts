@@ -2,13 +2,13 @@
  * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand,
  * every number as it was sent. Used for the body of every response.
  */
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { exact } from '../../int64.js'
 import { mayHoldWideIntegers, WIDE } from './wideintegers.js'
 
 export interface Parsed {
   readonly value: unknown
-  /** An escape for U+0000 or a surrogate, or an integer that is a bigint: flatten must look twice at every text. */
+  /** The body holds an escape for U+0000 or a surrogate: flatten must look twice at every text. */
   readonly careful: boolean
 }
 
@@ -20,83 +20,98 @@ export class NumberToken {
 /** Which numbers of a JSON text are not left to JSON.parse, and how they are read. */
 interface Reading {
   readonly pattern: RegExp
-  /** The least number of characters between two strings that can hold such a number. */
+  /** The least number of characters of such a number. */
   readonly shortest: number
   readonly value: (token: string) => unknown
 }
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-// Neither part of a longer number (fraction, exponent, a second sign), nor a key: JSON allows no number there.
-const WIDE_INTEGER = new RegExp(`(?<![\\d.eE+-])-?[1-9]\\d{${WIDE - 1},}(?![\\d.eE])(?!\\s*:)`, 'g')
+const wideIntegers: Reading = {
+  pattern: new RegExp(`^-?[1-9]\\d{${WIDE - 1},}$`),
+  shortest: WIDE,
+  value: (token) => exact(BigInt(token)),
+}
+const allNumbers: Reading = { pattern: /^/, shortest: 1, value: (token) => new NumberToken(token) }
 
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
-  const escaped = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  const text = bytes.toString('utf8')
-  if (!mayHoldWideIntegers(bytes)) return { value: JSON.parse(text), careful: escaped }
-  let wide = false
-  const integer = (digits: string): unknown => {
-    const value = exact(BigInt(digits))
-    if (typeof value === 'bigint') wide = true
-    return value
-  }
-  const value = readApart(text, { pattern: WIDE_INTEGER, shortest: WIDE, value: integer })
-  return { value, careful: escaped || wide }
+  const careful = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
+  const isPlain = !mayHoldWideIntegers(bytes)
+  return { value: isPlain ? JSON.parse(bytes.toString('utf8')) : readApart(bytes, wideIntegers), careful }
 }
 
 /** As `parseJson`, with every number as a NumberToken. `bytes`: a body that `parseJson` took. */
-export function parseTokens(bytes: Buffer): unknown {
-  const value = (token: string): NumberToken => new NumberToken(token)
-  return readApart(bytes.toString('utf8'), { pattern: /-?\d[\d.eE+-]*/g, shortest: 1, value })
-}
+export const parseTokens = (bytes: Buffer): unknown => readApart(bytes, allNumbers)
 
 /**
  * Makes a string of each number, behind a mark that no text can hold by chance, lets JSON.parse read the text, and then
  * replaces these strings.
  */
-function readApart(text: string, reading: Reading): unknown {
-  const mark = `number:${randomUUID()}:`
-  const whole = { value: JSON.parse(quoteNumbers(text, reading, mark)) as unknown }
+function readApart(bytes: Buffer, reading: Reading): unknown {
+  const mark = randomBytes(12).toString('base64url')
+  const whole = { value: JSON.parse(quoted(bytes, numbersIn(bytes, reading), mark).toString('utf8')) as unknown }
+  const first = mark.charCodeAt(0)
   const open: object[] = [whole]
   for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
-    const members = holder as Record<string | number, unknown>
-    const replace = (name: string | number, member: unknown): void => {
+    const members = holder as Record<string, unknown>
+    for (const name in members) {
+      const member = members[name]
       if (typeof member === 'object' && member !== null) open.push(member)
-      else if (typeof member === 'string' && member.startsWith(mark))
+      else if (typeof member === 'string' && member.charCodeAt(0) === first && member.startsWith(mark))
         members[name] = reading.value(member.slice(mark.length))
     }
-    if (Array.isArray(holder)) holder.forEach((item, i) => void replace(i, item))
-    else for (const name in members) replace(name, members[name])
   }
   return whole.value
 }
 
-/** Goes from string to string: the numbers stand between the strings. */
-function quoteNumbers(text: string, { pattern, shortest }: Reading, mark: string): string {
-  const parts: string[] = []
-  let copied = 0
-  for (let at = 0; at < text.length; ) {
-    const quote = text.indexOf('"', at)
-    const end = quote < 0 ? text.length : quote
-    if (end - at >= shortest)
-      for (const { 0: token, index } of text.slice(at, end).matchAll(pattern)) {
-        parts.push(text.slice(copied, at + index), `"${mark}${token}"`)
-        copied = at + index + token.length
-      }
-    at = quote < 0 ? end : endOfString(text, quote)
+const [quote, backslash, minus, colon] = [34, 92, 45, 58]
+const table = (characters: string): Uint8Array => {
+  const bytes = new Uint8Array(256)
+  for (const byte of Buffer.from(characters)) bytes[byte] = 1
+  return bytes
+}
+const isDigit = table('0123456789')
+const isOfNumber = table('0123456789.eE+-')
+const isBlank = table(' \t\n\r')
+
+/** Where the numbers of a reading begin and end, in turn: they stand between the strings. */
+function numbersIn(bytes: Buffer, { pattern, shortest }: Reading): number[] {
+  const places: number[] = []
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === quote) {
+      at++
+      while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+    } else if (byte === minus || isDigit[byte] === 1) {
+      const first = at
+      while (isOfNumber[bytes[at + 1] ?? 0] === 1) at++
+      const end = at + 1
+      if (end - first < shortest || !pattern.test(bytes.toString('latin1', first, end))) continue
+      if (!isKey(bytes, end)) places.push(first, end)
+    }
   }
-  parts.push(text.slice(copied))
-  return parts.join('')
+  return places
 }
 
-function endOfString(text: string, quote: number): number {
-  let end = quote
-  for (;;) {
-    end = text.indexOf('"', end + 1)
-    if (end < 0) return text.length
-    let slashes = 0
-    while (text.charCodeAt(end - 1 - slashes) === 92) slashes++
-    if (slashes % 2 === 0) return end + 1
+/** Whether a colon comes next: JSON allows no number there, but would allow the string that is made of it. */
+function isKey(bytes: Buffer, from: number): boolean {
+  let at = from
+  while (isBlank[bytes[at] ?? 0] === 1) at++
+  return bytes[at] === colon
+}
+
+/** The text with the mark and quotes around what lies between each two places. */
+function quoted(bytes: Buffer, places: readonly number[], mark: string): Buffer {
+  const [before, after] = [Buffer.from(`"${mark}`), Buffer.from('"')]
+  const all = Buffer.allocUnsafeSlow(bytes.length + (places.length / 2) * (before.length + after.length))
+  let [to, from, opens] = [0, 0, true]
+  for (const place of places) {
+    // Byte by byte: the pieces are too short for the calls of a copy.
+    while (from < place) all[to++] = bytes[from++] ?? 0
+    for (const byte of opens ? before : after) all[to++] = byte
+    opens = !opens
   }
+  bytes.copy(all, to, from)
+  return all
 }

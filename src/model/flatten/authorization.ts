@@ -1,7 +1,8 @@
 import { authorizations } from '../../../schema/authorizations.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { DriftEntry, QuarantineEntry, Value } from './batch.js'
-import type { DeclaredObject, DeclaredValue } from './slowpath.js'
+import { UnknownMember } from './extra.js'
+import type { DeclaredValue } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 
 /** The part of a `tenants` row that comes from the API (docs/api.md, Authorizations). */
@@ -26,7 +27,6 @@ export interface FlatAuthorization {
 const { fields } = authorizations
 type Name = keyof typeof fields
 const names = Object.keys(fields) as Name[]
-const place: DeclaredObject = { path: '', known: new Set<string>(names) }
 const sites = Object.fromEntries(
   names.map((path) => [path, { kind: fields[path].kind, path, values: null } satisfies DeclaredValue]),
 ) as Record<Name, DeclaredValue>
@@ -57,7 +57,12 @@ export function flattenAuthorization(record: unknown): FlatAuthorization {
     const isAbsent = members.tenant_id === null || members.tenant_id === undefined
     return outcome(null, isAbsent ? 'it names no tenant' : 'its tenant_id cannot be used')
   }
-  sink.unknown(members, place)
+  const unknown = Object.keys(members).filter((name) => !Object.hasOwn(fields, name))
+  sink.unknown(
+    members,
+    unknown.map((name) => new UnknownMember(name)),
+    '',
+  )
   const row = {
     tenant_id: tenant,
     authorization_id: value('id'),

@@ -8,7 +8,7 @@
  * be lost already.
  */
 import type { Kind } from '../../../schema/resource.js'
-import { parseInt64 } from '../../int64.js'
+import { exact, parseInt64 } from '../../int64.js'
 import { canonical } from '../../timestamp.js'
 import type { Value } from './batch.js'
 import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
@@ -38,7 +38,10 @@ function integer(value: unknown): Converted {
     if (Number.isSafeInteger(value)) return good(value + 0)
     return refused(Number.isInteger(value) ? 'an integer that is not exact' : 'not a whole number')
   }
-  if (typeof value === 'bigint') return int64(String(value))
+  if (typeof value === 'bigint') {
+    const fits = BigInt.asIntN(64, value) === value
+    return fits ? good(exact(value)) : refused('an integer beyond 64 bits')
+  }
   if (typeof value !== 'string') return refused('not an integer')
   return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }

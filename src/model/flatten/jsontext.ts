@@ -36,6 +36,10 @@ function isDeep(value: unknown, left: number): boolean {
 /** Whether the value nests deeper than a warehouse can hold. */
 export const tooDeep = (value: unknown): boolean => isDeep(value, MAX_DEPTH)
 
+const holdsBigint = (value: unknown): boolean =>
+  typeof value === 'bigint' ||
+  (typeof value === 'object' && value !== null && Object.values(value).some(holdsBigint))
+
 interface JsonWriter {
   readonly clean: (text: string) => string
 }
@@ -66,13 +70,10 @@ export interface JsonText {
   readonly replaced: boolean
 }
 
-/**
- * `careful`: the body held U+0000, lone surrogates or integers that need a bigint. Without them JSON.stringify prints
- * what can be stored.
- */
-export function jsonText(value: unknown, careful: boolean): JsonText {
-  if (tooDeep(value)) return { text: null, replaced: false }
-  if (!careful) return { text: JSON.stringify(value), replaced: false }
+/** `careful`: the body held U+0000 or lone surrogates. `depth`: how many levels the value may nest. */
+export function jsonText(value: unknown, careful: boolean, depth = MAX_DEPTH): JsonText {
+  if (isDeep(value, depth)) return { text: null, replaced: false }
+  if (!careful) return { text: holdsBigint(value) ? write(value, asIs) : JSON.stringify(value), replaced: false }
   let replaced = false
   const clean = (text: string): string => {
     const good = storable(text)

@@ -5,7 +5,8 @@
 import type { Field, Kind } from '../../../schema/resource.js'
 import { canonical } from '../../timestamp.js'
 import type { Tuple, Value } from './batch.js'
-import type { DeclaredObject, DeclaredValue, SlowPath } from './slowpath.js'
+import { UnknownMember } from './extra.js'
+import type { DeclaredValue, SlowPath } from './slowpath.js'
 
 /** What the records of one page are read into. */
 export interface PageTarget {
@@ -84,18 +85,26 @@ export class MemberReader {
   constructor(
     readonly name: string,
     readonly read: Read,
+    readonly unknown: UnknownMember | null = null,
   ) {}
 }
+
+/** Unknown members that the reader of an object learns at most, and the length of their names: they stay in memory. */
+const mostLearned = 500
+const longestLearned = 200
 
 /** Reads the members of an object in the order in which they were sent, which hardly ever changes. */
 export class ObjectReader {
   readonly #first = new MemberReader('', readAlready)
-  readonly #members: ReadonlyMap<string, MemberReader>
-  readonly #place: DeclaredObject
+  readonly #members: Map<string, MemberReader>
+  readonly #most: number
 
-  constructor(path: string, members: readonly MemberReader[]) {
+  constructor(
+    private readonly path: string,
+    members: readonly MemberReader[],
+  ) {
     this.#members = new Map(members.map((member) => [member.name, member]))
-    this.#place = { path, known: new Set(this.#members.keys()) }
+    this.#most = members.length + mostLearned
     let before = this.#first
     for (const member of members) {
       before.next = member
@@ -105,23 +114,27 @@ export class ObjectReader {
 
   read(object: JsonObject, target: PageTarget, tuple: Tuple, owners: readonly Value[]): void {
     let before = this.#first
-    let hasUnknown = false
+    let unknown: UnknownMember[] | undefined
     for (const name in object) {
       const value = object[name]
       let member = before.next
       if (member.name !== name) {
-        const found = this.#members.get(name)
-        if (found === undefined) {
-          hasUnknown = true
-          continue
-        }
-        before.next = found
-        member = found
+        member = this.#members.get(name) ?? this.#learn(name)
+        before.next = member
       }
       before = member
-      if (value !== null && value !== undefined) member.read(value, target, tuple, owners)
+      if (member.unknown !== null) {
+        unknown ??= []
+        unknown.push(member.unknown)
+      } else if (value !== null && value !== undefined) member.read(value, target, tuple, owners)
     }
-    if (hasUnknown) target.sink.unknown(object, this.#place)
+    if (unknown !== undefined) target.sink.unknown(object, unknown, this.path)
+  }
+
+  #learn(name: string): MemberReader {
+    const member = new MemberReader(name, readAlready, new UnknownMember(name))
+    if (this.#members.size < this.#most && name.length <= longestLearned) this.#members.set(name, member)
+    return member
   }
 }
 

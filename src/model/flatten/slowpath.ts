@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import type { Kind } from '../../../schema/resource.js'
 import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
-import { cut, jsonText, rawJson, storable } from './jsontext.js'
+import { Extra, type UnknownMember } from './extra.js'
+import { cut, rawJson, storable } from './jsontext.js'
 
 const VALUE_LENGTH = 4096
 const EXAMPLE_LENGTH = 200
@@ -21,18 +22,13 @@ export interface DeclaredValue {
   readonly values: ReadonlySet<string> | null
 }
 
-/** One declared object: its path and its known members. */
-export interface DeclaredObject {
-  /** Path of the object without positions; empty for the record. */
-  readonly path: string
-  readonly known: ReadonlySet<string>
-}
-
 /** The findings of one page besides its rows: its records, quarantine and drift. */
 export class PageFindings {
   readonly records: FlatRecord[] = []
   readonly quarantine: QuarantineEntry[] = []
   unstorable = 0
+  /** Unknown members that were reported already. */
+  readonly reported = new Set<UnknownMember>()
   readonly #drift = new Map<string, Map<string, DriftEntry>>()
 
   constructor(private readonly resource: string) {}
@@ -63,6 +59,8 @@ export class PageFindings {
   }
 }
 
+type JsonObject = Readonly<Record<string, unknown>>
+
 /** Rows of records that stand inside other records: the newest of each id, and the first of equally new ones. */
 export interface Embedded {
   readonly name: string
@@ -86,7 +84,7 @@ export class SlowPath {
   readonly at: number[] = []
   careful = false
   recordId: Value = ''
-  extra: Record<string, unknown> | null = null
+  extra: Extra | null = null
   embedded: Embedded | null = null
   findings: PageFindings
   /** Ids that were seen, by table; used only when a page was found to hold duplicates. */
@@ -109,9 +107,14 @@ export class SlowPath {
 
   /** The path with the positions of the items that are being read. */
   #where(path: string): string {
-    let depth = 0
-    const here = path.replaceAll('[]', () => `[${this.at[depth++]}]`)
+    const here = this.#positioned(path)
     return this.#base === '' ? here : here === '' ? this.#base : `${this.#base}.${here}`
+  }
+
+  /** As `#where`, from the record on that is being read, which may stand inside another. */
+  #positioned(path: string): string {
+    const [first = '', ...more] = path.split('[]')
+    return more.reduce((before, part, depth) => `${before}[${this.at[depth]}]${part}`, first)
   }
 
   #driftPath(path: string): string {
@@ -187,37 +190,32 @@ export class SlowPath {
     return true
   }
 
-  /** Takes the members of an object that its declaration does not show. */
-  unknown(object: Record<string, unknown>, place: DeclaredObject): void {
-    for (const name of Object.keys(object)) {
-      if (place.known.has(name)) continue
-      const path = join(place.path, segment(name))
-      if (this.embedded !== null && name === this.embedded.name) this.readEmbedded(object[name], path)
-      else this.#unknownField(object[name], path, join(this.#where(place.path), storable(name)))
+  /** Takes the members of an object that its declaration does not show. `path`: of the object, without positions. */
+  unknown(object: JsonObject, members: readonly UnknownMember[], path: string): void {
+    const place = this.#positioned(path)
+    for (const member of members) {
+      const value = object[member.name]
+      if (this.embedded !== null && member.name === this.embedded.name)
+        this.readEmbedded(value, join(path, segment(member.name)))
+      else this.#unknownField(value, member, path, place)
     }
   }
 
-  #unknownField(value: unknown, path: string, here: string): void {
-    this.findings.drift('unknown_field', this.#driftPath(path), '', value)
-    const name = this.#base === '' ? here : here.slice(this.#base.length + 1)
-    this.extra ??= Object.create(null) as Record<string, unknown>
-    let free = name
-    while (free in this.extra) free += "'"
-    this.extra[free] = value
+  #unknownField(value: unknown, member: UnknownMember, path: string, place: string): void {
+    const { reported } = this.findings
+    if (this.isEmbedded || !reported.has(member)) {
+      reported.add(member)
+      const driftPath = this.#driftPath(join(path, segment(member.name)))
+      this.findings.drift('unknown_field', driftPath, '', value)
+    }
+    this.extra ??= new Extra()
+    if (!this.extra.add(place, member, value, this.careful))
+      this.quarantine('', value, `nested too deeply: ${join(place, member.stored)}`)
   }
 
   /** `_extra` of the record, as JSON text. */
   takeExtra(): string | null {
-    const extra = this.extra
-    if (extra === null) return null
-    const whole = jsonText(extra, this.careful)
-    if (whole.text !== null) return whole.text
-    const members = Object.entries(extra).filter(([name, value]) => {
-      const fits = jsonText({ [name]: value }, this.careful).text !== null
-      if (!fits) this.quarantine('', value, `nested too deeply: ${name}`)
-      return fits
-    })
-    return members.length === 0 ? null : jsonText(Object.fromEntries(members), this.careful).text
+    return this.extra?.text() ?? null
   }
 
   /** Takes the records of the embedded resource that stand inside this record. */
