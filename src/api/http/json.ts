@@ -109,7 +109,8 @@ function quoted(bytes: Buffer, places: readonly number[], mark: string): Buffer 
   for (const place of places) {
     // Byte by byte: the pieces are too short for the calls of a copy.
     while (from < place) all[to++] = bytes[from++] ?? 0
-    for (const byte of opens ? before : after) all[to++] = byte
+    const piece = opens ? before : after
+    for (let i = 0; i < piece.length; i++) all[to++] = piece[i] ?? 0
     opens = !opens
   }
   bytes.copy(all, to, from)
