@@ -36,10 +36,7 @@ export interface Answer {
   /** The server's `Date` in microseconds, when the server sent one. */
   readonly serverDate: bigint | undefined
   readonly requestId: string | undefined
-  /**
-   * The body held what the fast path of flatten does not look for: an escape for U+0000 or for half of a surrogate
-   * pair, or an integer that a double would round, which is a bigint.
-   */
+  /** The body held an escape for U+0000 or for half of a surrogate pair: flatten must look twice at every text. */
   readonly careful: boolean
   /** The answer read a second time, where every number is a NumberToken: its digits as they were sent. */
   tokens(): unknown

@@ -50,7 +50,9 @@ export const parseTokens = (bytes: Buffer): unknown => readApart(bytes, allNumbe
  */
 function readApart(bytes: Buffer, reading: Reading): unknown {
   const mark = randomBytes(12).toString('base64url')
-  const whole = { value: JSON.parse(quoted(bytes, numbersIn(bytes, reading), mark).toString('utf8')) as unknown }
+  const whole = {
+    value: JSON.parse(quoted(bytes, numbersIn(bytes, reading), mark).toString('utf8')) as unknown,
+  }
   const first = mark.charCodeAt(0)
   const open: object[] = [whole]
   for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {

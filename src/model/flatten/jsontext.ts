@@ -73,7 +73,8 @@ export interface JsonText {
 /** `careful`: the body held U+0000 or lone surrogates. `depth`: how many levels the value may nest. */
 export function jsonText(value: unknown, careful: boolean, depth = MAX_DEPTH): JsonText {
   if (isDeep(value, depth)) return { text: null, replaced: false }
-  if (!careful) return { text: holdsBigint(value) ? write(value, asIs) : JSON.stringify(value), replaced: false }
+  if (!careful)
+    return { text: holdsBigint(value) ? write(value, asIs) : JSON.stringify(value), replaced: false }
   let replaced = false
   const clean = (text: string): string => {
     const good = storable(text)
