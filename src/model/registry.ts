@@ -33,8 +33,6 @@ export interface Model {
   /** In the order of the declarations. */
   readonly list: readonly ResourceModel[]
   readonly byName: ReadonlyMap<string, ResourceModel>
-  /** By the type that webhooks and tags name, such as `Customer`. */
-  readonly byEntity: ReadonlyMap<string, ResourceModel>
   /** Every table of every resource, whether enabled or not. */
   readonly tables: readonly Table[]
   readonly tableByName: ReadonlyMap<string, Table>
@@ -75,7 +73,6 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
   return {
     list,
     byName: new Map(list.map((entry) => [entry.name, entry])),
-    byEntity: new Map(list.map((entry) => [entry.resource.entity, entry])),
     tables,
     tableByName: new Map(tables.map((table) => [table.name, table])),
     embedded: list.find((entry) => entry.resource === embedded),

@@ -60,9 +60,8 @@ describe('the model', () => {
     expect(embedded?.name).toBe('integrator_tags')
   })
 
-  test('finds resources by the type that webhooks call them, and tables by name', () => {
-    const { byEntity, tableByName, tables } = model(resources)
-    expect(byEntity.get('RepairOrder')?.name).toBe('repair_orders')
+  test('finds tables by name', () => {
+    const { tableByName, tables } = model(resources)
     expect(tableByName.get('repair_order_parts')?.owner).toBe('repair_order_id')
     expect(tableByName.size).toBe(tables.length)
   })

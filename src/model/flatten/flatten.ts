@@ -12,7 +12,6 @@ import type { Table } from '../tables.js'
 import { placeOf, tablesOf } from '../tables.js'
 import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
-import { areDistinct } from './distinct.js'
 import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
 import type { Embedded } from './slowpath.js'
@@ -120,6 +119,9 @@ function read(
 
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
+
+const areDistinct = (tuples: readonly Tuple[], place: number): boolean =>
+  new Set(tuples.map((tuple) => tuple[place])).size === tuples.length
 
 const keyOf = (record: unknown): Value => {
   const id = member(record, 'id')
