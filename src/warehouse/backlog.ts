@@ -8,10 +8,18 @@ export class Backlog {
 
   constructor(private readonly limit: number) {}
 
-  /** Resolves when another page may be fetched. Every store ends, so this promise resolves too. */
-  room(): Promise<void> {
-    if (this.#pages < this.limit) return Promise.resolve()
-    return new Promise((resolve) => this.#waiting.push(resolve))
+  /**
+   * Fetches a page when there is room for one. A page that was fetched may never be stored: the request failed, the run
+   * was aborted, or the page is read again. So the end of a fetch lets the next one begin, as the end of a store does;
+   * if stores alone did, the others would wait for ever behind a fetch that failed.
+   */
+  async fetching<T>(fetch: () => Promise<T>): Promise<T> {
+    if (this.#pages >= this.limit) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await fetch()
+    } finally {
+      this.#next()
+    }
   }
 
   async storing<T>(work: () => Promise<T>): Promise<T> {
@@ -20,7 +28,11 @@ export class Backlog {
       return await work()
     } finally {
       this.#pages--
-      if (this.#pages < this.limit) this.#waiting.shift()?.()
+      this.#next()
     }
+  }
+
+  #next(): void {
+    if (this.#pages < this.limit) this.#waiting.shift()?.()
   }
 }

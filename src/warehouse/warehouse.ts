@@ -101,9 +101,9 @@ export class Warehouse {
     }
   }
 
-  /** Resolves when the warehouse can take another page soon: asked before a page is fetched. */
-  room(): Promise<void> {
-    return this.#backlog.room()
+  /** Fetches a page when the warehouse can take another one soon. */
+  fetching<T>(fetch: () => Promise<T>): Promise<T> {
+    return this.#backlog.fetching(fetch)
   }
 
   /** Starts what a long load needs, while its first page is on the way. */

@@ -87,10 +87,8 @@ export class Backfill implements CursorWork {
     // A range that was cut short is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
     const wanted = isWithin(range)
-    const fetch: RangePort<Fetched>['fetch'] = async (from, page, perPage) => {
-      await warehouse.room()
-      return this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted))
-    }
+    const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
+      warehouse.fetching(() => this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted)))
     const newer = await countAfter({ fetch }, until)
     const progress = (reached: string): CompiledQuery =>
       moveBoundary(warehouse.db, key, { boundary: reached, run_id: this.context.runId })

@@ -100,10 +100,10 @@ export class CursorWalk implements CursorWork {
 
   #port(): WalkPort<Fetched<EncodedPage>> {
     return {
-      fetch: async (page, perPage) => {
-        await this.context.warehouse.room()
-        return this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
-      },
+      fetch: (page, perPage) =>
+        this.context.warehouse.fetching(() =>
+          this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage)),
+        ),
       store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),
       readAhead: () => this.#pace.readAhead(),
