@@ -20,9 +20,8 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
   /** How many of the rows are stored as they are. */
   protected abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
-  /** Runs a statement; `name` is the same for the same text. Rows are arrays of values. */
+  /** Runs a statement. Rows are arrays of values. */
   protected abstract ask<T extends unknown[]>(
-    name: string,
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }>
@@ -35,7 +34,6 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
 
   async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
     const { rows } = await this.ask<[Int64, string, string, string | null]>(
-      `versions ${table.name}`,
       `select id, updated_at, _synced_at, _deleted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${this.locking}`,
       [tenantId, ids],
     )
@@ -46,7 +44,6 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
 
   async confirm(table: Table, ids: readonly Int64[], { tenantId, syncedAt }: BatchStamp): Promise<void> {
     await this.ask(
-      `confirm ${table.name}`,
       `update ${this.from(table.name)} set _synced_at = $1 where tenant_id = $2 and id ${this.within('$3', 'bigint')} and _synced_at < $1`,
       [syncedAt, tenantId, ids],
     )
@@ -55,7 +52,6 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean> {
     const [stored, alike] = await settleAll([
       this.ask<[Int64]>(
-        `holds ${table.name}`,
         `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
         [tenantId, owners],
       ),
@@ -70,7 +66,6 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     { tenantId, syncedAt }: BatchStamp,
   ): Promise<void> {
     await this.ask(
-      'clear quarantine',
       `delete from ${this.from('sync_quarantine')} where tenant_id = $1 and resource = $2 and record_id ${this.within('$3', 'text')} and last_seen_at < $4`,
       [tenantId, resource, recordIds, syncedAt],
     )

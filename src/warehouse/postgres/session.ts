@@ -40,29 +40,16 @@ function alikeText(db: Db, table: Table, schema: string): string {
   return alikeSql(db, table, source, sql.raw('$1::bigint'), (name) => sql.id(schema, name))
 }
 
-/** A server keeps prepared statements for good, and quarantine has a statement for every number of entries. */
-const namesAtMost = 50
-
 /** Shared by all sessions of one warehouse: compiled statements, and the rows written so far. */
 export class StatementCache {
   /** Rows written by this process since it last made statistics of their table. */
   readonly written = new Map<string, number>()
   readonly #texts = new Map<string, string>()
-  /** Names of the statements of `run`, by text. */
-  readonly #names = new Map<string, string>()
 
   constructor(
     readonly db: Db,
     readonly schema: string,
   ) {}
-
-  /** undefined the first time. A statement that comes again is prepared: its planning takes longer than its work. */
-  nameOf(text: string): string | undefined {
-    const known = this.#names.get(text)
-    if (known === undefined && this.#names.size < namesAtMost)
-      this.#names.set(text, `again ${this.#names.size}`)
-    return known
-  }
 
   /** The text of that name, compiled once. */
   text(name: string, compile: (db: Db, schema: string) => string): string {
@@ -91,15 +78,14 @@ export class PostgresSession extends SharedSession<BinaryRows> {
 
   async run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }> {
     const values = query.parameters.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const name = this.cache.nameOf(query.sql)
-    return this.#query<T>({ text: query.sql, values, ...(name && { name }) })
+    return this.#query<T>({ text: query.sql, values })
   }
 
   async upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
     const name = `${differing ? 'update' : 'upsert'} ${table.name}`
     const text = this.cache.text(name, (db, schema) => upsertText(db, table, schema, differing))
     const values = [String(stamp.tenantId), stamp.syncedAt, ...rows.columns]
-    const { affected } = await this.#query({ name, text, values })
+    const { affected } = await this.#query({ text, values })
     const { written } = this.cache
     written.set(table.name, (written.get(table.name) ?? 0) + affected)
     return affected
@@ -116,7 +102,6 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       3,
     )} as k(${keys.map((_, i) => `k${i}`).join(', ')})`
     const { affected } = await this.#query({
-      name: `prune ${table.name}`,
       text: `delete from ${this.from(table.name)} t where ${this.ownedBy(table, '$1', '$2')} and not exists (select 1 from ${kept} where ${keys.map(({ same }) => same).join(' and ')})`,
       values: [String(tenantId), listOf(owners), ...keys.map(({ column }) => column)],
     })
@@ -127,19 +112,18 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     const name = `alike ${table.name}`
     const text = this.cache.text(name, (db, schema) => alikeText(db, table, schema))
     const values = [String(tenantId), ...rows.columns]
-    const found = await this.#query<[Int64]>({ name, text, values, rowMode: 'array' })
+    const found = await this.#query<[Int64]>({ text, values, rowMode: 'array' })
     return Number(found.rows[0]?.[0] ?? 0)
   }
 
   protected ask<T extends unknown[]>(
-    name: string,
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }> {
     const values = parameters.map((value) =>
       typeof value === 'object' ? listOf(value) : typeof value === 'string' ? value : String(value),
     )
-    return this.#query<T>({ name, text, values, rowMode: 'array' })
+    return this.#query<T>({ text, values, rowMode: 'array' })
   }
 
   protected from(table: string): string {

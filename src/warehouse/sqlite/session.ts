@@ -116,7 +116,6 @@ export class SqliteSession extends SharedSession<TupleRows> {
   }
 
   protected async ask<T extends unknown[]>(
-    _name: string,
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }> {
