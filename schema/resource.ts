@@ -22,7 +22,8 @@
  */
 
 /** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */
-export type Kind = 'id' | 'integer' | 'cents' | 'number' | 'boolean' | 'text' | 'timestamp' | 'json'
+export type Kind = (typeof kinds)[number]
+export const kinds = ['id', 'integer', 'cents', 'number', 'boolean', 'text', 'timestamp', 'json'] as const
 
 /** A 64-bit integer, exact: a number while it is safe (|n| < 2^53), a bigint beyond. */
 export type Int64 = number | bigint

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
-import type { Kind, Resource } from '../../schema/resource.js'
+import { kinds, type Resource } from '../../schema/resource.js'
 import { logLevels } from './config.js'
 import {
   choice,
@@ -22,17 +22,6 @@ import {
   textLeaf,
   whole,
 } from './leaf.js'
-
-const kinds = [
-  'id',
-  'integer',
-  'cents',
-  'number',
-  'boolean',
-  'text',
-  'timestamp',
-  'json',
-] as const satisfies readonly Kind[]
 
 const isPartnerId = (value: unknown): boolean =>
   (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isSafeInteger(value)

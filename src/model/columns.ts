@@ -1,19 +1,6 @@
-import type { Kind, Resource } from '../../schema/resource.js'
-import { field } from '../../schema/resource.js'
+import { field, type Kind, kinds, type Resource } from '../../schema/resource.js'
 import { Stop } from '../errors.js'
 import { tablesOf } from './tables.js'
-
-/** Kinds that the configuration may name in `resources.NAME.columns`. */
-export const kinds = [
-  'id',
-  'integer',
-  'cents',
-  'number',
-  'boolean',
-  'text',
-  'timestamp',
-  'json',
-] as const satisfies Kind[]
 
 /** Postgres cuts longer names off, and two columns could get one name. */
 const MAX_NAME = 63

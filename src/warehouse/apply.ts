@@ -77,11 +77,11 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   const all = sorted.same.size === 0 && sorted.stale.size === 0
   const changed = all ? rows : rows.pick((id) => sorted.changed.has(id))
   const expected = changed.owners.length
-  const same = rows.pick((id) => sorted.same.has(id))
-  const ids = same.owners as readonly Int64[]
+  const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
+  const ids = (same?.owners ?? []) as readonly Int64[]
   const [written, rewritten] = await settleAll([
     expected > 0 ? session.upsert(table, changed, batch, false) : 0,
-    ids.length > 0 ? session.upsert(table, same, batch, true) : 0,
+    same ? session.upsert(table, same, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
   // A webhook stored a newer version after `versions` had read: the next attempt reads again.
@@ -100,8 +100,8 @@ async function writeChildren<R extends Rows<R>>(
 ): Promise<{ written: number; removed: number }> {
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
-  const seen = sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id))
-  const asBefore = same.length > 0 && (await session.childrenMatch(table, batch.tenantId, same, seen))
+  const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
+  const asBefore = same.length > 0 && (await session.childrenMatch(table, batch.tenantId, same, seen()))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const [removed, written] = await settleAll([
