@@ -3,11 +3,15 @@
  * Bug. Nothing else subclasses Error, and a loop tests the class, never the message. A message says what was found and
  * what was expected, the hint says what to type. Both may carry keys and sizes, never a secret or a customer's data.
  */
+import type { Reason } from './reasons.js'
+
 export interface ErrorDetails {
   readonly tenantId?: number | bigint
   readonly resource?: string
   readonly status?: number
   readonly requestId?: string
+  /** What the failure is counted as; without it, what its class and kind say. */
+  readonly code?: Reason
   /** What to type, or where to look. */
   readonly hint?: string
   readonly cause?: unknown

@@ -66,6 +66,7 @@ function asRun(found: VerifyReport, job: string, runId: string): RunReport {
     rows_upserted: 0,
     rows_deleted: 0,
     quarantined: 0,
+    reason: null,
     cursors: found.cursors.map(asCursor),
   }
 }
@@ -79,6 +80,7 @@ function asCursor(cursor: VerifiedCursor): CursorReport {
     resource,
     status: status === 'equal' ? 'ok' : status === 'differs' ? 'failed' : status,
     completeness: status === 'equal' ? 'proven' : 'unproven',
+    reason: null,
     watermark: null,
     requests,
     records: cursor.source ?? 0,

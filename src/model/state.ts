@@ -47,7 +47,10 @@ export const stateTables = {
       ...cursor,
       watermark: timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
       status: text('`ok`, `failed` or `unavailable` after the last run.'),
-      completeness: text('Verdict of the last walk: `proven`, `repaired` or `unproven`.'),
+      completeness: text('Verdict of the last walk: `proven`, `repaired`, `listed` or `unproven`.'),
+      reason: text(
+        'Why the verdict is not `proven`, or an oddity of the source: a short code (docs/guarantees.md); null where nothing is odd.',
+      ),
       last_success_at: timestamp('End of the last walk that was complete.'),
       last_error: text('Why the last run of this cursor failed; null when it did not.'),
       last_run_id: text('The last run that worked on it.'),
@@ -102,6 +105,9 @@ export const stateTables = {
       host: text('Where it ran.'),
       pid: integer('Its process.'),
       error: text('Why it stopped; null when it did not.'),
+      reason: text(
+        'What concerns the whole run, as a short code (docs/guarantees.md); null where nothing does.',
+      ),
     },
   }),
   sync_run_cursors: define({
@@ -110,8 +116,9 @@ export const stateTables = {
     fields: {
       ...cursor,
       run_id: text('The run.'),
-      status: text('`ok`, `failed` or `unavailable`.'),
-      completeness: text('`proven`, `repaired` or `unproven`.'),
+      status: text('`ok`, `failed`, `unavailable` or `skipped`.'),
+      completeness: text('`proven`, `repaired`, `listed` or `unproven`.'),
+      reason: text('Why, as a short code (docs/guarantees.md); null where nothing is odd.'),
       watermark: timestamp('Watermark after the run.'),
       started_at: timestamp('Start of this cursor in the run.'),
       finished_at: timestamp('End.'),

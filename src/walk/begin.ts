@@ -37,7 +37,7 @@ async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number):
     verdict: number > 1 ? 'repaired' : 'proven',
     ceiling: newest(sightings) || null,
     books: { first: total, last: total, distinct, entered: 0, fallen: 0 },
-    reason: number > 1 ? 'read again' : null,
+    reason: number > 1 ? 'read_again' : null,
   }
   await walk.port.store(page, { progress: null, outcome })
   return outcome

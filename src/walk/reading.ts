@@ -33,6 +33,7 @@ export function refuseLoss(total: number, before: number): void {
   if (!isLoss(total, before)) return
   throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
     reason: 'suspicious',
+    code: 'loss_suspected',
     hint: 'Expected no more than a fifth to vanish at once. Run the same command again; if they were really deleted, it starts from what is there then',
   })
 }

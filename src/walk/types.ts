@@ -3,7 +3,12 @@
  * Whoever walks a list implements WalkPort; sync/walks and sync/reconcile do.
  */
 import type { Int64 } from '../../schema/resource.js'
+import type { Reason } from '../reasons.js'
 import type { Sighting } from './sightings.js'
+
+/** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
+export type Verdict = (typeof worstFirst)[number]
+export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
 
 /** One response of the walked list: the part that the books need, and the part that the caller will store. */
 export interface WalkPage<P> {
@@ -86,12 +91,12 @@ export interface PageCommit {
 }
 
 export interface WalkOutcome {
-  readonly verdict: 'proven' | 'repaired' | 'unproven'
+  readonly verdict: Verdict
   /** Newest `updated_at` of the first response; null when the list was empty. */
   readonly ceiling: string | null
   readonly books: Balance
-  /** Why the verdict is not `proven`. */
-  readonly reason: string | null
+  /** Why the verdict is not `proven`; also an oddity of the list that takes nothing away. */
+  readonly reason: Reason | null
 }
 
 /** How the walk reaches the list and the warehouse. */

@@ -66,7 +66,7 @@ export class Walk<P> {
 
   async #end(reading: Reading<P>): Promise<WalkOutcome> {
     const last = await closeReading(reading)
-    if (!last) return outcomeOf(reading.own, 'unproven', 'the list never held still')
+    if (!last) return outcomeOf(reading.own, 'unproven', 'moving')
     const outcome = judgeReading(reading)
     await this.#state.port.store(last, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
     return outcome

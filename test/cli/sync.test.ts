@@ -40,7 +40,7 @@ describe('sync', () => {
     ]) {
       const report = (await here.run(...words)).json<RunReport>()
       expect(Object.keys(report).sort()).toEqual(
-        'cursors finished_at job mode quarantined rate_limited requests retries rows_deleted rows_upserted run_id started_at status'.split(
+        'cursors finished_at job mode quarantined rate_limited reason requests retries rows_deleted rows_upserted run_id started_at status'.split(
           ' ',
         ),
       )
@@ -49,7 +49,7 @@ describe('sync', () => {
         here.sandbox.tenantIds.map((id) => [id, 'categories']),
       )
       expect(Object.keys(report.cursors[0] ?? {}).sort()).toEqual(
-        'completeness error records requests resource rows_deleted rows_upserted status tenant_id watermark'.split(
+        'completeness error reason records requests resource rows_deleted rows_upserted status tenant_id watermark'.split(
           ' ',
         ),
       )

@@ -11,6 +11,7 @@ const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   resource: 'notes',
   status: 'ok',
   completeness: 'proven',
+  reason: null,
   watermark: null,
   requests: 1,
   records: 10,
@@ -32,6 +33,7 @@ const report = (more: Partial<RunReport> = {}): RunReport => ({
   rows_upserted: 10,
   rows_deleted: 0,
   quarantined: 0,
+  reason: null,
   cursors: [cursor()],
   ...more,
 })

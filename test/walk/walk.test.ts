@@ -278,6 +278,7 @@ async function walk(
 interface Tally {
   proven: number
   repaired: number
+  listed: number
   unproven: number
   /** Among records that came late, or back: wrong, and beyond counting (docs/guarantees.md). */
   beyond: number
@@ -297,7 +298,7 @@ async function campaign(
     Kind = World,
   }: { die?: boolean; overlaps?: readonly number[]; Kind?: typeof World } = {},
 ): Promise<Tally> {
-  const tally: Tally = { proven: 0, repaired: 0, unproven: 0, beyond: 0, wrong: [] }
+  const tally: Tally = { proven: 0, repaired: 0, listed: 0, unproven: 0, beyond: 0, wrong: [] }
   for (let seed = 1; seed <= walks; seed++) {
     const next = randomFrom(seed * 7919)
     const setting = settingOf(next)

@@ -3,8 +3,9 @@
  * steps of a job and by the demo.
  */
 import { count, firstOf, paragraphs, plural, right, span, table } from '../../format.js'
-import type { CursorReport, RunReport, Verdict } from '../../sync/run/report.js'
+import type { CursorReport, RunReport } from '../../sync/run/report.js'
 import { toMicros } from '../../timestamp.js'
+import { type Verdict, worstFirst } from '../../walk/types.js'
 
 const headings = [
   'resource',
@@ -92,7 +93,7 @@ const totalsRow = (name: string, group: readonly CursorReport[]): string[] => [
   completeness(group),
 ]
 
-const verdicts: readonly Verdict[] = ['proven', 'repaired', 'unproven']
+const verdicts: readonly Verdict[] = worstFirst.toReversed()
 
 /** `proven` when all are, else how many of each. */
 function completeness(group: readonly CursorReport[]): string {
@@ -102,6 +103,7 @@ function completeness(group: readonly CursorReport[]): string {
       amount: group.filter((cursor) => cursor.status === 'ok' && cursor.completeness === verdict).length,
     })),
     { name: 'failed', amount: group.filter((cursor) => cursor.status === 'failed').length },
+    { name: 'skipped', amount: group.filter((cursor) => cursor.status === 'skipped').length },
     { name: 'not offered', amount: group.filter((cursor) => cursor.status === 'unavailable').length },
   ].filter(({ amount }) => amount > 0)
   const only = counts.length === 1 ? counts[0] : undefined

@@ -38,7 +38,7 @@ import {
 export interface PlannedCursor {
   readonly tenant_id: Int64
   readonly resource: string
-  readonly status: 'ok' | 'unavailable' | 'failed'
+  readonly status: 'ok' | 'unavailable' | 'failed' | 'skipped'
   readonly requests: number
   readonly records: number
   /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */

@@ -42,6 +42,7 @@ export class Breaker {
       `${all} records of ${live} (${percent} %) are gone at the source; expected at most ${Math.round(share * 100)} %. None of these was marked deleted`,
       {
         reason: 'suspicious',
+        code: 'breaker',
         hint: 'If they were really deleted there, type shopsync reconcile --accept-deletes for this tenant and resource (--tenant, --resource), or raise reconcile.maxDeletes',
       },
     )

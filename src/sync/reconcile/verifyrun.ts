@@ -21,7 +21,7 @@ import {
 export interface VerifiedCursor extends Partial<Verified> {
   readonly tenant_id: Int64
   readonly resource: string
-  readonly status: 'equal' | 'differs' | 'failed' | 'unavailable'
+  readonly status: 'equal' | 'differs' | 'failed' | 'unavailable' | 'skipped'
   readonly requests: number
   readonly error: string | null
 }

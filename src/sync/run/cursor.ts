@@ -4,10 +4,12 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip, Stop } from '../../errors.js'
+import { type Reason, reasons } from '../../reasons.js'
+import type { Verdict } from '../../walk/types.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import { type CursorContext, type CursorTask, keyOf, now } from './context.js'
 import { eachLimited } from './eachlimited.js'
-import type { CursorReport, Verdict } from './report.js'
+import type { CursorReport } from './report.js'
 import type { Begin, CursorResult } from './work.js'
 
 /** What came of one cursor, before it is known whether the tenant's other resources answer. */
@@ -29,25 +31,38 @@ function problem(result: CursorResult): string | null {
     return `${result.unstorable} ${result.unstorable === 1 ? 'record' : 'records'} could not be stored: see shopsync quarantine`
   if (result.problem !== undefined) return result.problem
   if (result.outcome?.verdict !== 'unproven') return null
-  const { first, last, distinct } = result.outcome.books
-  return `The books do not close (${result.outcome.reason}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
+  const { reason, books } = result.outcome
+  const { first, last, distinct } = books
+  const words = reasons[reason ?? 'totals_disagree']
+  return `The books do not close (${words}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
+}
+
+const reasonOf = ({ unstorable, outcome }: CursorResult): Reason | null =>
+  unstorable > 0 ? 'record_unstorable' : (outcome?.reason ?? null)
+
+interface Explained {
+  readonly text: string
+  readonly absent: boolean
+  readonly reason: Reason
 }
 
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
-async function explain(
-  context: CursorContext,
-  task: CursorTask,
-  error: unknown,
-): Promise<{ text: string; absent: boolean }> {
+async function explain(context: CursorContext, task: CursorTask, error: unknown): Promise<Explained> {
   if (error instanceof Stop) throw error
   if (context.signal.aborted)
-    return { text: 'interrupted; the next run goes on where this one stopped', absent: false }
+    return {
+      text: 'interrupted; the next run goes on where this one stopped',
+      absent: false,
+      reason: 'interrupted',
+    }
   if (!(error instanceof Skip)) throw error
   const text = describeError(error)
-  if (error.reason !== 'absent') return { text, absent: false }
-  if (!task.resource.resource.documented) return { text, absent: true }
-  if (await seemsGranted(context, task.tenantId)) return { text, absent: false }
-  return { text: `Tenant ${task.tenantId} is no longer granted; its rows are kept`, absent: false }
+  const reason = error.details.code ?? 'unreachable'
+  if (error.reason !== 'absent') return { text, absent: false, reason }
+  if (!task.resource.resource.documented) return { text, absent: true, reason: 'gone' }
+  if (await seemsGranted(context, task.tenantId)) return { text, absent: false, reason: 'gone' }
+  const revoked = `Tenant ${task.tenantId} is no longer granted; its rows are kept`
+  return { text: revoked, absent: false, reason: 'revoked' }
 }
 
 /** Where the source cannot be asked now, the tenant counts as granted: the cursor then reports its own failure. */
@@ -71,18 +86,19 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
   const before = context.counted.quarantined
   const source = context.source.tagged()
   const work = begin(task, source)
-  const end = (result: CursorResult, error: string | null, absent: boolean): CursorEnd => ({
+  const end = (result: CursorResult, error: string | null, failure?: Explained): CursorEnd => ({
     task,
     startedAt,
     finishedAt: now(context),
     quarantined: context.counted.quarantined - before,
     books: booksOf(result),
-    absent,
+    absent: failure?.absent ?? false,
     interrupted: error !== null && context.signal.aborted,
     report: {
       ...cursorColumns(keyOf(task)),
       status: error === null ? 'ok' : 'failed',
       completeness: (result.outcome?.verdict ?? 'unproven') satisfies Verdict,
+      reason: failure?.reason ?? reasonOf(result),
       watermark: result.watermark,
       requests: source.stats().requests,
       records: result.records,
@@ -94,10 +110,10 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
   })
   try {
     const result = await work.run()
-    return end(result, problem(result), false)
+    return end(result, problem(result))
   } catch (error) {
-    const { text, absent } = await explain(context, task, error)
-    return end({ ...work.progress, outcome: null }, text, absent)
+    const failure = await explain(context, task, error)
+    return end({ ...work.progress, outcome: null }, failure.text, failure)
   }
 }
 

@@ -50,6 +50,7 @@ export async function recordFailures(
     const change = {
       status: report.status,
       last_error: report.error,
+      reason: report.reason,
       last_run_id: runId,
       ...(report.status === 'failed' && { completeness: report.completeness }),
     }
@@ -84,6 +85,12 @@ export async function recordEnd(
 ): Promise<void> {
   const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
   const counts = { requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined }
-  const row = { status, finished_at, ...counts, error: error === null ? null : describeError(error) }
+  const row = {
+    status,
+    finished_at,
+    reason: report.reason,
+    ...counts,
+    error: error === null ? null : describeError(error),
+  }
   await warehouse.write([endRun(warehouse.db, runId, row)])
 }

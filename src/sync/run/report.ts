@@ -3,9 +3,9 @@
  * observer. The command line and every part of the sync use them.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import type { Reason } from '../../reasons.js'
+import type { Verdict } from '../../walk/types.js'
 
-/** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
-export type Verdict = 'proven' | 'repaired' | 'unproven'
 export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify'
 
 /** What a reconcile has found and repaired in one cursor. */
@@ -28,8 +28,10 @@ export interface Reconciled {
 export interface CursorReport {
   readonly tenant_id: Int64
   readonly resource: string
-  readonly status: 'ok' | 'failed' | 'unavailable'
+  readonly status: 'ok' | 'failed' | 'unavailable' | 'skipped'
   readonly completeness: Verdict
+  /** null where nothing is odd. */
+  readonly reason: Reason | null
   readonly watermark: string | null
   readonly requests: number
   readonly records: number
@@ -53,6 +55,8 @@ export interface RunReport {
   readonly rows_upserted: number
   readonly rows_deleted: number
   readonly quarantined: number
+  /** What concerns the whole run; null where nothing does. */
+  readonly reason: Reason | null
   readonly cursors: readonly CursorReport[]
 }
 

@@ -43,6 +43,7 @@ function reportOf(
     rows_upserted: sum('rows_upserted'),
     rows_deleted: sum('rows_deleted'),
     quarantined: context.counted.quarantined,
+    reason: null,
     cursors: ends.map((end) => end.report),
   }
 }

@@ -7,11 +7,11 @@ import type { Source } from '../../api/source.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
-import type { WalkPage } from '../../walk/types.js'
+import { type Verdict, type WalkPage, worstFirst } from '../../walk/types.js'
 import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
 import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
-import type { TimeRange, Verdict } from '../run/report.js'
+import type { TimeRange } from '../run/report.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { type CursorList, flatList } from './list.js'
 import { Pace } from './pace.js'
@@ -26,7 +26,7 @@ export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
 export const manyRecords = 20_000
 
 const worst = (verdicts: readonly Verdict[]): Verdict =>
-  verdicts.includes('unproven') ? 'unproven' : verdicts.includes('repaired') ? 'repaired' : 'proven'
+  worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'proven'
 
 /** Keeps the records of a range, and records without a time: a page may show more than the range. */
 function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {

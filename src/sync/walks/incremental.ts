@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/source.js'
+import { reasons } from '../../reasons.js'
 import { epoch } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
@@ -153,6 +154,7 @@ export class CursorWalk implements CursorWork {
       watermark: this.#moved(outcome),
       status: 'ok',
       completeness: outcome.verdict,
+      reason: outcome.reason,
       last_success_at: now(this.context),
       last_error: null,
       last_run_id: this.context.runId,
@@ -166,7 +168,8 @@ export class CursorWalk implements CursorWork {
     const cursor = moveCursor(warehouse.db, this.#key, {
       status: 'failed',
       completeness: 'unproven',
-      last_error: outcome.reason,
+      reason: outcome.reason,
+      last_error: outcome.reason && reasons[outcome.reason],
       last_run_id: runId,
       walk: null,
     })

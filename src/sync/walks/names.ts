@@ -81,6 +81,7 @@ export class NamesSync implements CursorWork {
     const cursor = moveCursor(warehouse.db, key, {
       status: 'ok',
       completeness: 'proven',
+      reason: null,
       last_success_at: now(this.context),
       last_error: null,
       last_run_id: runId,
