@@ -14,19 +14,14 @@ import { encode, type PostgresPage, rowsOf } from './encode.js'
 import { classify } from './errors.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
+import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiontime.js'
 import { analyze } from './statistics.js'
-
-/** `2026-01-02 03:04:05.123456+00`, as Postgres prints it in UTC, in canonical form; a Date would lose microseconds. */
-const canonicalTimestamp = (text: string): string => {
-  const fraction = text.slice(20, text.length - 3)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
-}
 
 const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([
   [INT8, (text) => exact(BigInt(text))],
   [NUMERIC, Number],
-  [TIMESTAMPTZ, canonicalTimestamp],
+  [TIMESTAMPTZ, timestampOf],
 ])
 const typeParsers = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
@@ -37,7 +32,7 @@ const connections = 4
 
 function connect(url: string): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...startup(url),
     max: connections,
     connectionTimeoutMillis: 10_000,
     // Statements that do not wait for each other's results are sent together.
@@ -47,7 +42,6 @@ function connect(url: string): pg.Pool {
     // A process that is stopped in the middle of a transaction must not hold the lease's row for ever.
     idle_in_transaction_session_timeout: 30_000,
     lock_timeout: 30_000,
-    options: '-c TimeZone=UTC -c DateStyle=ISO',
   })
   // An error that nobody listens to ends the process. The pool listens to no connection that it has lent: a connection
   // that the server ends between two statements needs a listener of its own. The next statement reports the error.
@@ -69,11 +63,16 @@ const describe = (url: string, schema: string): string => {
  * For a table without statistics, the planner expects that a hundred owners hold half of the rows, and reads the whole
  * table for one page: forty times the work of the index.
  */
-const begin = 'begin; set local enable_seqscan = off'
+const begin = `begin; set local enable_seqscan = off; ${utcLocally}; ${askZone}`
+
+/** The driver gives a list where a text holds several statements; its types know of one. */
+const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
+  Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
 
 async function transact<T>(
   pool: pg.Pool,
   cache: StatementCache,
+  where: string,
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
@@ -88,7 +87,7 @@ async function transact<T>(
     // The work's first statement is sent without waiting for `begun`; its failure is thrown below.
     begun.catch(() => {})
     const result = await work(session)
-    await begun
+    checkZone(lastOf(await begun), where)
     await client.query('commit')
     return result
   } catch (error) {
@@ -165,7 +164,7 @@ export function postgresDialect(url: string, schema: string): Dialect<BinaryRows
     heapGrowth: 200,
     locksRows: true,
     columnType: (kind) => columnTypes[kind].postgres,
-    transaction: (work) => transact(pool, cache, work),
+    transaction: (work) => transact(pool, cache, where, work),
     warm: () => warm(pool),
     encode,
     rows: rowsOf,

@@ -1,0 +1,44 @@
+/** Stands between a client and Postgres and drops what a careless pooler drops. */
+import { connect, createServer } from 'node:net'
+
+export interface Pooler {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** The start-up message without the options that the client asks for. */
+function withoutOptions(message: Buffer): Buffer {
+  const words = message.subarray(8, -1).toString().split('\0').slice(0, -1)
+  const kept: string[] = []
+  for (let i = 0; i < words.length; i += 2)
+    if (words[i] !== 'options') kept.push(words[i] ?? '', words[i + 1] ?? '')
+  const body = Buffer.from(`${kept.join('\0')}\0\0`)
+  const head = Buffer.from(message.subarray(0, 8))
+  head.writeInt32BE(body.length + 8)
+  return Buffer.concat([head, body])
+}
+
+/** `dropping`: a text that is blanked out wherever a client sends it. */
+export async function startPooler(server: string, dropping?: string): Promise<Pooler> {
+  const { hostname, port } = new URL(server)
+  const blanked = (chunk: Buffer): Buffer =>
+    dropping === undefined
+      ? chunk
+      : Buffer.from(chunk.toString('latin1').replaceAll(dropping, ' '.repeat(dropping.length)), 'latin1')
+  const listener = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    client.once('data', (first: Buffer) => {
+      upstream.write(withoutOptions(first))
+      client.on('data', (chunk: Buffer) => void upstream.write(blanked(chunk)))
+    })
+    upstream.pipe(client)
+    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  const url = new URL(server)
+  url.host = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  return { url: url.href, close: () => new Promise((resolve) => void listener.close(() => resolve())) }
+}
