@@ -76,13 +76,26 @@ function isDead(holder: LeaseHolder): boolean {
   }
 }
 
+const later = (now: string, milliseconds: number): string =>
+  fromMicros(toMicros(now) + BigInt(milliseconds) * 1000n)
+
+/** How long a lease lasts without a heartbeat, in milliseconds. */
+export const usualLeaseMs = 60_000
+
+/** How far a clock may be put right under a living holder before its expiry is taken for that of a wrong clock. */
+const clockStepMs = 1000
+
+/**
+ * Whether a lease that would expire then is over now. An expiry further away than a lease is long was written while a
+ * clock was wrong, and counts for nothing: a warehouse that nobody can write until that clock is right again was judged
+ * worse than to end a living holder's run, which would move its expiry back within a quarter of a lease.
+ */
+export const isOver = (expiresAt: string | null, now: string, leaseMs = usualLeaseMs): boolean =>
+  expiresAt === null || expiresAt <= now || expiresAt > later(now, leaseMs + clockStepMs)
+
 /** A run may claim its own lease again: it repeats a claim whose commit was not confirmed. */
-const isFree = (holder: LeaseHolder, now: string, runId: string): boolean =>
-  holder.owner === null ||
-  holder.owner === runId ||
-  holder.expires_at === null ||
-  holder.expires_at <= now ||
-  isDead(holder)
+const isFree = (holder: LeaseHolder, now: string, { runId, leaseMs }: LeaseClaim): boolean =>
+  holder.owner === null || holder.owner === runId || isOver(holder.expires_at, now, leaseMs) || isDead(holder)
 
 function heldBy(holder: LeaseHolder, where: string): Stop {
   return new Stop(
@@ -110,7 +123,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Prom
   )
   const holder = found.rows[0]
   const now = await dialect.now(session, claim.clock)
-  if (holder && !isFree(holder, now, claim.runId)) throw heldBy(holder, dialect.where)
+  if (holder && !isFree(holder, now, claim)) throw heldBy(holder, dialect.where)
   const token = Number(holder?.token ?? 0) + 1
   const mine = {
     token,
@@ -124,9 +137,6 @@ async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Prom
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', 'run').compile())
   return token
 }
-
-const later = (now: string, milliseconds: number): string =>
-  fromMicros(toMicros(now) + BigInt(milliseconds) * 1000n)
 
 /** Moves the expiry forward; false when another run has claimed the lease. */
 const extend = (dialect: Dialect, claim: LeaseClaim, token: Int64): Promise<boolean> =>

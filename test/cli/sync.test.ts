@@ -156,10 +156,11 @@ describe('what goes wrong gets its exit code and a way out', () => {
   test('4: another run holds the lock, and who that is', async () => {
     await here.run('migrate', '--quiet')
     const db = open()
-    const holder = { token: 1, owner: 'run-of-another', host: 'elsewhere', pid: 7, command: 'nightly' }
+    const who = { token: 1, owner: 'run-of-another', host: 'elsewhere', pid: 7, command: 'nightly' }
+    const holder = { ...who, expires: new Date(Date.now() + 55_000).toISOString().replace('Z', '000Z') }
     db.prepare(
       `insert into sync_lease (name, token, owner, host, pid, command, claimed_at, expires_at)
-       values ('run', @token, @owner, @host, @pid, @command, '2026-01-01T00:00:00.000000Z', '2999-01-01T00:00:00.000000Z')`,
+       values ('run', @token, @owner, @host, @pid, @command, '2026-01-01T00:00:00.000000Z', @expires)`,
     ).run(holder)
     const { code, stderr } = await here.run('sync')
     expect(code).toBe(4)

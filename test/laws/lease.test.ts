@@ -2,8 +2,10 @@
 
 import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.js'
 import { Stop } from '../../src/errors.js'
 import { template } from '../../src/sandbox/index.js'
+import { fromMicros } from '../../src/timestamp.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { configure, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
@@ -77,6 +79,22 @@ describe.each(warehouses())('$name', (kind) => {
   it('a lease that expired is taken, and what it covered is not written any more', async () => {
     const warehouse = await open(kind)
     await expiry(warehouse)
+    await warehouse.close()
+  })
+
+  it('an expiry further away than a lease is long was written under a wrong clock, and is void', async () => {
+    const warehouse = await open(kind)
+    const expires = (at: string) =>
+      warehouse.db.updateTable('sync_lease').set({ host: 'elsewhere', expires_at: at }).compile()
+    const claim = (runId: string) => warehouse.claim({ runId, command: 'sync', leaseMs: 60_000 })
+    const first = await claim('first')
+    await warehouse.write([expires(fromMicros(systemClock.nowMicros() + 59_000_000n))])
+    await expect(claim('second')).rejects.toMatchObject({ exitCode: 4 })
+    await warehouse.write([expires('2099-01-01T00:00:00.000000Z')])
+    const second = await claim('second')
+    expect(Number(second.token)).toBeGreaterThan(Number(first.token))
+    await second.release()
+    await first.release()
     await warehouse.close()
   })
 

@@ -6,6 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
 import { rootTable } from '../../warehouse/database.js'
+import { isOver } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
 export interface CursorStatus {
@@ -175,7 +176,7 @@ async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
 
 async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
   const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
-  if (!row?.owner || (row.expires_at !== null && row.expires_at < fromMicros(nowMicros))) return null
+  if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros))) return null
   const { owner, command, host, pid, claimed_at, expires_at } = row
   return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
 }

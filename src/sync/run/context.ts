@@ -12,6 +12,7 @@ import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import { fromMicros } from '../../timestamp.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../../warehouse/cursors.js'
+import { usualLeaseMs } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { Note, Observer } from './report.js'
 
@@ -99,7 +100,7 @@ export function asWriter<T>(
   command: string,
   work: (lease: WriterLease) => Promise<T>,
 ): Promise<T> {
-  const { signal, leaseMs = 60_000 } = deps
+  const { signal, leaseMs = usualLeaseMs } = deps
   const runId = newRunId(deps)
   const claim = { runId, command, leaseMs, ...(signal && { signal }) }
   return deps.warehouse.withLease(claim, (lease) => work({ runId, fence: lease.token, signal: lease.signal }))
