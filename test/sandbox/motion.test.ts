@@ -239,3 +239,67 @@ describe('the programmatic side', () => {
     await sandbox.down()
   })
 })
+
+describe('odd lists', () => {
+  it.each([
+    ['oldest', [1, 2, 3, 4, 5]],
+    ['id', [1, 2, 3, 4, 5]],
+    ['seconds', [20, 19, 18, 17, 16]],
+    ['newest', [20, 19, 18, 17, 16]],
+  ] as const)('come %s first', async (by, expected) => {
+    const sandbox = await moving({ kind: 'order', by })
+    expect(ids(await page(sandbox, 1))).toEqual(expected)
+  })
+
+  it('in the order of whole seconds, records of one second come by id', async () => {
+    const sandbox = await moving({ kind: 'order', by: 'seconds' }, undefined, 3)
+    sandbox.store.put(101, 'notes', template('notes', 30, '2026-02-01T00:00:00.900000Z'))
+    sandbox.store.put(101, 'notes', template('notes', 31, '2026-02-01T00:00:00.100000Z'))
+    sandbox.store.put(101, 'notes', template('notes', 29, '2026-02-01T00:00:00.500000Z'))
+    expect(ids(await page(sandbox, 1))).toEqual([29, 30, 31, 3, 2])
+  })
+
+  it('show a record twice, and count it twice', async () => {
+    const sandbox = await moving({ kind: 'twice', ids: [20], apart: 6 })
+    const first = await page(sandbox, 1)
+    expect([ids(first), first.body.total_count]).toEqual([range(20, 16), 21])
+    expect(ids(await page(sandbox, 2))).toEqual([15, 20, 14, 13, 12])
+  })
+
+  it('count a record that no page shows, and show it by id', async () => {
+    const sandbox = await moving({ kind: 'hide', ids: [18] })
+    const first = await page(sandbox, 1)
+    expect([ids(first), first.body.total_count]).toEqual([[20, 19, 17, 16], 20])
+    expect((await shop(sandbox, 'notes/18')).status).toBe(200)
+  })
+
+  it('answer 500 where they would show a poisonous record, until it is healed', async () => {
+    const sandbox = await moving({ kind: 'poison', ranks: [7] })
+    expect((await page(sandbox, 1)).status).toBe(200)
+    expect((await page(sandbox, 2)).status).toBe(500)
+    expect((await page(sandbox, 7, 1)).status).toBe(200)
+    expect((await shop(sandbox, 'notes/13')).status).toBe(500)
+    sandbox.script([{ when: { nth: 1 }, before: { kind: 'heal' } }])
+    expect((await page(sandbox, 2)).status).toBe(200)
+  })
+
+  it('cap their total, or send none', async () => {
+    const sandbox = await moving([])
+    sandbox.script([{ fault: { kind: 'total', most: 12 } }])
+    expect((await page(sandbox, 4)).body).toMatchObject({ total_count: 12, total_pages: 3, limit: 5 })
+    sandbox.script([{ fault: { kind: 'total', remove: true } }])
+    expect(Object.keys((await page(sandbox, 1)).body)).not.toContain('total_count')
+  })
+
+  it('are as a restored backup leaves them', async () => {
+    const sandbox = await moving({ kind: 'backup' })
+    await page(sandbox, 1)
+    const kept = sandbox.store.get(101, 'notes', 3)
+    sandbox.store.change(101, 'notes', 3, { description: 'later' })
+    sandbox.store.remove(101, 'notes', 4)
+    sandbox.script([{ when: { nth: 1 }, before: [{ kind: 'create' }, { kind: 'rewind' }] }])
+    expect((await page(sandbox, 1)).body.total_count).toBe(20)
+    expect(sandbox.store.get(101, 'notes', 3)).toEqual(kept)
+    expect(ids(await page(sandbox, 4))).toEqual(range(5, 1))
+  })
+})

@@ -3,12 +3,12 @@
  */
 import type { Micros } from '../instant.js'
 import { Random } from '../random.js'
-import type { StoredRecord } from '../records/collection.js'
+import type { Collection, StoredRecord } from '../records/collection.js'
 import { decode } from '../records/json.js'
 import type { Store } from '../records/store.js'
 import { filtersOf, instantParameter } from './filters.js'
 import type { PartnerCall, TenantCall } from './request.js'
-import { type HttpResponse, jsonResponse, notFound } from './response.js'
+import { type HttpResponse, jsonResponse, notFound, Refusal } from './response.js'
 
 const DEFAULT_SIZE = 30
 const MAXIMUM_SIZE = 100
@@ -61,19 +61,35 @@ export function listAnswer(store: Store, call: TenantCall, resource: string): Ht
   if (after === undefined)
     return envelope(print(store, collection.scattered(offset, wanted.size)), collection.size, wanted)
   const total = collection.countAfter(after)
+  if (collection.odd.areAny) return oddAnswer(store, collection, newest(0, total), wanted)
   const count = Math.max(0, Math.min(wanted.size, total - offset))
   return envelope(count === 0 ? [] : print(store, newest(offset, count)), total, wanted)
+}
+
+const broken = (): Refusal => new Refusal(500, 'Internal server error')
+
+function oddAnswer(
+  store: Store,
+  { odd }: Collection,
+  entries: readonly StoredRecord[],
+  wanted: Ask,
+): HttpResponse {
+  const places = odd.arranged(entries)
+  const offset = (wanted.page - 1) * wanted.size
+  const page = places.slice(offset, offset + wanted.size)
+  if (odd.breaks(page)) throw broken()
+  return envelope(print(store, odd.shown(page)), places.length, wanted)
 }
 
 const print = (store: Store, entries: readonly StoredRecord[]): string[] =>
   entries.map((entry) => store.print(entry))
 
 export function itemAnswer(store: Store, call: TenantCall, resource: string): HttpResponse {
+  const collection = call.tenant.collection(resource)
   const entry =
-    store.offers(call.tenant, resource) && call.info.id !== null
-      ? call.tenant.collection(resource).get(call.info.id)
-      : undefined
+    store.offers(call.tenant, resource) && call.info.id !== null ? collection.get(call.info.id) : undefined
   if (entry === undefined) throw notFound()
+  if (collection.odd.breaks([entry])) throw broken()
   return jsonResponse(200, store.print(entry))
 }
 

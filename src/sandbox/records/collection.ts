@@ -2,12 +2,9 @@
  * The records of one resource of one tenant, in the order of updated_at. Used by tenant.ts; lists read pages from it.
  */
 import type { Micros } from '../instant.js'
+import { type ListPlace, Oddities } from './oddities.js'
 
-export interface StoredRecord {
-  readonly key: number
-  readonly micros: Micros
-  /** The order of arrival: of two records with one updated_at, the later arrival is the newer. */
-  readonly seq: number
+export interface StoredRecord extends ListPlace {
   /** The record as JSON text: 100,000 repair orders fit in memory, and a page is a join of texts. */
   readonly text: string
 }
@@ -26,6 +23,7 @@ export class Collection {
   readonly #byKey = new Map<number, StoredRecord>()
   #scattered: StoredRecord[] | undefined
   #highest = 0
+  readonly odd = new Oddities()
 
   /** An id that no record has or had. */
   get nextKey(): number {
@@ -73,6 +71,18 @@ export class Collection {
     this.#sorted.splice(this.#position(entry.micros, entry.seq), 1)
     this.#scattered = undefined
     return entry
+  }
+
+  /** The records as they are now, for `restore`. */
+  backup(): readonly StoredRecord[] {
+    return [...this.#sorted]
+  }
+
+  /** The records as they were when `entries` was made, and none besides: as a restored backup leaves them. */
+  restore(entries: readonly StoredRecord[]): void {
+    this.#byKey.clear()
+    this.#sorted = []
+    this.load(entries)
   }
 
   countAfter(micros: Micros): number {

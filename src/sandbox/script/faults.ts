@@ -63,6 +63,12 @@ const typed = (answer: HttpResponse, type: string, body: string): HttpResponse =
 const HTML =
   '<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body><h1>We will be back soon</h1></body></html>\n'
 
+const uncounted = ({
+  total_count: _count,
+  total_pages: _pages,
+  ...found
+}: Record<string, unknown>): Record<string, unknown> => found
+
 const ANSWER_FAULTS: AnswerFaults = {
   html: ({ status = 200 }, { answer }) => ({
     ...typed(answer, 'text/html; charset=utf-8', HTML),
@@ -113,8 +119,13 @@ const ANSWER_FAULTS: AnswerFaults = {
       total_pages: 0,
     })),
 
-  total: ({ by = 0, to }, { answer }) =>
-    alterEnvelope(answer, (found) => ({ ...found, total_count: to ?? Number(found['total_count']) + by })),
+  total: ({ by = 0, to, most, remove }, { call, answer }) =>
+    alterEnvelope(answer, (found) => {
+      if (remove === true) return uncounted(found)
+      const total = to ?? Math.max(0, Number(found['total_count']) + by)
+      if (most === undefined || total <= most) return { ...found, total_count: total }
+      return { ...found, total_count: most, total_pages: Math.ceil(most / (call.info.perPage ?? 30)) }
+    }),
 
   skew: ({ seconds }, { answer, clock }) => withHeaders(answer, { Date: httpDate(clock, seconds) }),
 

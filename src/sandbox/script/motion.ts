@@ -4,7 +4,7 @@
 import type { RequestFacts } from '../http/request.js'
 import { type Micros, printInstant } from '../instant.js'
 import { Random } from '../random.js'
-import type { StoredRecord } from '../records/collection.js'
+import type { Collection, StoredRecord } from '../records/collection.js'
 import { encode } from '../records/json.js'
 import { revision, sampleRecord } from '../records/sample.js'
 import type { Store } from '../records/store.js'
@@ -41,6 +41,8 @@ export class Mover {
   #random = new Random(1)
   #held: Held[] = []
   #serial = 0
+  /** Backups, by tenant and resource. */
+  readonly #backups = new Map<string, readonly StoredRecord[]>()
 
   constructor(
     private readonly store: Store,
@@ -64,6 +66,7 @@ export class Mover {
 
   clear(): void {
     this.#held = []
+    this.#backups.clear()
     this.restart()
   }
 
@@ -117,8 +120,35 @@ export class Mover {
       this.store.switchOff(resource, everywhere === true ? undefined : tenant),
     on: ({ everywhere }, { tenant, resource }) =>
       this.store.switchOn(resource, everywhere === true ? undefined : tenant),
+    order: ({ by }, place) => {
+      this.#collection(place).odd.order = by
+    },
+    twice: ({ apart = 0, ...target }, place) => {
+      for (const id of this.#targets(target, place)) this.#collection(place).odd.twice.set(id, apart)
+    },
+    hide: (target, place) => {
+      for (const id of this.#targets(target, place)) this.#collection(place).odd.hidden.add(id)
+    },
+    poison: (target, place) => {
+      for (const id of this.#targets(target, place)) this.#collection(place).odd.poisoned.add(id)
+    },
+    heal: (target, place) => {
+      const ids = this.#targets(target, place)
+      this.#collection(place).odd.heal(ids.length > 0 ? ids : undefined)
+    },
+    backup: (_motion, place) => {
+      this.#backups.set(`${place.tenant} ${place.resource}`, this.#collection(place).backup())
+    },
+    rewind: (_motion, place) => {
+      const kept = this.#backups.get(`${place.tenant} ${place.resource}`)
+      if (kept !== undefined) this.#collection(place).restore(kept)
+    },
     work: ({ n = 1, tenant }) => this.work(n, tenant),
     consume: ({ requests }) => this.consume(requests),
+  }
+
+  #collection({ tenant, resource }: Place): Collection {
+    return this.store.collection(tenant, resource)
   }
 
   #create({ tenant, resource }: Place, at: Micros): void {

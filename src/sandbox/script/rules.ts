@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { isFields } from '../records/json.js'
+import { LIST_ORDERS } from '../records/oddities.js'
 import { CORRUPTION_NAMES } from './corruption.js'
 
 /* Messages say which value is expected; zod's own messages need knowledge of zod. */
@@ -80,7 +81,12 @@ const FAULTS = {
     claim: oneOf('served', 'asked').optional(),
   },
   empty: {},
-  total: { by: whole.optional(), to: natural.optional() },
+  total: {
+    by: whole.optional(),
+    to: natural.optional(),
+    most: natural.optional(),
+    remove: flag.optional(),
+  },
   skew: { seconds: whole },
   rate: {
     remove: flag.optional(),
@@ -132,6 +138,13 @@ const MOTIONS = {
   grant: { ...SCOPE, writable: flag.optional() },
   off: { ...SCOPE, everywhere: flag.optional() },
   on: { ...SCOPE, everywhere: flag.optional() },
+  order: { ...SCOPE, by: oneOf(...LIST_ORDERS) },
+  twice: { ...SCOPE, ...TARGET, apart: natural.optional() },
+  hide: { ...SCOPE, ...TARGET },
+  poison: { ...SCOPE, ...TARGET },
+  heal: { ...SCOPE, ...TARGET },
+  backup: SCOPE,
+  rewind: SCOPE,
   work: { n: natural.optional(), tenant: whole.optional() },
   consume: { requests: natural },
 } satisfies Shapes
