@@ -34,7 +34,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
     baseUrl,
     partnerId: '42',
     secret: 'bench-secret',
-    timeouts: { connect: 10_000, headers: 30_000, body: 30_000 },
+    timeouts: { connect: 10_000, headers: 30_000, body: 30_000, request: 60_000 },
     connections,
     rateReserve: 0,
     clock,

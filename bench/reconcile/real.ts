@@ -37,7 +37,7 @@ export async function withWorld<T>(records: number, use: (world: World) => Promi
       baseUrl: sandbox.url,
       partnerId: sandbox.partnerId,
       secret: sandbox.secret,
-      timeouts: { connect: 5000, headers: 5000, body: 5000 },
+      timeouts: { connect: 5000, headers: 5000, body: 5000, request: 5000 },
       rateReserve: 0,
       clock: systemClock,
       stamps,

@@ -21,7 +21,12 @@ export interface Config {
     readonly secret: Secret
     readonly rateReserve: number
     readonly allowInsecure: boolean
-    readonly timeouts: { readonly connect: number; readonly headers: number; readonly body: number }
+    readonly timeouts: {
+      readonly connect: number
+      readonly headers: number
+      readonly body: number
+      readonly request: number
+    }
     readonly maxBodyBytes: number
     readonly concurrency: number
     readonly gzip: boolean

@@ -41,6 +41,7 @@ const timeouts = section(
     connect: durationLeaf('PT10S', 'Until a connection is open.'),
     headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
     body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
+    request: durationLeaf('PT60S', 'From the request to the end of its answer, the whole body included.'),
   },
   'How long to wait before a request counts as failed, as ISO 8601 durations.',
 )

@@ -261,7 +261,9 @@ describe('an abort', () => {
     const { url } = await httpServer(() => controller.abort(reason))
     const controller = new AbortController()
     const reason = new Error('enough')
-    const { source } = client(url, { timeouts: { connect: 10_000, headers: 10_000, body: 10_000 } })
+    const { source } = client(url, {
+      timeouts: { connect: 10_000, headers: 10_000, body: 10_000, request: 10_000 },
+    })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 
@@ -271,7 +273,7 @@ describe('an abort', () => {
     // The server never answers the client's first words of TLS.
     const { url } = await rawServer(() => controller.abort(reason))
     const { source } = client(url.replace('http:', 'https:'), {
-      timeouts: { connect: 60_000, headers: 60_000, body: 60_000 },
+      timeouts: { connect: 60_000, headers: 60_000, body: 60_000, request: 60_000 },
     })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
@@ -282,7 +284,9 @@ describe('an abort', () => {
     const { url } = await httpServer((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"resu', () => controller.abort(reason))
     })
-    const { source } = client(url, { timeouts: { connect: 60_000, headers: 60_000, body: 60_000 } })
+    const { source } = client(url, {
+      timeouts: { connect: 60_000, headers: 60_000, body: 60_000, request: 60_000 },
+    })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 

@@ -227,3 +227,24 @@ it('keeps what the server says from breaking a log line or giving the secret bac
   expect(JSON.stringify(error)).not.toContain(SECRET)
   expect(JSON.stringify(error).length).toBeLessThan(1000)
 })
+
+/** Sends a byte every 20 ms, for ever: no pause is long enough for the other time-outs. */
+const dripping = (text: string): Promise<Stand> =>
+  rawServer((socket) => {
+    socket.write(text)
+    const drip = setInterval(() => socket.write(' '), 20)
+    socket.on('close', () => clearInterval(drip))
+  })
+
+it.each([
+  ['its body', head('content-length: 100000')],
+  ['the body of a refusal', 'HTTP/1.1 500 Down\r\ncontent-length: 100000\r\n\r\n'],
+  ['its headers', 'HTTP/1.1 200 OK\r\nx-filler: '],
+])('an answer that sends a byte now and then of %s ends with the deadline', async (_part, text) => {
+  const { url, seen } = await dripping(text)
+  const timeouts = { connect: 60_000, headers: 60_000, body: 60_000, request: 150 }
+  const error = await refusal(client(url, { timeouts }).source.list(request()))
+  expect(error).toBeInstanceOf(Skip)
+  expect(error.message).toMatch(/did not end within api\.timeouts\.request/)
+  expect(seen).toHaveLength(3)
+})

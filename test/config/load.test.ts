@@ -52,7 +52,7 @@ describe('a configuration', () => {
       partnerId: '42',
       rateReserve: 0,
       allowInsecure: false,
-      timeouts: { connect: 10_000, headers: 30_000, body: 60_000 },
+      timeouts: { connect: 10_000, headers: 30_000, body: 60_000, request: 60_000 },
       maxBodyBytes: 67_108_864,
       gzip: false,
       retry: { attempts: 6, baseMs: 500, maxMs: 30_000 },

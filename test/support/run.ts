@@ -47,7 +47,7 @@ function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOpti
     baseUrl: options.baseUrl ?? sandbox.url,
     partnerId: sandbox.partnerId,
     secret: sandbox.secret,
-    timeouts: { connect: timeout, headers: timeout, body: timeout },
+    timeouts: { connect: timeout, headers: timeout, body: timeout, request: timeout },
     ...(options.maxBodyBytes !== undefined && { maxBodyBytes: options.maxBodyBytes }),
     rateReserve: 0,
     clock,

@@ -72,7 +72,7 @@ export function client(baseUrl: string, options: Partial<SourceOptions> = {}): C
     baseUrl,
     partnerId: '42',
     secret: SECRET,
-    timeouts: { connect: 500, headers: 100, body: 100 },
+    timeouts: { connect: 500, headers: 100, body: 100, request: 10_000 },
     rateReserve: 0,
     clock,
     stamps: new Stamps(clock),

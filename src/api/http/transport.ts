@@ -6,11 +6,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Pool } from 'undici'
 import { codeOf } from './failure.js'
 
-/** Milliseconds: for connecting, until the headers are there, and between two pieces of the body. */
+/** In milliseconds. */
 export interface Timeouts {
+  /** For connecting. */
   readonly connect: number
+  /** From the request until its headers are there. */
   readonly headers: number
+  /** Between two pieces of the body. */
   readonly body: number
+  /** For the whole request, its body included: a server that sends a byte a second passes every other one. */
+  readonly request: number
 }
 
 export interface TransportOptions {
@@ -49,7 +54,8 @@ export class Transport {
     this.#pool ??= this.#open()
     const pool = await this.#pool
     signal?.throwIfAborted()
-    return unlessAborted(signal, (inner) => this.#request(pool, path, inner, onHeaders))
+    const deadline = { signal, milliseconds: this.options.timeouts.request }
+    return inTime(deadline, (inner) => this.#request(pool, path, inner, onHeaders))
   }
 
   async close(): Promise<void> {
@@ -98,20 +104,28 @@ export class Transport {
   }
 }
 
-/** Rejects as soon as the signal aborts: undici notices an abort only once the connection stands. */
-function unlessAborted<T>(
-  signal: AbortSignal | undefined,
+/**
+ * Rejects as soon as the signal aborts or the time is over: undici notices an abort only once the connection stands.
+ */
+function inTime<T>(
+  { signal, milliseconds }: { readonly signal: AbortSignal | undefined; readonly milliseconds: number },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const inner = new AbortController()
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      inner.abort(signal?.reason)
-      reject(signal?.reason)
+    const end = (reason: unknown): void => {
+      inner.abort(reason)
+      reject(reason)
     }
+    const abort = (): void => end(signal?.reason)
+    const late = Object.assign(new Error('The answer did not end in time'), { code: 'REQUEST_DEADLINE' })
+    const timer = setTimeout(end, milliseconds, late)
     signal?.addEventListener('abort', abort, { once: true })
     work(inner.signal)
       .then(resolve, reject)
-      .finally(() => signal?.removeEventListener('abort', abort))
+      .finally(() => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      })
   })
 }
