@@ -14,8 +14,33 @@ export function classifyWith(
   return judge(error, 'code' in error && typeof error.code === 'string' ? error.code : '') ?? error
 }
 
-/** The hint whose name the code begins with. */
+/** The hint whose name the code begins with; of several names, the longest is the most particular. */
 export function hintFor(hints: Readonly<Record<string, string>>, code: string): string | undefined {
-  const family = Object.keys(hints).find((name) => code.startsWith(name))
+  const families = Object.keys(hints).filter((name) => code.startsWith(name))
+  const [family] = families.sort((a, b) => b.length - a.length)
   return family === undefined ? undefined : hints[family]
+}
+
+/**
+ * The trouble that the rows of one table run into: that cursor fails, and the others go on. `words`: the database's own,
+ * undefined where they may hold values of a row.
+ */
+export const tableTrouble = (where: string, { table, words, code, hint, cause }: TroubleDetails): Skip => {
+  const of = table === undefined ? '' : ` of ${table}`
+  const told = words === undefined ? '' : `: ${words}`
+  return new Skip(`The warehouse ${where} refuses the rows${of}${told} (${code})`, {
+    reason: 'failed',
+    code: 'warehouse',
+    hint,
+    cause,
+  })
+}
+
+interface TroubleDetails {
+  readonly table?: string | undefined
+  readonly words: string | undefined
+  /** The database's code. */
+  readonly code: string
+  readonly hint: string
+  readonly cause: Error
 }

@@ -6,7 +6,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Int64 } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import { Retry, Stop } from '../errors.js'
+import { Retry, Skip, Stop } from '../errors.js'
 import { fromMicros, toMicros } from '../timestamp.js'
 import type { Dialect, Session } from './dialect.js'
 
@@ -160,8 +160,10 @@ export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<L
       if (await extend(dialect, claim, token)) return
       lost.abort(new Stop('The lease was taken by another run', { exitCode: 4 }))
     } catch (error) {
-      // A warehouse that is away has not given the lease to another run: the next heartbeat asks again.
-      if (!(dialect.classify(error) instanceof Retry)) lost.abort(error)
+      // A warehouse that is away, or too slow for a time-out, has not given the lease to another run: the next heartbeat
+      // asks again.
+      const classed = dialect.classify(error)
+      if (!(classed instanceof Retry || classed instanceof Skip)) lost.abort(error)
     }
   }
   const timer = setInterval(() => {

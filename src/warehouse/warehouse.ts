@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
-import { Bug, Retry, Stop } from '../errors.js'
+import { Bug, Retry, Skip, Stop } from '../errors.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { Model } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
@@ -209,6 +209,9 @@ export class Warehouse {
       } catch (caught) {
         const error = this.dialect.classify(caught)
         if (!(error instanceof Retry)) throw error
+        const { cause } = error.details
+        // A table that stays locked is waited for a few times, and then fails its cursor alone.
+        if (cause instanceof Skip && attempt > 1) throw cause
         const wait = this.#reached || attempt < 4 ? this.#patience[attempt] : undefined
         if (wait === undefined)
           throw new Stop(error.message, {

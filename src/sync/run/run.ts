@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { Int64 } from '../../../schema/resource.js'
+import { describeError, Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { fromMicros } from '../../timestamp.js'
 import { readCursors } from '../../warehouse/cursors.js'
@@ -91,8 +92,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       const report = reportOf(context, request, startedAt, ends)
       const status = deps.signal.aborted ? 'interrupted' : report.status
       await recordEnd(context, report, { status, error: null })
-      if (report.rows_upserted > 0)
-        await deps.warehouse.optimize(resources.flatMap((resource) => resource.tables))
+      if (report.rows_upserted > 0) await optimize(deps, resources)
       return report
     } catch (error) {
       const report = reportOf(context, request, startedAt, [])
@@ -100,6 +100,19 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       throw error
     }
   })
+}
+
+/** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
+async function optimize(
+  { warehouse, observer }: Dependencies,
+  resources: readonly ResourceModel[],
+): Promise<void> {
+  try {
+    await warehouse.optimize(resources.flatMap(({ tables }) => tables))
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    observer.notice?.('The warehouse made no statistics', { error: describeError(error) })
+  }
 }
 
 async function workOnAll(

@@ -1,5 +1,5 @@
-import { Retry, Stop } from '../../errors.js'
-import { classifyWith, hintFor } from '../classify.js'
+import { Retry, type Skip, Stop } from '../../errors.js'
+import { classifyWith, hintFor, tableTrouble } from '../classify.js'
 
 const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 /** Errors of the pool and the driver that have no code. */
@@ -14,12 +14,56 @@ const refused: Record<string, string> = {
   '25006': 'Expected a database that can be written, not a standby: check warehouse.url',
 }
 
+const unwanted =
+  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const foreign =
+  'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
+
+/** What one table's rows run into, by the beginning of the server's code; the other tables can be written. */
+const troubles: Record<string, string> = {
+  '23502': `Expected columns that take null: alter table … alter column … drop not null. ${foreign}`,
+  '23505': `Drop the unique index or constraint that was added. ${unwanted}`,
+  '23': `Drop the constraint that was added. ${unwanted}`,
+  '44': foreign,
+  '42P01': 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync',
+  '42703': 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync',
+  '42P10': foreign,
+  '428': foreign,
+  '42804': foreign,
+  '55P03': 'Another session holds a lock on the table: end that session, or wait for it',
+  '55': foreign,
+  '57014':
+    "Raise the role's statement_timeout, such as: alter role … set statement_timeout = '5min'; or see what slows the table down",
+  '54': 'Drop the index that was added: a row does not fit into it',
+  '22': foreign,
+  '0A': foreign,
+  '09': foreign,
+  P0: 'Drop the trigger or rule that was added to the table',
+  XX: 'Look into the log of the database server; reindex or restore the table',
+}
+
+/** Words of these classes may hold values of a row, or are a user's own; the others name tables, columns, constraints. */
+const wordsMayHoldValues = /^(22|P0|XX|09)/
+
+/** The server's `detail` holds values of the row, and is told nowhere. */
+const trouble = (cause: Error, code: string, hint: string, where: string): Skip =>
+  tableTrouble(where, {
+    table: 'table' in cause && typeof cause.table === 'string' ? cause.table : undefined,
+    words: wordsMayHoldValues.test(code) ? undefined : cause.message,
+    code,
+    hint,
+    cause,
+  })
+
 /** An error of pg or of the server in the classes of errors.ts. */
 export const classify = (error: unknown, where: string): Error =>
   classifyWith(error, (cause, code) => {
     const { message } = cause
+    // 55P03: another session has locked a table; when it stays locked, this is the trouble of that table alone.
     if (lost.test(code) || transient.test(code) || lostText.test(message))
-      return new Retry(`The warehouse ${where} does not answer (${code || message})`, { cause })
+      return new Retry(`The warehouse ${where} does not answer (${code || message})`, {
+        cause: code === '55P03' ? trouble(cause, code, troubles[code] ?? '', where) : cause,
+      })
     const hint = hintFor(refused, code)
     if (hint !== undefined)
       return new Stop(`The warehouse ${where} refuses: ${message} (${code})`, { exitCode: 3, hint, cause })
@@ -30,5 +74,6 @@ export const classify = (error: unknown, where: string): Error =>
         hint: 'Free some space and run the same command again: what is committed is complete',
         cause,
       })
-    return undefined
+    const what = hintFor(troubles, code)
+    return what === undefined ? undefined : trouble(cause, code, what, where)
   })
