@@ -2,7 +2,7 @@ import { boolean, defineResource, id, many, nullable, oneOf, ref, scalars, stamp
 
 const states =
   'AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH ' +
-  'OK OR PA RI SC SD TN TX UT VT VA WV WI WY AB BC MB NB NF NS ON PE PQ SK VA PR'
+  'OK OR PA RI SC SD TN TX UT VT WA WV WI WY AB BC MB NB NF NS ON PE PQ SK VA PR'
 
 const phones = many(
   {
@@ -47,7 +47,7 @@ export default defineResource({
     detail: text('Notes by staff about the customer.'),
     address: text('Address.'),
     city: text('City.'),
-    state: oneOf([...new Set(states.split(' '))], 'State, a two-character code.'),
+    state: oneOf(states.split(' '), 'State, a two-character code; blank where the shop knows none.'),
     zip: text('Zip code.'),
     marketing_ok: boolean('true if the customer opted in to marketing.'),
     shop_ids: shopIds,

@@ -1,4 +1,4 @@
-import { cents, defineResource, id, object, oneOf, ref, stamps, text } from './resource.js'
+import { cents, defineResource, id, nullable, object, oneOf, ref, stamps, text } from './resource.js'
 
 export default defineResource({
   name: 'payments',
@@ -18,7 +18,7 @@ export default defineResource({
     payment_type_details: object(
       {
         type: oneOf(['Credit Card', 'Check', 'Cash', 'Other'], 'Type of the payment.'),
-        name: text("Only for 'Credit Card' or 'Other'; alphanumeric, at most 25 characters."),
+        name: nullable(text("Only for 'Credit Card' or 'Other'; alphanumeric, at most 25 characters.")),
       },
       'The type of the payment, in parts.',
     ),

@@ -23,7 +23,7 @@ const payments = many(
     fields: {
       payment_type: text('Display name of the payment type.'),
       payment_type_details: object(
-        { type: text('Always present.'), name: text('May be null or blank.') },
+        { type: text('Always present.'), name: nullable(text('May be null or blank.')) },
         'The type of the payment, in parts.',
       ),
       notes: text('Notes.'),

@@ -1,15 +1,16 @@
-import { defineResource, id, stamps } from './resource.js'
+import { defineResource, id, ref, stamps } from './resource.js'
 
 export default defineResource({
   name: 'vendors',
   singular: 'vendor',
   entity: 'Vendor',
-  doc: 'Vendors of parts and of sublet work. Their fields are not shown in the document.',
-  source: 'Resources: Other resources',
+  doc: 'Vendors of parts and of sublet work. The document shows no field of theirs but shop_id.',
+  source: 'What the service does; Resources: Other resources',
   grain: 'one vendor of a tenant',
   documented: false,
   fields: {
     id: id('Id of the vendor.'),
     ...stamps,
+    shop_id: ref('shops', 'Shop that the vendor belongs to.'),
   },
 })

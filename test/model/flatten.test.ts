@@ -76,6 +76,12 @@ test('an unknown enumeration value is stored, and reported with the value', () =
   expect(flat.drift).toMatchObject([{ path: 'state', kind: 'unknown_value', detail: 'archived' }])
 })
 
+test('a blank text is no unknown value of an enumeration', () => {
+  const flat = flattenOf('customers')([{ id: 1, ...stamps, state: '' }], false)
+  expect(named('customers', flat)[0]).toMatchObject({ state: '' })
+  expect(flat.drift).toEqual([])
+})
+
 test('one bad value costs one column, one bad item one row, and neither the record', () => {
   const record = {
     id: 1,

@@ -60,7 +60,7 @@ class Reader {
     if (converted.reason !== null) this.complain(path, value)
     if (converted.replaced) this.report('replaced_character', path)
     const known =
-      field.values === undefined || converted.value === null || field.values.includes(`${converted.value}`)
+      field.values === undefined || [null, '', ...field.values].includes(converted.value as string | null)
     if (!known) this.report('unknown_value', path, String(converted.value))
     return converted.value
   }

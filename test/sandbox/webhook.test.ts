@@ -104,7 +104,9 @@ describe('webhooks', () => {
     const configure = async (body: unknown) =>
       (await request(sandbox, '/webhooks', { method: 'POST', body })).status
     expect(await configure({ url: 'http://example.com/', events: ['customer.created'] })).toBe(422)
-    expect(await configure({ url: 'https://example.com/', events: ['Customer.Created'] })).toBe(422)
+    for (const name of ['Customer.Created', 'customer.vanished', 'note.created', 'constructor.created', 7])
+      expect(await configure({ url: 'https://example.com/', events: ['customer.created', name] })).toBe(422)
+    expect(await configure('')).toBe(400)
     expect(await configure({ url: 'https://example.com/', events: [] })).toBe(422)
     expect(await configure('{')).toBe(400)
     for (let i = 0; i < 20; i += 1)

@@ -34,7 +34,50 @@ describe('writes', () => {
   it('answers 400 to a body that is not JSON and 422 to one that is no object', async () => {
     const { write } = await furnished()
     expect((await write('POST', 'notes', '{"repair_order_id":')).status).toBe(400)
+    expect((await write('POST', 'notes', '')).status).toBe(400)
+    expect((await write('PUT', 'integrator_tags/1', '')).status).toBe(400)
     expect((await write('POST', 'notes', '[]')).status).toBe(422)
+  })
+
+  it.each(['constructor', '__proto__', 'toString'])('takes %s for a word like any other', async (name) => {
+    const { sandbox, write } = await furnished()
+    const tag = { taggable_type: name, taggable_id: 1, name, value: name }
+    expect((await write('POST', 'integrator_tags', tag)).status).toBe(422)
+    const details = { payment_type_details: { type: name }, amount_cents: 1, repair_order_id: 1 }
+    expect((await write('POST', 'payments', details)).status).toBe(422)
+    expect((await write('POST', 'integrator_tags', { ...tag, taggable_type: 'Customer' })).status).toBe(201)
+    expect((await shop(sandbox, name)).status).toBe(404)
+    expect((await shop(sandbox, `${name}/1`)).status).toBe(404)
+    sandbox.store.register(name)
+    expect((await shop(sandbox, name)).body).toMatchObject({ results: [], total_count: 0 })
+  })
+
+  it('reads e-mail addresses as RFC 822 writes them', async () => {
+    const { write } = await furnished()
+    const good = ["o'neil+cars@example.com", 'ada@localhost', '"ada lovelace"@example.com', 'a@[10.0.0.1]']
+    for (const email of good)
+      expect([email, (await write('POST', 'customers', { email })).status]).toEqual([email, 201])
+    const bad = [
+      'ada',
+      'a..b@example.com',
+      'a,b@example.com',
+      'zoë@example.com',
+      'Ada <ada@example.com>',
+      'a@b@c',
+    ]
+    for (const email of bad)
+      expect([email, (await write('POST', 'customers', { email })).status]).toEqual([email, 422])
+  })
+
+  it('lets names of payment types be letters and digits alone, at most 25', async () => {
+    const { write } = await furnished()
+    const pay = async (name: unknown) => {
+      const payment_type_details = { type: 'Credit Card', name }
+      return (await write('POST', 'payments', { amount_cents: 5, repair_order_id: 1, payment_type_details }))
+        .status
+    }
+    for (const name of ['Fleet2', 'Überweisung', 'a'.repeat(25), '', null]) expect(await pay(name)).toBe(201)
+    for (const name of ['Fleet 2', 'Fleet-2', 'a'.repeat(26), 2]) expect(await pay(name)).toBe(422)
   })
 
   it.each([

@@ -82,7 +82,8 @@ describe.each(inject('postgresUrl') === '' ? ways.slice(0, 1) : ways)('%s', (_na
     const warehouse = await reopen(await address())
     const before = await contents(warehouse)
     await warehouse.migrate()
-    expect(await contents(warehouse)).toEqual(before)
+    // Columns that came since are not in `before`.
+    expect(await contents(warehouse)).toMatchObject(before)
 
     const notices: [string, Record<string, unknown>][] = []
     const report = await sync(sandbox, warehouse, { notices })

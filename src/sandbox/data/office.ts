@@ -69,7 +69,7 @@ export function purchase(world: World, shop: ShopFacts, at: Moment): void {
     ...world.stamps('purchase_records', at),
     shop_id: shop.id,
     invoice_number: `INV-${random.digits(6)}`,
-    vendor_id: random.pick(world.vendorIds),
+    vendor_id: random.pick(world.vendorsOf(shop.id)),
     payment_type: random.pick(['On account', 'Company card', 'Cash']),
     ecomm_integrator_order_id: ecomm ? `EC${random.digits(9)}` : '',
     is_return: random.chance(0.05),

@@ -140,11 +140,11 @@ export function buildService(
       { ...world.stamps('labor', at), name: job.title, technician_id: technician, taxable: true, hours },
     ],
     parts: Object.entries(job.parts).map(([key, quantity]) => takePart(world, shop, key, quantity, at)),
-    ...extras(world, job, at),
+    ...extras(world, shop, job, at),
   }
 }
 
-function extras(world: World, job: CannedJob['job'], at: Moment) {
+function extras(world: World, shop: ShopFacts, job: CannedJob['job'], at: Moment) {
   const { random } = world
   const own = (kind: string) => world.stamps(kind, at)
   const hazmats = job.hazmat === undefined ? [] : [job.hazmat]
@@ -166,7 +166,7 @@ function extras(world: World, job: CannedJob['job'], at: Moment) {
       invoice_number: `PA-${random.digits(6)}`,
       description: '',
       taxable: false,
-      vendor_id: random.pick(world.vendorIds),
+      vendor_id: random.pick(world.vendorsOf(shop.id)),
       invoice_date: print(at - (at % DAY)),
     })),
     inspections: job.inspections.map((name) => ({

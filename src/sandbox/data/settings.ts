@@ -36,9 +36,7 @@ export function furnish(world: World, shopCount: number, start: Moment, until: M
   world.statusIds = STATUSES.map(([name, color_code], position) =>
     make('statuses', { name, color_code, position }),
   )
-  world.vendorIds = VENDORS.map((name) =>
-    make('vendors', { name, account_number: world.random.digits(6), active: true, phone: null }),
-  )
+  world.vendorIds = findVendors(world, make, shopCount)
   world.categoryIds = new Map(
     CATEGORIES.map((text) => [text, make('categories', { text, integrator_tags: [] })]),
   )
@@ -51,6 +49,19 @@ export function furnish(world: World, shopCount: number, start: Moment, until: M
 }
 
 type Make = (resource: HandMade, fields: Record<string, unknown>) => number
+
+/** Every shop has vendors of its own. They are there before the shops, whose ids will be 1, 2 and so on. */
+function findVendors(world: World, make: Make, shopCount: number): number[][] {
+  const found = Array.from({ length: shopCount }, (): number[] => [])
+  for (let n = 0; n < Math.max(VENDORS.length, shopCount); n += 1) {
+    const name = VENDORS[n % VENDORS.length]
+    const shop = n % shopCount
+    const account_number = world.random.digits(6)
+    const id = make('vendors', { name, shop_id: shop + 1, account_number, active: true, phone: null })
+    found[shop]?.push(id)
+  }
+  return found
+}
 
 interface Founding {
   readonly name: string

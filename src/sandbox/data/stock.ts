@@ -68,8 +68,8 @@ function emitInventory(world: World, shopId: number, stock: Stock, extras: Stock
       ? []
       : random.sample(['fast mover', 'seasonal', 'consignment', 'OEM'], random.weighted([6, 3, 1])),
     integrator_tags: [],
-    primary_vendor_id: random.pick(world.vendorIds),
-    last_vendor_id: random.pick(world.vendorIds),
+    primary_vendor_id: random.pick(world.vendorsOf(shopId)),
+    last_vendor_id: random.pick(world.vendorsOf(shopId)),
     shop_id: shopId,
     gp_exception_id: !isCore && random.chance(0.2) ? random.pick(extras.exceptions) : null,
     partsplatform_part_id: `PP-${random.digits(8)}`,

@@ -104,7 +104,8 @@ export const isHandMade = (resource: string): boolean => HAND_MADE.some((name) =
 /** The facts of one tenant that the makers share, and the way of their records into the store. */
 export class World {
   shops: readonly ShopFacts[] = []
-  vendorIds: readonly number[] = []
+  /** The vendors of the shop with id 1, of the shop with id 2, and so on. */
+  vendorIds: readonly (readonly number[])[] = []
   statusIds: readonly number[] = []
   categoryIds: ReadonlyMap<string, number> = new Map()
   /** In the order of their ids, which start at 1. */
@@ -123,6 +124,10 @@ export class World {
     readonly tenant: number,
     readonly random: Random,
   ) {}
+
+  vendorsOf(shopId: number): readonly number[] {
+    return this.vendorIds[shopId - 1] ?? []
+  }
 
   /** Ids of every tenant start at 1: ids of different tenants collide, as the API allows. */
   id(kind: string): number {

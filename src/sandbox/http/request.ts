@@ -78,11 +78,11 @@ function target(below: string): { resource: string | null; id: number | null } {
   return { resource: steps[0] || null, id: integer(steps[1]) }
 }
 
-/** The object in the body; an empty body counts as an empty object. */
+/** The object in the body. No body is no JSON, also where every field is optional. */
 export function bodyOf(call: PartnerCall): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(call.body === '' ? '{}' : call.body)
+    value = JSON.parse(call.body)
   } catch {
     throw new Refusal(400, 'The request body is invalid JSON')
   }

@@ -93,7 +93,7 @@ function readRoutes({ store, credentials }: ServerContext, on: On, onTenant: OnT
 
 /** Declared resources have routes of their own; the name of one with another path is no path. */
 function registeredName(name: string): string {
-  if (name in resources) throw notFound()
+  if (Object.hasOwn(resources, name)) throw notFound()
   return name
 }
 

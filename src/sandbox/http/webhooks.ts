@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { printInstant } from '../instant.js'
 import { Random } from '../random.js'
 import { encode } from '../records/json.js'
-import { eventOf, isEventName } from '../records/resources.js'
+import { EVENT_NAMES, eventOf } from '../records/resources.js'
 import type { Store, StoreChange } from '../records/store.js'
 import { bodyOf, type PartnerCall } from './request.js'
 import { type HttpResponse, invalid, jsonResponse, Refusal } from './response.js'
@@ -55,8 +55,9 @@ export class Webhooks {
     const { url, events } = bodyOf(call)
     const wrong: Record<string, string> = {}
     if (!isDeliverable(url)) wrong['url'] = 'is not an https URL (http is allowed for loopback addresses)'
-    if (!Array.isArray(events) || events.length === 0 || !events.every(isEventName))
-      wrong['events'] = 'is not an array of event names like customer.created'
+    if (!Array.isArray(events) || events.length === 0) wrong['events'] = 'is not an array of event names'
+    else if (!events.every((name) => EVENT_NAMES.includes(name)))
+      wrong['events'] = `holds a name that is not one of ${EVENT_NAMES.join(', ')}`
     if (Object.keys(wrong).length > 0) throw invalid(wrong)
     if (this.#hooks.length >= MAXIMUM) throw new Refusal(422, `At most ${MAXIMUM} webhooks per partner`)
     return jsonResponse(201, JSON.stringify(this.#add(String(url), events as string[])))

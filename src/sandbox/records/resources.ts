@@ -47,7 +47,8 @@ const ANNOUNCED = new Set([
   'purchase_records',
 ])
 
-export type Action = 'created' | 'updated' | 'deleted'
+const ACTIONS = ['created', 'updated', 'deleted'] as const
+export type Action = (typeof ACTIONS)[number]
 
 /** undefined when the document names no event for the resource. */
 export function eventOf(resource: string, action: Action): { name: string; type: string } | undefined {
@@ -57,6 +58,7 @@ export function eventOf(resource: string, action: Action): { name: string; type:
     : { name: `${declared.singular}.${action}`, type: declared.entity }
 }
 
-export function isEventName(name: unknown): boolean {
-  return typeof name === 'string' && /^[a-z]+(_[a-z]+)*\.(created|updated|deleted)$/.test(name)
-}
+/** The names of all events: the actions of the resources for which the document shows events. */
+export const EVENT_NAMES: readonly string[] = [...ANNOUNCED].flatMap((resource) =>
+  ACTIONS.flatMap((action) => eventOf(resource, action)?.name ?? []),
+)

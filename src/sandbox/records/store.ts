@@ -222,7 +222,7 @@ export class Store {
   }
 
   #isKnown(resource: string): boolean {
-    return resource in resources || this.#registered.has(resource)
+    return Object.hasOwn(resources, resource) || this.#registered.has(resource)
   }
 
   #keyOf(id: unknown): number {

@@ -7,7 +7,14 @@ import { type Fields, isFields } from '../records/json.js'
 import { check, optional } from './checks.js'
 import type { Write } from './write.js'
 
-const EMAIL = /^[^\s@,;<>()]+@[^\s@,;<>()]+\.[^\s@.,;<>()]+$/
+/** An address as RFC 822 writes it (`addr-spec`), without comments and blanks between its words. */
+const EMAIL = (() => {
+  const atom = String.raw`[!#$%&'*+/0-9=?A-Z^_\`a-z{|}~-]+`
+  const quoted = String.raw`"(?:[^"\\\r\u0080-\uffff]|\\[\0-\x7f])*"`
+  const literal = String.raw`\[(?:[^[\]\\\r\u0080-\uffff]|\\[\0-\x7f])*\]`
+  const words = (word: string): string => String.raw`${word}(?:\.${word})*`
+  return new RegExp(`^${words(`(?:${atom}|${quoted})`)}@${words(`(?:${atom}|${literal})`)}$`)
+})()
 const E164 = /^\+[1-9]\d{6,14}$/
 const NORTH_AMERICAN = /^\+1\d{10}$/
 

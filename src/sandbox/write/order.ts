@@ -32,8 +32,8 @@ const paymentType: ValueCheck = (value) => {
   if (wrong !== undefined) return `type ${wrong}`
   if (name === undefined || name === null || name === '') return undefined
   if (!NAMED.includes(String(type))) return 'name is only for Credit Card and Other'
-  const good = typeof name === 'string' && /^[\p{L}\p{N} ]{1,25}$/u.test(name)
-  return good ? undefined : 'name is not alphanumeric with at most 25 characters'
+  const good = typeof name === 'string' && /^[\p{L}\p{N}]{1,25}$/u.test(name)
+  return good ? undefined : 'name is not of letters and digits alone, at most 25'
 }
 
 export function createPayment(write: Write): HttpResponse {
