@@ -19,7 +19,8 @@ import type { Change } from './ddl.js'
 import type { Dialect, Session } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
-import { migrateTables, planMigration, tryWrite } from './migrate.js'
+import { migrateTables, planMigration } from './migrate.js'
+import { tryWrite } from './trywrite.js'
 
 /** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
 const patience = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
@@ -69,13 +70,18 @@ export class Warehouse {
     return this.#trying(() => planMigration(this.dialect, this.tables))
   }
 
+  /** Whether the table is there: commands that only read meet warehouses of older versions. */
+  has(name: string): Promise<boolean> {
+    return this.#trying(async () => (await this.dialect.liveColumns()).some(({ table }) => table === name))
+  }
+
   migrate(): Promise<Change[]> {
     return this.#trying(() => migrateTables(this.dialect, this.tables))
   }
 
-  /** Throws Stop when the warehouse cannot be written. */
-  check(): Promise<void> {
-    return this.#trying(() => tryWrite(this.dialect))
+  /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */
+  check(how: { readonly creates: boolean }): Promise<void> {
+    return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
   claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
