@@ -58,3 +58,9 @@ export const choiceOptions: readonly Option[] = [
   { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
   { flags: '--resource <name>', description: 'only this resource; may be repeated', repeatable: true },
 ]
+
+/** The flag of every command that may be told to end early. */
+export const timeLimitOption: Option = {
+  flags: '--time-limit <duration>',
+  description: 'end cleanly after so long, such as PT45M; the next run goes on with what has waited longest',
+}

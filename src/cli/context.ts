@@ -52,7 +52,13 @@ export class CommandContext {
     if (this.#warehouse) return this.#warehouse
     const { openWarehouse } = await import('../warehouse/open.js')
     const { url, schema } = this.config.warehouse
-    const warehouse = await openWarehouse({ url: url.reveal(), schema, model: this.model, clock: this.clock })
+    const warehouse = await openWarehouse({
+      url: url.reveal(),
+      schema,
+      model: this.model,
+      clock: this.clock,
+      signal: this.invocation.signals.signal,
+    })
     collectAt(warehouse.dialect.heapGrowth)
     this.#closers.push(() => warehouse.close())
     this.#warehouse = warehouse

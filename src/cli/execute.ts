@@ -6,6 +6,7 @@ import { describeError, Retry, Skip, Stop } from '../errors.js'
 import type { VerifyOptions } from '../sync/reconcile/verify.js'
 import { runVerify, type VerifyReport } from '../sync/reconcile/verifyrun.js'
 import { now } from '../sync/run/context.js'
+import { within } from '../sync/run/ending.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { runSync } from '../sync/run/run.js'
 import { parseRanges } from '../sync/walks/timerange.js'
@@ -14,6 +15,7 @@ import { type CommandContext, withContext } from './context.js'
 import { listOf } from './flags.js'
 import { ProgressDisplay, type ProgressTally, resumption, Tracker } from './text/progress.js'
 import { runSummary } from './text/summary.js'
+import { timeLimitOf } from './timelimit.js'
 
 /** The part of a request that each command states for itself; tenants and resources come from the flags. */
 type Purpose = Omit<RunRequest, keyof CursorChoice | 'job'>
@@ -41,13 +43,14 @@ export const rangesByFlags = (context: CommandContext): TimeRange[] => {
 /** Carries out one run, with its progress display, its log and its answer to signals. */
 export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
   const tracker = new Tracker()
+  const limit = timeLimitOf(context.invocation.options)
   const deps = await context.dependencies(await context.readyWarehouse(), {
     observer: observerOf(context, tracker),
   })
   context.invocation.signals.resumesAt = () => resumption(tracker.tally())
   const stopProgress = showProgress(context, tracker, () => deps.source.stats())
   try {
-    const report = await runSync(deps, request)
+    const report = await within(limit, deps, (limited) => runSync({ ...deps, ...limited }, request))
     const { cursors, ...totals } = report
     context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
     return report
@@ -64,7 +67,9 @@ export async function compareWithSource(
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  return runVerify(await context.dependencies(await context.warehouse()), choice, options)
+  const limit = timeLimitOf(context.invocation.options)
+  const deps = await context.dependencies(await context.warehouse())
+  return within(limit, deps, (limited) => runVerify({ ...deps, ...limited }, choice, options))
 }
 
 /** An error that ends a cursor ends the whole run where no cursor has begun. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander'
-import { Stop } from '../errors.js'
+import { describeError, Stop } from '../errors.js'
 import type { Globals } from './command.js'
 import { commands } from './commands/index.js'
 import { Output } from './output.js'
@@ -23,6 +23,13 @@ const output = ({ json, quiet }: Globals): Output =>
 async function perform(call: ParsedCall, globals: Globals): Promise<number> {
   const out = output(globals)
   const signals = new Signals((text) => out.note(text))
+  const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
+  signals.overdue = (exitCode) => {
+    const lock = 'the warehouse did not answer in time, and a lock on it expires within a minute'
+    void out
+      .error(new Error(`Interrupted; ${lock}; ${resumption()}`), exitCode)
+      .finally(() => process.exit(exitCode))
+  }
   const { command, argument, second, options } = call
   try {
     const exitCode = await command.run({
@@ -37,9 +44,9 @@ async function perform(call: ParsedCall, globals: Globals): Promise<number> {
     if (signals.exitCode === undefined) return exitCode
   } catch (error) {
     if (signals.exitCode === undefined) return await failed(error, out)
+    if (error instanceof Stop) out.note(`shopsync: ${describeError(error)}`)
   }
-  const resumes = signals.resumesAt?.() ?? 'nothing was left half done'
-  await out.error(new Error(`Interrupted; ${resumes}`), signals.exitCode)
+  await out.error(new Error(`Interrupted; ${resumption()}`), signals.exitCode)
   return signals.exitCode
 }
 

@@ -3,6 +3,13 @@ import { setMaxListeners } from 'node:events'
 /** 128 plus the number of the signal: the convention of shells. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
+/**
+ * The work that the first signal has asked to stop may take so long, in milliseconds. Work that hangs, on a database
+ * that says nothing for example, must not keep the process alive; nor may the event loop run dry, which would end the
+ * process with an exit code of its own.
+ */
+const patience = 10_000
+
 /** More than the requests under way at the largest settings of concurrency. */
 const mostListeners = 5000
 
@@ -18,6 +25,8 @@ export class Signals {
   expected = false
   /** Says where the next run resumes the work; the work sets it. */
   resumesAt: (() => string) | undefined
+  /** Called with the exit code when the work does not end by itself after a signal. */
+  overdue: ((exitCode: number) => void) | undefined
   /** Called before a second signal ends the process. */
   cleanUp: (() => void) | undefined
 
@@ -44,6 +53,8 @@ export class Signals {
     }
     this.#exitCode = exitCodes[name]
     if (!this.expected) this.note('Stopping after the transaction in hand; once more to stop at once.')
+    const exitCode = this.#exitCode
+    if (!this.expected) setTimeout(() => this.overdue?.(exitCode), patience)
     this.#controller.abort()
   }
 }

@@ -12,15 +12,18 @@ export interface OpenOptions {
   readonly model: Model
   readonly clock?: Clock
   readonly patience?: readonly number[]
+  readonly signal?: AbortSignal
+  /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */
+  readonly silentMs?: number
   /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
   readonly threadFrom?: number
 }
 
 /** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
-async function dialectOf({ url, schema, threadFrom }: OpenOptions): Promise<Dialect> {
+async function dialectOf({ url, schema, threadFrom, silentMs }: OpenOptions): Promise<Dialect> {
   if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url, threadFrom)
   if (/^postgres(ql)?:\/\//.test(url))
-    return (await import('./postgres/dialect.js')).postgresDialect(url, schema)
+    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, silentMs)
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
     exitCode: 2,
     hint: 'Expected sqlite:PATH or postgres://user:password@host:port/database',

@@ -3,7 +3,7 @@
  */
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { StateRows } from '../model/state.js'
-import type { Reader } from './cursors.js'
+import { cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 
 type RunRow = Insertable<StateRows['sync_runs']>
@@ -60,3 +60,21 @@ export const storeRunCursors = (
     // The statement is repeated when the answer to its commit was lost.
     .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id']).doNothing())
     .compile()
+
+/** The id of the last run of a mode that asked for a cursor, by `cursorName`; ids of runs are in the order of time. */
+export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select(['c.tenant_id', 'c.resource'])
+      .select((eb) => eb.fn.max('c.run_id').as('run_id'))
+      .where('r.mode', '=', mode)
+      .where('c.requests', '>', 0)
+      .groupBy(['c.tenant_id', 'c.resource'])
+      .execute(),
+  )
+  return new Map(
+    rows.map(({ tenant_id, resource, run_id }) => [cursorName({ tenantId: tenant_id, resource }), run_id]),
+  )
+}

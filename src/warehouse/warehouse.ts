@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
-import { Bug, Retry, Skip, Stop } from '../errors.js'
+import { Bug } from '../errors.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { Model } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
@@ -19,11 +19,8 @@ import type { Change } from './ddl.js'
 import type { Dialect, Session } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
-import { migrateTables, planMigration } from './migrate.js'
-import { tryWrite } from './trywrite.js'
-
-/** Waits between attempts while the warehouse is away, in milliseconds: some two minutes in all. */
-const patience = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
+import { migrateTables, planMigration, tryWrite } from './migrate.js'
+import { Patience } from './patience.js'
 
 export interface WarehouseOptions {
   readonly dialect: Dialect
@@ -31,24 +28,25 @@ export interface WarehouseOptions {
   readonly clock?: Clock
   /** Waits between attempts, in milliseconds; tests shorten them. */
   readonly patience?: readonly number[]
+  /** Fires when the process is to end: from then on no wait for the database is long. */
+  readonly signal?: AbortSignal
 }
 
 export class Warehouse {
   readonly dialect: Dialect
   readonly #model: Model
   readonly #clock: Clock
-  readonly #patience: readonly number[]
+  readonly #patience: Patience
   readonly #backlog: Backlog
-  /** Whether the database has answered once. Before, a wrong address must not take two minutes to be reported. */
-  #reached = false
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
 
-  constructor({ dialect, model, clock = systemClock, patience: waits = patience }: WarehouseOptions) {
+  constructor({ dialect, model, clock = systemClock, patience: waits, signal }: WarehouseOptions) {
     this.dialect = dialect
     this.#model = model
     this.#clock = clock
-    this.#patience = waits
+    const classify = (error: unknown): Error => dialect.classify(error)
+    this.#patience = new Patience({ clock, classify, waits, signal })
     this.#backlog = new Backlog(dialect.backlog)
   }
 
@@ -70,18 +68,13 @@ export class Warehouse {
     return this.#trying(() => planMigration(this.dialect, this.tables))
   }
 
-  /** Whether the table is there: commands that only read meet warehouses of older versions. */
-  has(name: string): Promise<boolean> {
-    return this.#trying(async () => (await this.dialect.liveColumns()).some(({ table }) => table === name))
-  }
-
   migrate(): Promise<Change[]> {
     return this.#trying(() => migrateTables(this.dialect, this.tables))
   }
 
-  /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */
-  check(how: { readonly creates: boolean }): Promise<void> {
-    return this.#trying(() => tryWrite(this.dialect, this.tables, how))
+  /** Throws Stop when the warehouse cannot be written. */
+  check(): Promise<void> {
+    return this.#trying(() => tryWrite(this.dialect))
   }
 
   claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
@@ -91,7 +84,8 @@ export class Warehouse {
   /**
    * Claims the warehouse, runs the work and releases. `signal` of the work aborts when the given one does, or when the
    * lease is lost; work that ended because of a lost lease fails. A failing release is silent: the lease expires by
-   * itself, and to hide the work's own error, or to call finished work failed, would be worse.
+   * itself, and to hide the work's own error, or to call finished work failed, would be worse. A database that is known
+   * to be away is not waited for once more.
    */
   async withLease<T>(
     { signal, ...claim }: Omit<LeaseClaim, 'clock'> & { readonly signal?: AbortSignal },
@@ -103,7 +97,8 @@ export class Warehouse {
       lost.throwIfAborted()
       return result
     } finally {
-      await release().catch(() => {})
+      const released = release().catch(() => {})
+      if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
     }
   }
 
@@ -206,27 +201,7 @@ export class Warehouse {
     return this.dialect.close()
   }
 
-  async #trying<T>(work: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const result = await work()
-        this.#reached = true
-        return result
-      } catch (caught) {
-        const error = this.dialect.classify(caught)
-        if (!(error instanceof Retry)) throw error
-        const { cause } = error.details
-        // A table that stays locked is waited for a few times, and then fails its cursor alone.
-        if (cause instanceof Skip && attempt > 1) throw cause
-        const wait = this.#reached || attempt < 4 ? this.#patience[attempt] : undefined
-        if (wait === undefined)
-          throw new Stop(error.message, {
-            exitCode: 3,
-            hint: 'Expected a warehouse that can be reached: check warehouse.url, the server and the network, then run the same command again',
-            cause: error,
-          })
-        await this.#clock.sleep(wait)
-      }
-    }
+  #trying<T>(work: () => Promise<T>): Promise<T> {
+    return this.#patience.trying(work)
   }
 }

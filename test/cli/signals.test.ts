@@ -39,7 +39,7 @@ describe.each(warehouses())('$name', (kind) => {
   ] as const)('%s ends a run with exit code %i, and the next goes on at once', async (signal, code) => {
     fill()
     const address = kind.address()
-    const config = configure(sandbox, address, ['notes'])
+    const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
     const sent = atFifth(async () => {
       run.kill(signal)
       await sleep(300)
@@ -55,7 +55,15 @@ describe.each(warehouses())('$name', (kind) => {
     expect(stored.length).toBeGreaterThan(0)
     expect(stored.length).toBeLessThan(records)
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
-    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ status: 'interrupted' })
+    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
+      status: 'interrupted',
+      reason: 'interrupted',
+    })
+    const ends = await rowsOf(warehouse, 'sync_run_cursors')
+    expect(ends).toMatchObject([
+      { resource: 'categories', status: 'skipped', reason: 'interrupted' },
+      { resource: 'notes', status: 'skipped', reason: 'interrupted' },
+    ])
     const pages: unknown[] = []
     const off = sandbox.onRequest(({ resource, page, perPage }) => {
       if (resource === 'notes' && perPage === 100) pages.push(page)

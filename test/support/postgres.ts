@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,6 +13,9 @@ export interface TestPostgres {
   readonly port: number
   /** Ends the server as a crash would: no checkpoint, connections cut. */
   crash(): Promise<void>
+  /** Stops all its processes without ending them: connections stay open, and nothing answers. */
+  pause(): void
+  resume(): void
   /** Starts it again on the same data and port, with files of any size. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -92,6 +95,19 @@ const ended = (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =>
     child.kill(signal)
   })
 
+/** The server's own process last: it must not notice that its children do not answer. */
+function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
+  const children = readdirSync('/proc').filter((name) => {
+    try {
+      const stat = /^\d+$/.test(name) ? readFileSync(`/proc/${name}/stat`, 'utf8') : ''
+      return stat.slice(stat.lastIndexOf(')')).split(' ')[2] === String(pid)
+    } catch {
+      return false
+    }
+  })
+  for (const process_ of [...children.map(Number), pid]) process.kill(process_, signal)
+}
+
 /** `megabytes`: how large a file may grow, until it is started again. */
 export async function startPostgres({ megabytes }: { megabytes?: number } = {}): Promise<TestPostgres> {
   const { initdb, postgres } = await binaries()
@@ -114,10 +130,13 @@ export async function startPostgres({ megabytes }: { megabytes?: number } = {}):
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     crash: () => ended(child, 'SIGQUIT'),
+    pause: () => signalAll(child, 'SIGSTOP'),
+    resume: () => signalAll(child, 'SIGCONT'),
     start: async () => {
       child = await launch(postgres, data, port)
     },
     stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) signalAll(child, 'SIGCONT')
       await ended(child, 'SIGINT')
       process.off('exit', giveUp)
       rmSync(data, { recursive: true, force: true })

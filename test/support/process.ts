@@ -17,10 +17,19 @@ export interface Address {
 }
 
 /** A folder with a configuration of the sandbox and a warehouse; the configuration's path. */
-export function configure(sandbox: Target, { url, schema }: Address, resources: readonly string[]): string {
+export function configure(
+  sandbox: Target,
+  { url, schema }: Address,
+  resources: readonly string[],
+  more: { readonly sync?: object; readonly api?: object } = {},
+): string {
   const { url: baseUrl, partnerId, secret } = sandbox
   const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
-  const config = { api: { baseUrl, partnerId, secret }, warehouse, sync: { resources } }
+  const config = {
+    api: { baseUrl, partnerId, secret, ...more.api },
+    warehouse,
+    sync: { resources, ...more.sync },
+  }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config))
   return file

@@ -26,6 +26,7 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly overlapMs?: number
   readonly concurrency?: number
   readonly signal?: AbortSignal
+  readonly timeLimited?: boolean
   readonly leaseMs?: number
   readonly pageSizes?: readonly number[]
   readonly readAhead?: number
@@ -76,6 +77,7 @@ export async function depsOf(
     stamps,
     observer: { notice: (message, fields) => void options.notices?.push([message, fields]) },
     signal: options.signal ?? new AbortController().signal,
+    ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
     ...(options.pageSizes && { pageSizes: options.pageSizes }),
     ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),

@@ -1,4 +1,4 @@
-import { type Command, choiceOptions } from '../command.js'
+import { type Command, choiceOptions, timeLimitOption } from '../command.js'
 
 export const backfillCommand: Command = {
   name: 'backfill',
@@ -16,6 +16,7 @@ The same command, given again, goes on with a backfill that was cut short.
     },
     { flags: '--to <time>', description: 'first instant after the range', repeatable: true },
     ...choiceOptions,
+    timeLimitOption,
     { flags: '--dry-run', description: 'tell the cost, and write nothing' },
   ],
   run: async (invocation) => {

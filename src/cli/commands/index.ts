@@ -1,5 +1,4 @@
 import type { Command } from '../command.js'
-import { adoptCommand } from './adopt.js'
 import { backfillCommand } from './backfill.js'
 import { checkCommand } from './check.js'
 import { demoCommand } from './demo.js'
@@ -30,7 +29,6 @@ export const commands: readonly Command[] = [
   runCommand,
   quarantineCommand,
   forgetCommand,
-  adoptCommand,
   dictionaryCommand,
   sandboxCommand,
   demoCommand,

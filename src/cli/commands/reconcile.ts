@@ -1,4 +1,4 @@
-import { type Command, choiceOptions } from '../command.js'
+import { type Command, choiceOptions, timeLimitOption } from '../command.js'
 
 export const reconcileCommand: Command = {
   name: 'reconcile',
@@ -12,6 +12,7 @@ If more than a fifth of the rows of one tenant and resource (reconcile.maxDelete
 that cursor fails: --accept-deletes confirms that the records were really deleted.`,
   options: [
     ...choiceOptions,
+    timeLimitOption,
     { flags: '--full', description: 'list every id instead of counting' },
     { flags: '--accept-deletes', description: 'mark as deleted however many are gone' },
   ],

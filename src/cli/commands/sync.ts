@@ -1,4 +1,4 @@
-import { type Command, choiceOptions } from '../command.js'
+import { type Command, choiceOptions, timeLimitOption } from '../command.js'
 
 export const syncCommand: Command = {
   name: 'sync',
@@ -13,6 +13,7 @@ The first run walks everything; later ones ask for records newer than the waterm
 The next run goes on where a run was cut short, whatever cut it short.`,
   options: [
     ...choiceOptions,
+    timeLimitOption,
     { flags: '--full', description: 'ignore watermarks and walk everything again' },
   ],
   run: async (invocation) => {

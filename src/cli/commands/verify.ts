@@ -1,4 +1,4 @@
-import { type Command, choiceOptions } from '../command.js'
+import { type Command, choiceOptions, timeLimitOption } from '../command.js'
 import { wholeNumber } from '../flags.js'
 
 export const verifyCommand: Command = {
@@ -9,6 +9,7 @@ As reconcile, but nothing is written. --sample N also compares N records of each
 field by field, at the cost of one request each.`,
   options: [
     ...choiceOptions,
+    timeLimitOption,
     { flags: '--full', description: 'list every id instead of counting' },
     {
       flags: '--sample <n>',

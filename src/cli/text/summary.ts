@@ -32,6 +32,7 @@ export function runSummary(report: RunReport): string {
     totals(report.cursors),
     compared(report.cursors),
     failures(failed),
+    cutShort(report),
     absences(report),
     nextSteps(report, failed),
   ])
@@ -39,6 +40,11 @@ export function runSummary(report: RunReport): string {
 }
 
 const words = { ok: 'done', partial: 'finished, but something failed', failed: 'failed' } as const
+
+const outcome = ({ status, reason, cursors }: RunReport): string =>
+  reason === 'time_limit' && !cursors.some((cursor) => cursor.status === 'failed')
+    ? 'cut short by its time limit'
+    : words[status]
 
 function headline(report: RunReport): string {
   const tenants = new Set(report.cursors.map((cursor) => String(cursor.tenant_id))).size
@@ -50,7 +56,7 @@ function headline(report: RunReport): string {
   const title = report.job ? `${report.job} (${report.mode})` : report.mode
   const records = sum(report.cursors, (cursor) => cursor.records)
   const amounts = [plural(tenants, 'tenant'), requests, plural(records, 'record')].join(', ')
-  return `${title}: ${words[report.status]} in ${span(elapsed(report))}: ${amounts}`
+  return `${title}: ${outcome(report)} in ${span(elapsed(report))}: ${amounts}`
 }
 
 /** One line a resource; those that brought nothing share one. */
@@ -132,6 +138,13 @@ function failures(failed: readonly CursorReport[]): string {
     (others) => `… and ${others} more: shopsync status`,
   )
   return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`
+}
+
+/** Of a run that its time limit has ended. */
+function cutShort({ reason, cursors }: RunReport): string {
+  if (reason !== 'time_limit') return ''
+  const undone = cursors.filter((cursor) => cursor.reason === 'time_limit').length
+  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${cursors.length} not done. The next run begins with those that have waited longest.`
 }
 
 function absences(report: RunReport): string {

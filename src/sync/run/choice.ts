@@ -1,7 +1,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
-import { type CursorContext, type CursorTask, type Dependencies, stateOf } from './context.js'
+import { cursorName } from '../../warehouse/cursors.js'
+import { type CursorContext, type CursorTask, type Dependencies, keyOf, stateOf } from './context.js'
 import type { Grants } from './grants.js'
 import type { CursorChoice } from './report.js'
 import { remaining } from './resume.js'
@@ -44,22 +45,33 @@ export function chooseResources(
   return [...new Set(chosen)]
 }
 
+interface TaskChoice {
+  readonly resources: readonly ResourceModel[]
+  readonly grants: Grants
+  readonly turns?: ReadonlyMap<string, string> | undefined
+}
+
 /**
  * The cursors of a run, longest first, so that no large cursor runs alone at the end: first the walks that were cut
  * short, by the records still before them; then resources by the number of their tables. Among equals tenants take
  * turns, so that a large tenant does not hold up the small ones. Tells the observer how many there are.
+ *
+ * With `turns` (the last turn of each cursor, by name) those that have waited longest come before all others: under a
+ * time limit that ends every run, the same cursors would starve otherwise.
  */
 export function planTasks(
   context: CursorContext,
   choice: CursorChoice,
-  { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
+  { resources, grants, turns }: TaskChoice,
 ): CursorTask[] {
   const tenants = chooseTenants(context, choice, grants)
   const left = (task: CursorTask): number => remaining(stateOf(context, task))
+  const turnOf = (task: CursorTask): string => turns?.get(cursorName(keyOf(task))) ?? ''
   const tasks = resources
     .toSorted((a, b) => b.tables.length - a.tables.length)
     .flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
     .toSorted((a, b) => left(b) - left(a))
+    .toSorted((a, b) => turnOf(a).localeCompare(turnOf(b)))
   context.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
   return tasks
 }

@@ -35,6 +35,8 @@ export interface Dependencies {
   readonly leaseMs?: number
   /** Fires when the run is to end: what is in hand is committed, nothing new is begun. */
   readonly signal: AbortSignal
+  /** The signal may fire because time is over: the cursors that have waited longest come first. */
+  readonly timeLimited?: boolean
 }
 
 /** What work on a cursor needs, whether it writes or not. */

@@ -7,8 +7,9 @@ import { describeError, Skip, Stop } from '../../errors.js'
 import { type Reason, reasons } from '../../reasons.js'
 import type { Verdict } from '../../walk/types.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
-import { type CursorContext, type CursorTask, keyOf, now } from './context.js'
+import { type CursorContext, type CursorTask, keyOf, now, stateOf } from './context.js'
 import { eachLimited } from './eachlimited.js'
+import { type Ending, endingOf } from './ending.js'
 import type { CursorReport } from './report.js'
 import type { Begin, CursorResult } from './work.js'
 
@@ -40,21 +41,23 @@ function problem(result: CursorResult): string | null {
 const reasonOf = ({ unstorable, outcome }: CursorResult): Reason | null =>
   unstorable > 0 ? 'record_unstorable' : (outcome?.reason ?? null)
 
+const isUndone = (failure: Explained | undefined): boolean =>
+  failure?.reason === 'interrupted' || failure?.reason === 'time_limit'
+
 interface Explained {
   readonly text: string
   readonly absent: boolean
   readonly reason: Reason
 }
 
+const undone = (ending: Ending): string => `${reasons[ending]}; the next run goes on where this one stopped`
+
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
 async function explain(context: CursorContext, task: CursorTask, error: unknown): Promise<Explained> {
-  if (error instanceof Stop) throw error
-  if (context.signal.aborted)
-    return {
-      text: 'interrupted; the next run goes on where this one stopped',
-      absent: false,
-      reason: 'interrupted',
-    }
+  const ending = endingOf(context.signal)
+  // What the signal itself threw is no failure; a warehouse that was lost meanwhile is one of the whole run.
+  if (error instanceof Stop && error !== context.signal.reason) throw error
+  if (ending) return { text: undone(ending), absent: false, reason: ending }
   if (!(error instanceof Skip)) throw error
   const text = describeError(error)
   const reason = error.details.code ?? 'unreachable'
@@ -93,10 +96,10 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
     quarantined: context.counted.quarantined - before,
     books: booksOf(result),
     absent: failure?.absent ?? false,
-    interrupted: error !== null && context.signal.aborted,
+    interrupted: isUndone(failure),
     report: {
       ...cursorColumns(keyOf(task)),
-      status: error === null ? 'ok' : 'failed',
+      status: error === null ? 'ok' : isUndone(failure) ? 'skipped' : 'failed',
       completeness: (result.outcome?.verdict ?? 'unproven') satisfies Verdict,
       reason: failure?.reason ?? reasonOf(result),
       watermark: result.watermark,
@@ -127,6 +130,32 @@ function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
   )
 }
 
+/** The end of a cursor whose turn did not come. */
+function notBegun(context: CursorContext, task: CursorTask, ending: Ending): CursorEnd {
+  const at = now(context)
+  return {
+    task,
+    startedAt: at,
+    finishedAt: at,
+    quarantined: 0,
+    books: null,
+    absent: false,
+    interrupted: true,
+    report: {
+      ...cursorColumns(keyOf(task)),
+      status: 'skipped',
+      completeness: 'unproven',
+      reason: ending,
+      watermark: stateOf(context, task)?.watermark ?? null,
+      requests: 0,
+      records: 0,
+      rows_upserted: 0,
+      rows_deleted: 0,
+      error: undone(ending),
+    },
+  }
+}
+
 /** Works on every cursor, at most `sync.concurrency` at once. A failure of the run lets no further cursor begin. */
 export async function runCursors(
   context: CursorContext,
@@ -135,7 +164,8 @@ export async function runCursors(
 ): Promise<CursorEnd[]> {
   const ends: CursorEnd[] = []
   await eachLimited(tasks, Math.max(1, context.config.sync.concurrency), async (task) => {
-    if (context.signal.aborted) return
+    const ending = endingOf(context.signal)
+    if (ending) return void ends.push(notBegun(context, task, ending))
     const end = await runCursor(context, task, begin)
     ends.push(end)
     if (!end.interrupted) context.observer.cursor?.(end.report)

