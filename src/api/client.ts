@@ -3,6 +3,7 @@
  * which creates one for each run.
  */
 import type { Clock, Stamps } from '../clock.js'
+import { type SourceAddress, sourceAddress } from '../config/address.js'
 import { Bug, Retry, Skip } from '../errors.js'
 import { Counter } from './http/counter.js'
 import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
@@ -44,7 +45,7 @@ export interface SourceOptions {
 
 /** Shared by a source and all sources that were split from it. */
 interface SharedSource {
-  readonly partnerId: string
+  readonly address: SourceAddress
   readonly prefix: string
   readonly exchange: ExchangeOptions
   readonly retry: Omit<RetryLoop, 'signal'>
@@ -80,7 +81,7 @@ export function createSource(options: SourceOptions): Source {
     onRetry: onRetry ?? (() => {}),
   }
   return new HttpSource(
-    { partnerId: options.partnerId, prefix: target.prefix, exchange, retry },
+    { address: sourceAddress(options), prefix: target.prefix, exchange, retry },
     new Counter(),
   )
 }
@@ -90,6 +91,10 @@ class HttpSource implements Source {
     private readonly shared: SharedSource,
     private readonly counter: Counter,
   ) {}
+
+  get address(): SourceAddress {
+    return this.shared.address
+  }
 
   list(request: ListRequest): Promise<Page> {
     return this.take(request, (page) => page)
@@ -122,7 +127,7 @@ class HttpSource implements Source {
 
   authorizations(page: number, signal?: AbortSignal): Promise<Page> {
     const perPage = 100
-    const { partnerId } = this.shared
+    const { partnerId } = this.address
     const call: ApiRequest = {
       path: this.#url(
         `partners/${encodeURIComponent(partnerId)}/authorizations`,

@@ -3,6 +3,7 @@
  * HTTP; used by everything in src/sync, and by commands that ask the API.
  */
 import type { Int64 } from '../../schema/resource.js'
+import type { SourceAddress } from '../config/address.js'
 
 /** Which request goes first when the rate limit is short (docs/architecture.md, The rate governor): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
@@ -86,6 +87,8 @@ export interface SourceStats {
  * cannot go on (404: reason absent; 403/422: refused; retries used up: failed), `Stop` when nobody can (401; exit 3).
  */
 export interface Source {
+  /** Which source it is: a warehouse belongs to one. */
+  readonly address: SourceAddress
   list(request: ListRequest): Promise<Page>
   /**
    * As `list`, with the result of `make` in place of the page. `make` runs before the promise resolves, so that the

@@ -174,6 +174,20 @@ export const stateTables = {
       last_seen_at: timestamp('Last seen.'),
     },
   }),
+  sync_source: define({
+    doc: 'Which source this warehouse belongs to, and what `shopsync check` found out about its ways.',
+    key: ['name'],
+    fields: {
+      name: text('Always `source`.'),
+      base_url: text(
+        'Address of the source, without a slash at its end: stored with the first run that a tenant was granted to. Runs from another address are refused.',
+      ),
+      partner_id: text('Partner identifier, likewise.'),
+      since: timestamp('When it was stored, or last adopted.'),
+      probe: json('What the last probe of `shopsync check` found; null when none was made.'),
+      probed_at: timestamp('When that was.'),
+    },
+  }),
   sync_lease: define({
     doc: 'Who may write: one row while a run is under way.',
     key: ['name'],

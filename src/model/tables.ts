@@ -1,4 +1,5 @@
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../schema/resource.js'
+import { Bug } from '../errors.js'
 
 /**
  * The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary.
@@ -118,6 +119,8 @@ interface Owner {
   readonly rootColumn: string
   /** Owner columns below the root's, such as service_id. */
   readonly path: readonly string[]
+  /** The item that its children cannot name, where there is one: their places would stand for those of several items. */
+  readonly nameless?: string
   readonly grain: string
 }
 
@@ -132,8 +135,17 @@ const position = column('position', 'integer', false, 'Its 0-based place in the 
 const childIndexes = (owner: Owner, key: readonly string[]): string[][] =>
   key.includes(owner.rootColumn) ? [] : [['tenant_id', owner.rootColumn, ...owner.path]]
 
+/** The key of rows that only their owner and a column of their own tell apart. */
+function placedKey({ resource, rootColumn, path, nameless }: Owner, table: string, column: string): string[] {
+  if (nameless !== undefined)
+    throw new Bug(
+      `schema: ${resource.name}: the items of ${table} are told apart by their ${column} inside of ${nameless}, whose id they do not carry; expected an ownerColumn in ${nameless}, or key: 'id' in ${table}`,
+    )
+  return ['tenant_id', rootColumn, ...path, column]
+}
+
 const childrenTable = (owner: Owner, child: Children): Table => {
-  const key = child.key === 'id' ? ['tenant_id', 'id'] : ['tenant_id', owner.rootColumn, 'position']
+  const key = child.key === 'id' ? ['tenant_id', 'id'] : placedKey(owner, child.table, 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -155,7 +167,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
 
 const scalarsTable = (owner: Owner, child: Scalars): Table => {
   const byValue = child.key === 'value'
-  const key = ['tenant_id', owner.rootColumn, byValue ? child.column : 'position']
+  const key = placedKey(owner, child.table, byValue ? child.column : 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -179,15 +191,21 @@ const childTables = (owner: Owner, fields: Shape): Table[] =>
   Object.values(fields).flatMap((member) => {
     if (member.type === 'scalars') return [scalarsTable(owner, member)]
     if (member.type !== 'many' && member.type !== 'one') return []
-    const below = member.ownerColumn ? [...owner.path, member.ownerColumn] : owner.path
-    return [
-      childrenTable(owner, member),
-      ...childTables(
-        { ...owner, path: below, grain: `a ${member.table.replace(/s$/, '')} of ${owner.grain}` },
-        member.fields,
-      ),
-    ]
+    return [childrenTable(owner, member), ...childTables(ownerBelow(owner, member), member.fields)]
   })
+
+/** The owner of what stands inside an item. An object that is the only one of its record needs no name. */
+function ownerBelow(owner: Owner, member: Children): Owner {
+  const { resource, path } = owner
+  const { table, ownerColumn, key, type } = member
+  const grain = `a ${table.replace(/s$/, '')} of ${owner.grain}`
+  if (ownerColumn === undefined) return { ...owner, grain, ...(type === 'many' && { nameless: table }) }
+  if (key !== 'id')
+    throw new Bug(
+      `schema: ${resource.name}: the items of ${table} have no id that ${ownerColumn} could hold; expected key: 'id'`,
+    )
+  return { ...owner, grain, path: [...path, ownerColumn] }
+}
 
 /** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
 export function tablesOf(resource: Resource): Table[] {

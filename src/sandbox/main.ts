@@ -22,6 +22,8 @@ export interface RunSandboxOptions extends Passed {
   readonly live?: boolean
   /** Milliseconds between two changes of live shops; default 2000. */
   readonly liveEveryMs?: number
+  /** The ids of tenants that grant reading alone. */
+  readonly readOnlyTenants?: readonly number[]
   /** A JSON file with a script of faults and motion. */
   readonly faultsFile?: string
   readonly signal: AbortSignal
@@ -30,11 +32,12 @@ export interface RunSandboxOptions extends Passed {
 
 /** Starts the sandbox, prints how to reach it, and runs until the signal fires. Rejects when the start fails. */
 export async function runSandbox(options: RunSandboxOptions): Promise<void> {
-  const { signal, print, live = false, liveEveryMs = 2000, faultsFile, port = 8080, ...rest } = options
+  const { signal, print, live = false, liveEveryMs = 2000, faultsFile, port = 8080 } = options
   const script = faultsFile === undefined ? [] : readScript(faultsFile)
-  const sandbox = await createSandbox({ ...rest, port, script })
+  const sandbox = await createSandbox({ ...options, port, script })
   try {
-    for (const line of greeting(sandbox)) print(line)
+    for (const id of options.readOnlyTenants ?? []) sandbox.store.grant(id, false)
+    for (const line of greeting(sandbox, options)) print(line)
     if (live) await keepWorking(sandbox, liveEveryMs, signal)
     else if (!signal.aborted) await once(signal, 'abort')
   } finally {
@@ -59,7 +62,8 @@ async function keepWorking(sandbox: Sandbox, everyMs: number, signal: AbortSigna
   }
 }
 
-function greeting(sandbox: Sandbox): string[] {
+function greeting(sandbox: Sandbox, { rate }: RunSandboxOptions): string[] {
+  const tenants = sandbox.store.granted.map(({ id, writable }) => (writable ? `${id}` : `${id} (read only)`))
   const config = {
     api: { baseUrl: sandbox.url, partnerId: sandbox.partnerId, secret: sandbox.secret },
     warehouse: { url: 'sqlite:./warehouse.db' },
@@ -68,7 +72,8 @@ function greeting(sandbox: Sandbox): string[] {
     `sandbox     ${sandbox.url}`,
     `partner id  ${sandbox.partnerId}`,
     `secret      ${sandbox.secret}`,
-    `tenants     ${sandbox.tenantIds.join(', ')}`,
+    `tenants     ${tenants.join(', ')}`,
+    ...(rate?.limit === undefined ? [] : [`rate limit  ${rate.limit} requests a minute`]),
     '',
     'config.json to sync from it:',
     JSON.stringify(config, null, 2),

@@ -64,6 +64,11 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
   /** Makes the schema that the tables live in, and keeps other migrations out until the transaction ends. */
   prepare(session: Session<R>): Promise<void>
+  /**
+   * Makes a table of so many bytes, down to the disk; the rollback of the transaction takes it away. Without `creates`
+   * the table is one that needs no permission on the schema.
+   */
+  tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
   liveColumns(): Promise<readonly LiveColumn[]>
   /** Names of the live indexes. */
   liveIndexes(): Promise<readonly string[]>

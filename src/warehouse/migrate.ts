@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { sql } from 'kysely'
 import { Stop } from '../errors.js'
 import type { Table } from '../model/tables.js'
 import { type Change, missing } from './ddl.js'
@@ -60,18 +59,4 @@ export async function migrateTables(dialect: Dialect, tables: readonly Table[]):
     await writeMeta(dialect, session, { schema_version: String(schemaVersion), model: wanted })
     return changes
   })
-}
-
-/** Throws when the warehouse cannot be written: creates a table, and rolls back. */
-export async function tryWrite(dialect: Dialect): Promise<void> {
-  const undo = new Error('undo')
-  try {
-    await dialect.transaction(async (session) => {
-      await dialect.prepare(session)
-      await session.run(sql`create table shopsync_check (a integer)`.compile(dialect.db))
-      throw undo
-    })
-  } catch (error) {
-    if (error !== undo) throw dialect.classify(error)
-  }
 }

@@ -19,8 +19,9 @@ import type { Change } from './ddl.js'
 import type { Dialect, Session } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
-import { migrateTables, planMigration, tryWrite } from './migrate.js'
+import { migrateTables, planMigration } from './migrate.js'
 import { Patience } from './patience.js'
+import { tryWrite } from './trywrite.js'
 
 export interface WarehouseOptions {
   readonly dialect: Dialect
@@ -68,13 +69,18 @@ export class Warehouse {
     return this.#trying(() => planMigration(this.dialect, this.tables))
   }
 
+  /** Whether the table is there: commands that only read meet warehouses of older versions. */
+  has(name: string): Promise<boolean> {
+    return this.#trying(async () => (await this.dialect.liveColumns()).some(({ table }) => table === name))
+  }
+
   migrate(): Promise<Change[]> {
     return this.#trying(() => migrateTables(this.dialect, this.tables))
   }
 
-  /** Throws Stop when the warehouse cannot be written. */
-  check(): Promise<void> {
-    return this.#trying(() => tryWrite(this.dialect))
+  /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */
+  check(how: { readonly creates: boolean }): Promise<void> {
+    return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
   claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {

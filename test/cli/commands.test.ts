@@ -220,13 +220,15 @@ describe('dictionary', () => {
 })
 
 test('sandbox says how to reach it, and ends in good order when it is stopped', async () => {
-  const { code, stdout } = await shopsync(['sandbox', '--port', '0', '--tenants', '1'], {
+  const flags = ['--port', '0', '--tenants', '2', '--rate-limit', '3', '--read-only-tenant', '102']
+  const { code, stdout } = await shopsync(['sandbox', ...flags], {
     during: (child) =>
       child.stdout?.on('data', (text: Buffer) => String(text).includes('Ctrl-C') && child.kill('SIGINT')),
   })
   expect(code).toBe(0)
   expect(stdout).toMatch(/sandbox +http:\/\/127\.0\.0\.1:\d+/)
   expect(stdout).toContain('"baseUrl"')
+  expect(stdout).toMatch(/tenants +101, 102 \(read only\)\nrate limit +3 requests a minute/)
 })
 
 test('demo fills a warehouse twice and answers three questions', async () => {

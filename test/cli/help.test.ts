@@ -40,6 +40,12 @@ test.each([
   [['run'], "Missing required argument 'job'", 'shopsync help COMMAND'],
   [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'shopsync help COMMAND'],
   [['dictionary', '--format', 'xml'], "argument 'xml' is invalid", 'shopsync help COMMAND'],
+  [
+    ['sandbox', '--read-only-tenant', '7'],
+    'expected a whole number from 101 to 103',
+    '--read-only-tenant 101',
+  ],
+  [['sandbox', '--rate-limit', '0'], 'Found --rate-limit "0"', '--rate-limit 300'],
   [['sandbox', '--port', 'http'], 'Found --port "http"', 'Type --port 8080'],
   [[], 'No command was given', 'shopsync --help'],
 ])('%j is wrong usage: exit 2', async (words, message, hint) => {

@@ -226,6 +226,7 @@ async function empty(warehouse: Warehouse): Promise<void> {
     'sync_walk_parts',
     'sync_runs',
     'sync_run_cursors',
+    'sync_source',
   ] as const
   await warehouse.write(tables.map((table) => warehouse.db.deleteFrom(table).compile()))
 }

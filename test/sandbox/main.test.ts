@@ -41,6 +41,36 @@ describe('runSandbox', () => {
     await expect(status('tenants/101/shops')).rejects.toThrow()
   })
 
+  it('limits the requests of a minute and lets tenants grant reading alone', async () => {
+    const stop = new AbortController()
+    const lines: string[] = []
+    const running = runSandbox({
+      port: 0,
+      tenants: 2,
+      scale: 0.01,
+      rate: { limit: 2, window: 1_000_000_000 },
+      readOnlyTenants: [102],
+      signal: stop.signal,
+      print: (line) => {
+        lines.push(line)
+      },
+    })
+    while (lines.at(-1) !== 'Stop with Ctrl-C.') await new Promise(setImmediate)
+    const { api } = JSON.parse(lines.find((line) => line.startsWith('{'))!)
+    const headers = { 'X-Api-Partner-Id': api.partnerId, 'X-Api-Secret': api.secret }
+    const write = async (tenant: number) =>
+      (
+        await fetch(`${api.baseUrl}/api/v1/tenants/${tenant}/customers`, {
+          method: 'POST',
+          headers,
+          body: '{}',
+        })
+      ).status
+    expect([await write(101), await write(102), await write(101)]).toEqual([201, 403, 429])
+    stop.abort()
+    await running
+  })
+
   it.each([
     ['{', 'JSON'],
     ['[{"fault":{"kind":"nap"}}]', 'rules[0].fault.kind must be one of'],

@@ -10,6 +10,10 @@ export class Between implements Source {
     this.#list = list
   }
 
+  get address(): Source['address'] {
+    return this.#source.address
+  }
+
   list(request: ListRequest): Promise<Page> {
     return this.#list(request, () => this.#source.list(request))
   }

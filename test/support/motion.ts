@@ -63,6 +63,8 @@ const tables = [
   'sync_run_cursors',
   'sync_quarantine',
   'sync_drift',
+  // The worlds are sandboxes of their own and share a warehouse.
+  'sync_source',
 ]
 
 class Killed extends Error {

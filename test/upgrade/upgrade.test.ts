@@ -14,6 +14,7 @@ import type { Address } from '../support/process.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
+import { refusal } from '../support/server.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const fixture = (name: string): Buffer =>
@@ -95,6 +96,13 @@ describe.each(inject('postgresUrl') === '' ? ways.slice(0, 1) : ways)('%s', (_na
     expect(notices.map(([message]) => message)).toContain('Resuming a walk')
     const idle = report.cursors.filter((cursor) => cursor !== notes)
     expect(idle.map(({ requests }) => requests)).toEqual(idle.map(() => 1))
+
+    // 0.1.0 stored no source: the warehouse belongs to the first one that it meets, and refuses another from now on.
+    expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([
+      { base_url: sandbox.url, partner_id: '42' },
+    ])
+    const stranger = { url: `${sandbox.url}/other`, secret: sandbox.secret, partnerId: '42' }
+    expect(await refusal(sync(stranger, warehouse))).toMatchObject({ exitCode: 2 })
 
     const reconciled = await sync(sandbox, warehouse, { mode: 'reconcile' })
     expect(reconciled.rows_deleted).toBe(0)

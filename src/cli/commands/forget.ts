@@ -15,11 +15,13 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
     { flags: '--yes', description: 'do not ask' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { checkTenant, forgetTenant }, { forgetText }] = await Promise.all([
-      import('../context.js'),
-      import('../../sync/ask/forget.js'),
-      import('../text/forget.js'),
-    ])
+    const [{ withContext }, { checkTenant, forgetTenant }, { forgetQuestion, forgetText }, { confirmTyped }] =
+      await Promise.all([
+        import('../context.js'),
+        import('../../sync/ask/forget.js'),
+        import('../text/forget.js'),
+        import('../confirm.js'),
+      ])
     return withContext(invocation, async (context) => {
       const { options, out } = invocation
       const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
@@ -31,29 +33,14 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
         })
       const warehouse = await context.readyWarehouse()
       await checkTenant({ warehouse }, tenantId)
-      if (options.yes !== true) await confirm(String(tenantId))
+      if (options.yes !== true) {
+        const undone = 'Nothing was erased. To erase without being asked, add --yes'
+        await confirmTyped(String(tenantId), forgetQuestion(String(tenantId)), undone)
+      }
       const { model, clock } = context
       const gone = await forgetTenant({ warehouse, model, clock }, tenantId)
       await out.answer(gone, forgetText(gone))
       return 0
     })
   },
-}
-
-/** Throws Stop unless the id is typed. */
-async function confirm(tenantId: string): Promise<void> {
-  const refused = (message: string): Stop =>
-    new Stop(message, { exitCode: 2, hint: 'Nothing was erased. To erase without being asked, add --yes' })
-  if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
-  const [{ createInterface }, { forgetQuestion }] = await Promise.all([
-    import('node:readline/promises'),
-    import('../text/forget.js'),
-  ])
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const typed = (await terminal.question(forgetQuestion(tenantId))).trim()
-    if (typed !== tenantId) throw refused(`Found "${typed}", expected ${tenantId}`)
-  } finally {
-    terminal.close()
-  }
 }

@@ -1,4 +1,5 @@
 import type { Command } from '../command.js'
+import { adoptCommand } from './adopt.js'
 import { backfillCommand } from './backfill.js'
 import { checkCommand } from './check.js'
 import { demoCommand } from './demo.js'
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   runCommand,
   quarantineCommand,
   forgetCommand,
+  adoptCommand,
   dictionaryCommand,
   sandboxCommand,
   demoCommand,

@@ -1,6 +1,8 @@
 import { Stop, wordsOf } from '../../errors.js'
 import type { Command } from '../command.js'
-import { wholeNumber } from '../flags.js'
+import { listOf, wholeNumber } from '../flags.js'
+
+const usualCount = 3
 
 export const sandboxCommand: Command = {
   name: 'sandbox',
@@ -10,8 +12,14 @@ Prints its address, its credentials and a configuration to sync from it; runs un
 Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
   options: [
     { flags: '--port <n>', description: 'port to listen on, 0 for a free one (default: 8080)' },
-    { flags: '--tenants <n>', description: 'how many repair businesses (default: 3)' },
+    { flags: '--tenants <n>', description: `how many repair businesses (default: ${usualCount})` },
     { flags: '--seed <n>', description: 'the same seed gives the same data (default: 1)' },
+    {
+      flags: '--read-only-tenant <id>',
+      description: 'this tenant grants reading alone; may be repeated',
+      repeatable: true,
+    },
+    { flags: '--rate-limit <n>', description: 'requests a minute; more are answered 429 (default: 1000000)' },
     { flags: '--live', description: 'the shops go on working while it runs' },
     { flags: '--faults <file>', description: 'script of faults and motion' },
   ],
@@ -19,6 +27,11 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     const port = wholeNumber('--port', options.port, { to: 65_535, example: 8080 })
     const tenants = wholeNumber('--tenants', options.tenants, { from: 1, to: 1000, example: 3 })
     const seed = wholeNumber('--seed', options.seed, { to: 4_294_967_295, example: 1 })
+    const limit = wholeNumber('--rate-limit', options.rateLimit, { from: 1, example: 300 })
+    const last = 100 + (tenants ?? usualCount)
+    const readOnlyTenants = listOf(options.readOnlyTenant).flatMap(
+      (id) => wholeNumber('--read-only-tenant', id, { from: 101, to: last, example: 101 }) ?? [],
+    )
     const faultsFile = typeof options.faults === 'string' ? options.faults : undefined
     const { readScript, runSandbox } = await import('../../sandbox/main.js')
     if (faultsFile !== undefined) checked(() => readScript(faultsFile))
@@ -26,7 +39,9 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     try {
       await runSandbox({
         ...(port !== undefined && { port }),
-        ...(tenants !== undefined && { tenants }),
+        tenants: tenants ?? usualCount,
+        readOnlyTenants,
+        ...(limit !== undefined && { rate: { limit } }),
         ...(seed !== undefined && { seed }),
         ...(faultsFile !== undefined && { faultsFile }),
         live: options.live === true,

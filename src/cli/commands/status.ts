@@ -19,6 +19,7 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing. Ask
       const report = await readStatus({
         warehouse: await context.warehouse(),
         label: config.warehouse.label,
+        source: config.api,
         tenants,
         resources: enabled.filter((name) => resources?.includes(name) ?? true),
         staleAfterMs: config.status.staleAfter,

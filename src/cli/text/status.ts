@@ -2,6 +2,7 @@
 import { atSecond, count, firstOf, paragraphs, plural, right, since, span, table } from '../../format.js'
 import { type CursorStatus, isTrouble, type StatusReport } from '../../sync/ask/status.js'
 import { toMicros } from '../../timestamp.js'
+import { foreignAdvice } from './belonging.js'
 
 const shownTroubles = 40
 
@@ -11,6 +12,7 @@ export function statusText(report: StatusReport): string {
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
     headline(report, troubled),
+    belonging(report),
     lastRun(report, now),
     lease(report, now),
     perTenant(report),
@@ -28,6 +30,12 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
   if (troubled.length > 0)
     return `${report.warehouse}: ${troubled.length} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
   return `${report.warehouse}: all fresh; every cursor was complete ${span(oldest * 1000)} ago or later.`
+}
+
+function belonging({ belongs_to: owner }: StatusReport): string {
+  if (owner === null) return ''
+  const source = `Source: ${owner.base_url} (partner ${owner.partner_id})`
+  return owner.configured ? source : `✗ ${source}. ${foreignAdvice}`
 }
 
 function lastRun({ last_run: run }: StatusReport, now: bigint): string {

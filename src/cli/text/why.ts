@@ -1,11 +1,15 @@
 import { indent } from '../../format.js'
 import { toJson } from '../../json.js'
 import type { Told, Why } from '../../sync/ask/why.js'
+import { foreignAdvice } from './belonging.js'
 
-export function whyText({ table, id, rows }: Why): string {
+export function whyText({ table, id, belongs_to: owner, rows }: Why): string {
   if (rows.length === 0)
     return `The warehouse has no row ${id} in ${table}. If the source has it, shopsync reconcile brings it.`
-  return rows.map(rowText).join('\n\n')
+  const told = rows.map(rowText).join('\n\n')
+  if (owner === null) return told
+  const source = `The warehouse belongs to ${owner.base_url} (partner ${owner.partner_id}).`
+  return owner.configured ? told : `${told}\n\n${source} ${foreignAdvice}`
 }
 
 function rowText(told: Told): string {

@@ -126,7 +126,7 @@ async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64)
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
-    await warehouse.check()
+    await warehouse.check({ creates: autoMigrate })
     const changes = (await warehouse.plan()).length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }

@@ -1,6 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
 import { parseInt64 } from '../../int64.js'
+import { checkBelonging } from '../../warehouse/belonging.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
@@ -97,6 +98,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
 export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
   return asWriter(deps, 'quarantine replay', async (lease) => {
+    await checkBelonging(deps.warehouse, deps.source.address)
     const outcomes: Replayed[] = []
     for (const record of recordsOf(deps, await listQuarantine(deps.warehouse, choice))) {
       if (lease.signal.aborted) break

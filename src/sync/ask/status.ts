@@ -3,11 +3,13 @@
  * words.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import type { SourceAddress } from '../../config/address.js'
 import { since } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
 import { rootTable } from '../../warehouse/database.js'
 import { isOver } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { type BelongsTo, belongsTo } from './belongsto.js'
 
 export interface CursorStatus {
   readonly tenant_id: Int64
@@ -39,6 +41,8 @@ export interface StatusReport {
   readonly healthy: boolean
   readonly checked_at: string
   readonly warehouse: string
+  /** null: no run has stored a source yet. */
+  readonly belongs_to: BelongsTo | null
   readonly stale_after_seconds: number
   readonly tenants: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
   readonly cursors: readonly CursorStatus[]
@@ -60,6 +64,8 @@ export interface StatusOptions {
   readonly warehouse: Warehouse
   /** The warehouse's address without its password. */
   readonly label: string
+  /** The source that the configuration names. */
+  readonly source: SourceAddress
   /** Enabled resources: each tenant should have a cursor of each of them. */
   readonly resources: readonly string[]
   /** Tenants the configuration names; null: all that are granted. */
@@ -80,6 +86,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   const head = {
     checked_at: fromMicros(options.nowMicros),
     warehouse: options.label,
+    belongs_to: await belongsTo(options.warehouse, options.source),
     stale_after_seconds: options.staleAfterMs / 1000,
   }
   // No run has ever written to this warehouse.
@@ -96,7 +103,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
     const cursors = await readCursors(db, options, chosen, missing)
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     return {
-      healthy: cursors.length > 0 && !cursors.some(isTrouble),
+      healthy: cursors.length > 0 && !cursors.some(isTrouble) && head.belongs_to?.configured !== false,
       ...head,
       tenants: chosen,
       cursors,

@@ -7,10 +7,12 @@ import { describeError, Skip, Stop } from '../../errors.js'
 import { parseInt64 } from '../../int64.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
+import { foreignText } from '../../warehouse/belonging.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import type { Dependencies } from '../run/context.js'
 import { flatList } from '../walks/list.js'
+import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
 import type { Quarantined } from './quarantine.js'
 
@@ -41,6 +43,7 @@ export type SourceNow =
 export interface Why {
   readonly table: string
   readonly id: string
+  readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
 }
 
@@ -120,6 +123,11 @@ async function askSource(
   }
 }
 
+/** Another source than the warehouse's has other records under the same ids: its answer would mislead. */
+const notAsked =
+  ({ source }: Reading, { base_url: baseUrl, partner_id: partnerId }: BelongsTo): typeof askSource =>
+  async () => ({ answer: 'not asked', reason: foreignText({ baseUrl, partnerId }, source.address) })
+
 const quarantineOf = (
   warehouse: Warehouse,
   resource: string,
@@ -139,6 +147,7 @@ const quarantineOf = (
 
 async function tell(
   deps: Reading,
+  ask: typeof askSource,
   { table, resource }: { table: Table; resource: ResourceModel },
   row: Row,
 ): Promise<Told> {
@@ -156,7 +165,7 @@ async function tell(
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
     quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, owner),
-    source: await askSource(deps, resource, tenantId, owner),
+    source: await ask(deps, resource, tenantId, owner),
   }
 }
 
@@ -164,7 +173,11 @@ async function tell(
 export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   const rows = await readRows(deps.warehouse, known.table, question)
+  const belongs = await belongsTo(deps.warehouse, deps.source.address)
   const told: Told[] = []
-  for (const row of rows) told.push(await tell(deps, known, row))
-  return { table: question.table, id: question.id, rows: told }
+  for (const row of rows)
+    told.push(
+      await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
+    )
+  return { table: question.table, id: question.id, belongs_to: belongs, rows: told }
 }

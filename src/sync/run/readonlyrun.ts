@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { chooseResources, planTasks } from './choice.js'
 import type { CursorContext, Dependencies } from './context.js'
@@ -20,6 +21,7 @@ export async function readOnlyRun(
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
+  await checkBelonging(deps.warehouse, deps.source.address)
   const grants = await readGrants(deps, isNew)
   const context: CursorContext = {
     ...deps,

@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { fromMicros } from '../../timestamp.js'
+import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { lastTurns } from '../../warehouse/runs.js'
 import { chooseResources, planTasks } from './choice.js'
@@ -17,6 +18,7 @@ import { firstGrants, refreshTenants } from './grants.js'
 import { workOf } from './modes.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
+import { takeSource } from './takesource.js'
 
 const statusOf = (ends: readonly CursorEnd[], ending: Ending | null): RunReport['status'] => {
   if (ending === null && !ends.some((end) => end.report.status === 'failed')) return 'ok'
@@ -81,6 +83,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
   return asWriter(deps, request.job ?? request.mode, async (lease) => {
     // Every request under way listens to the signal.
     setMaxListeners(0, lease.signal)
+    await checkBelonging(deps.warehouse, deps.source.address)
     const context: RunContext = {
       ...deps,
       ...lease,
@@ -132,6 +135,7 @@ async function workOnAll(
   resources: readonly ResourceModel[],
 ): Promise<CursorEnd[]> {
   const grants = await firstGrants(context, context.fence)
+  await takeSource(context, grants)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const tasks = planTasks(context, request, { resources, grants, turns })
   return runCursors(context, tasks, workOf(context, request))

@@ -121,6 +121,20 @@ async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): P
   if (exists.rows.length === 0) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
 }
 
+async function tryRoom(
+  db: Db,
+  schema: string,
+  session: Pick<Session, 'run'>,
+  { bytes, creates }: { readonly bytes: number; readonly creates: boolean },
+): Promise<void> {
+  const filling = sql`select repeat('x', 1000) as filling from generate_series(1, ${sql.lit(bytes / 1000)}::int)`
+  const name = sql.id(schema, 'shopsync_check')
+  if (creates) return void (await session.run(sql`create table ${name} as ${filling}`.compile(db)))
+  const may = sql<{ may: boolean }>`select has_database_privilege(current_database(), 'temp') as may`
+  const { rows } = await session.run(may.compile(db))
+  if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
+}
+
 async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
   const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
   if (!rows[0]) throw new Bug('The database returned no time')
@@ -177,6 +191,7 @@ export function postgresDialect(
     encode,
     rows: rowsOf,
     prepare: (session) => prepare(db, schema, session),
+    tryRoom: (session, how) => tryRoom(db, schema, session, how),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     comments: (table) => comments(db, table, schema),

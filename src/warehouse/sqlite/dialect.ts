@@ -56,6 +56,13 @@ async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>):
   }
 }
 
+/** Pages leave the cache early here: a rollback throws away what never reached the disk, a full one included. */
+async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void> {
+  raw.pragma('cache_spill = 1')
+  raw.exec('create table shopsync_check (filling)')
+  raw.prepare('insert into shopsync_check values (zeroblob(?))').run(bytes)
+}
+
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing. `threadFrom`: see OpenOptions. */
 export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
@@ -84,6 +91,7 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
       return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined
     },
     prepare: async () => {},
+    tryRoom: (_, { bytes }) => tryRoom(raw, bytes),
     liveColumns: async () =>
       raw
         .prepare<[], LiveColumn>(
