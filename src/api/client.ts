@@ -138,7 +138,11 @@ class HttpSource implements Source {
       priority: 'lookup',
       signal,
     }
-    return this.#page(call, { page, perPage }, (answer) => answer)
+    return this.#page(call, { page, perPage }, (answer) => {
+      // Who is not in the list counts as revoked: a list that cannot be counted is not believed.
+      if (answer.isUncounted) throw new Retry('found no "total_count", expected a whole number')
+      return answer
+    })
   }
 
   stats(): SourceStats {

@@ -48,6 +48,8 @@ export interface Page extends Answer {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */
   readonly total: number
+  /** The answer has no `total_count`; `total` is how many records it shows to be there. */
+  readonly isUncounted?: true
   readonly page: number
   /** As the server says; computed from the total when the server does not say. */
   readonly totalPages: number

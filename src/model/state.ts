@@ -55,6 +55,9 @@ export const stateTables = {
       last_error: text('Why the last run of this cursor failed; null when it did not.'),
       last_run_id: text('The last run that worked on it.'),
       walk: json('What a resumed walk needs; null when none is under way.'),
+      remembered: json(
+        'What is odd about the list (docs/guarantees.md, Premises): records never shown, holes, places shown twice, no true order or total; null where nothing is.',
+      ),
     },
   }),
   sync_registers: define({

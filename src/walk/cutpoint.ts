@@ -3,6 +3,9 @@ import { addMicros, endOfSecond } from '../timestamp.js'
 /** Older than every record: the floor of a first load, and the open lower end of a range. */
 export const epoch = '1970-01-01T00:00:00.000000Z'
 
+/** Whether a walk from that floor reads the whole list. */
+export const isWholeFrom = (floor: string): boolean => floor <= epoch
+
 /** Newer than every record, since `~` sorts behind every digit: the open upper end of a range. */
 export const forever = '~'
 

@@ -8,6 +8,8 @@ import type { ListHead, WalkPage } from './types.js'
 /** How a pager reaches the list, and where its pages go. */
 export interface PagerPort<P> {
   readonly perPage: number
+  /** Whoever reads wants no further pages. */
+  readonly isAbandoned: boolean
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
   /** How many pages may be under way at once: see WalkPort.readAhead. */
   readAhead(): number
@@ -88,7 +90,7 @@ export class Pager<P> {
   ): Promise<void> {
     // Without a limit the pager would read a list that never stands still for ever. At the limit the books stay open.
     let budget = 3 * known + 100
-    for (let [k, pages] = [from, known]; k <= pages && budget > 0; ) {
+    for (let [k, pages] = [from, known]; k <= pages && budget > 0 && !this.port.isAbandoned; ) {
       const { next, pages: last, read } = await step(k, pages)
       budget -= Math.max(1, read)
       k = next
@@ -131,6 +133,7 @@ export class Pager<P> {
         const page = await pending.page
         const read = step.read + 1
         await port.burst(page, before)
+        if (port.isAbandoned) return { ...step, read }
         const isEnd = pending.check !== undefined
         const isStill = page.total === before.total && (!isEnd || isSame(before, await pending.check))
         if (!isStill) {

@@ -127,6 +127,7 @@ export class RangeWalk<P> {
     reading.expected = Math.max(0, first.total - (first.page - 1) * perPage - newer)
     const pager = new Pager<P>({
       perPage,
+      isAbandoned: false,
       fetch: (page, size) => this.port.fetch(this.range.after, page, size),
       readAhead: () => this.port.readAhead(),
       next: (page) => this.#next(reading, page),

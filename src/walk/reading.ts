@@ -5,9 +5,12 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Skip } from '../errors.js'
 import type { Book } from './books.js'
+import type { Hole } from './oddities.js'
+import { isOutOfOrder } from './order.js'
 import { Pager, type PagerPort } from './pager.js'
 import { Progress } from './progress.js'
 import { newest } from './sightings.js'
+import { Places, type Search } from './surplus.js'
 import { edgesOf } from './ties.js'
 import type { ListHead, WalkPage, WalkPlan, WalkPort, WalkProgress } from './types.js'
 
@@ -19,6 +22,11 @@ export interface WalkState<P> {
   newest: string
   /** The books of an earlier reading were `even`: see Book. */
   wasEven: boolean
+  /** A response was not newest first: see order.ts. */
+  isUnordered: boolean
+  readonly search: Search
+  /** Records that no answer shows. */
+  readonly holes: Map<string, Hole>
 }
 
 /** A list that loses more than this share of its records at once is not believed. */
@@ -42,10 +50,13 @@ export class Reading<P> implements PagerPort<P> {
   readonly pager: Pager<P> = new Pager<P>(this)
   /** Records were deleted during the reading, and the reading has stepped back. */
   hasSteppedBack = false
+  readonly places = new Places()
   /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
   readonly #progress: Progress | undefined
 
   /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading `own`. */
+  readonly isResumed: boolean
+
   constructor(
     readonly walk: WalkState<P>,
     readonly number: number,
@@ -54,12 +65,18 @@ export class Reading<P> implements PagerPort<P> {
     readonly joint: Book,
     resumed?: WalkProgress,
   ) {
+    this.isResumed = resumed !== undefined
     if (number === 1) this.#progress = new Progress(own, perPage, resumed)
   }
 
   /** The book of the reading, and the joint book where that is another. */
   get books(): readonly Book[] {
     return this.own === this.joint ? [this.own] : [this.own, this.joint]
+  }
+
+  /** The list is not read on in this way: its order cannot be relied on. */
+  get isAbandoned(): boolean {
+    return this.walk.isUnordered
   }
 
   fetch(page: number, perPage: number): Promise<WalkPage<P>> {
@@ -73,6 +90,7 @@ export class Reading<P> implements PagerPort<P> {
 
   /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
   async next(page: WalkPage<P>): Promise<number> {
+    this.#look(page)
     const { fresh, fell } = this.#response(page, true)
     const edges = edgesOf(page)
     if (edges && fell === 0) this.own.ties.follow(edges)
@@ -84,6 +102,7 @@ export class Reading<P> implements PagerPort<P> {
 
   /** A page of a burst, which other responses overlap in time. */
   async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
+    this.#look(page)
     const { fresh } = this.#response(page, false)
     const edges = edgesOf(page)
     if (edges) this.own.ties.hold(edges)
@@ -118,6 +137,13 @@ export class Reading<P> implements PagerPort<P> {
   steppedBack(details: Record<string, unknown>): void {
     this.hasSteppedBack = true
     this.walk.port.note('Records were deleted while the list was read: stepping back', details)
+  }
+
+  /** Looks for what is odd about the list, before the books know the page. */
+  #look({ sightings, holes = [] }: WalkPage<P>): void {
+    this.walk.isUnordered ||= isOutOfOrder(sightings, (id) => this.own.has(id))
+    this.places.take(sightings, this.own)
+    for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
   }
 
   /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */

@@ -2,7 +2,10 @@ import type { Int64 } from '../../schema/resource.js'
 
 /** One record as a response showed it. Timestamps are canonical, so that the order of texts is the order of times. */
 export interface Sighting {
-  /** A text for a record that cannot be stored, and for the second occurrence of an id in one response. */
+  /**
+   * A text for a record that cannot be stored (`!`), for the second occurrence of an id in one response (`+`), and for a
+   * record that no answer shows (`~`).
+   */
   readonly id: Int64 | string
   readonly updatedAt: string
   readonly createdAt: string | null
@@ -35,7 +38,7 @@ export function sightingsOf(shown: readonly RawSighting[]): readonly Sighting[] 
     }
     const occurrence = (occurrences.get(key) ?? 0) + 1
     occurrences.set(key, occurrence)
-    return { id: `!${key} ${occurrence}`, updatedAt: time, createdAt: null }
+    return { id: `${stored ? '+' : '!'}${key} ${occurrence}`, updatedAt: time, createdAt: null }
   })
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { Reason } from '../reasons.js'
+import type { Finding, Hole } from './oddities.js'
 import type { Sighting } from './sightings.js'
 
 /** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
@@ -12,8 +13,10 @@ export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
 
 /** One response of the walked list: the part that the books need, and the part that the caller will store. */
 export interface WalkPage<P> {
-  /** `total_count`. */
+  /** `total_count`; where the source sends none, as many records as the pages so far show to be there. */
   readonly total: number
+  /** The source has sent no `total_count`. */
+  readonly isUncounted?: boolean
   /** The page number of the request. */
   readonly page: number
   /** As the server says: the server may put fewer records on a page than the request asked for. */
@@ -21,6 +24,8 @@ export interface WalkPage<P> {
   /** Number of records on the page, unusable ones included. */
   readonly records: number
   readonly sightings: readonly Sighting[]
+  /** Records of the page that no answer shows. */
+  readonly holes?: readonly Hole[]
   /** The walk hands this to `store` as it is. */
   readonly payload: P
 }
@@ -97,7 +102,16 @@ export interface WalkOutcome {
   readonly books: Balance
   /** Why the verdict is not `proven`; also an oddity of the list that takes nothing away. */
   readonly reason: Reason | null
+  /** What is odd about the list; absent where nothing is. */
+  readonly finding?: Finding
 }
+
+/** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
+const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>(['counted_not_shown', 'unreadable'])
+
+/** Whether the watermark may move, though it may pass records that the source counts and does not show. */
+export const movesWatermark = ({ verdict, reason }: Pick<WalkOutcome, 'verdict' | 'reason'>): boolean =>
+  verdict !== 'unproven' || shownIsStored.has(reason)
 
 /** How the walk reaches the list and the warehouse. */
 export interface WalkPort<P> {
@@ -117,6 +131,8 @@ export interface WalkPort<P> {
 
 export interface WalkPlan {
   readonly floor: string
+  /** What earlier walks have found odd about the list: it need not be searched for again. */
+  readonly known?: Finding
   /** The page size of each reading: see `pageSizes`. */
   readonly pageSizes: readonly number[]
   readonly resume?: {

@@ -7,9 +7,12 @@ import { beginReading } from './begin.js'
 import type { Book } from './books.js'
 import { closeReading } from './close.js'
 import { judgeReading, outcomeOf } from './judge.js'
+import { pageBeyond } from './overrun.js'
+import { readPlainly } from './plain.js'
 import { Reading, type WalkState } from './reading.js'
 import { resumeReading } from './resume.js'
-import type { WalkOutcome, WalkPlan, WalkPort } from './types.js'
+import { Search } from './surplus.js'
+import { movesWatermark, type WalkOutcome, type WalkPlan, type WalkPort } from './types.js'
 
 /** Page sizes of the readings: coprime, so that each reading cuts the records of one `updated_at` at other places. */
 export const pageSizes = [100, 97, 89, 83, 79] as const
@@ -32,6 +35,7 @@ const oftenUpTo = 5000
  * 6. Again: goes on to 2 with the next page size, and joins the books of the readings where only ties or a coincidence
  *    keep them open. Without a reading left, the walk ends as `unproven`.
  *
+ * A list that is not newest first, or has no total to rely on, leaves these states: readPlainly reads every page of it.
  * In states 1 to 5 a source that shows far too few records ends the walk with a Skip; in every state an error of the port
  * ends it too. The committed progress stays for the next run.
  */
@@ -39,7 +43,8 @@ export class Walk<P> {
   readonly #state: WalkState<P>
 
   constructor(port: WalkPort<P>, plan: WalkPlan) {
-    this.#state = { port, plan, newest: '', wasEven: false }
+    const odd = { isUnordered: false, search: new Search(), holes: new Map() }
+    this.#state = { port, plan, newest: '', wasEven: false, ...odd }
   }
 
   /** Throws Skip when the list cannot be read or is not believed. */
@@ -55,20 +60,28 @@ export class Walk<P> {
       const resumed = number === 1 ? await resumeReading(this.#state, perPage) : undefined
       const reading = resumed ?? (await beginReading(this.#state, number, perPage, joint))
       if (!(reading instanceof Reading)) return reading
-      outcome = await this.#end(reading)
-      if (outcome.verdict !== 'unproven') return outcome
+      if (reading.isAbandoned) return readPlainly(this.#state, 'order')
+      const beyond = await pageBeyond(reading)
+      const { ceiling } = reading.own
+      if (beyond) return readPlainly(this.#state, 'no_count', { from: beyond.page, page: beyond, ceiling })
+      outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
+      if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })
-      joint = reading.joint.isShort || reading.joint.standing() === 'even' ? reading.joint : undefined
+      const { isShort } = reading.joint
+      joint =
+        isShort || this.#state.search.before || reading.joint.standing() === 'even'
+          ? reading.joint
+          : undefined
     }
     if (!outcome) throw new Bug('A walk needs a page size')
     return outcome
   }
 
-  async #end(reading: Reading<P>): Promise<WalkOutcome> {
+  async #end(reading: Reading<P>, isFinal: boolean): Promise<WalkOutcome> {
     const last = await closeReading(reading)
     if (!last) return outcomeOf(reading.own, 'unproven', 'moving')
-    const outcome = judgeReading(reading)
-    await this.#state.port.store(last, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
+    const outcome = judgeReading(reading, isFinal)
+    await this.#state.port.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
     return outcome
   }
 }

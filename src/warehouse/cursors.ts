@@ -14,6 +14,8 @@ export interface CursorState {
   readonly watermark: string | null
   /** Progress of a walk that was cut short; the walk alone knows its shape. */
   readonly walk: unknown
+  /** What is odd about the list; the walk alone knows its shape. */
+  readonly remembered?: unknown
 }
 
 /** A cursor as the columns of the state tables, and the fields of the log, name it. */
@@ -29,24 +31,38 @@ export interface Reader {
 /** Every cursor's state, by `cursorName`. */
 export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
   const rows = await warehouse.read((db) =>
-    db.selectFrom('sync_cursors').select(['tenant_id', 'resource', 'watermark', 'walk']).execute(),
+    db
+      .selectFrom('sync_cursors')
+      .select(['tenant_id', 'resource', 'watermark', 'walk', 'remembered'])
+      .execute(),
   )
   return new Map(
     rows.map((row) => [
       cursorName({ tenantId: row.tenant_id, resource: row.resource }),
-      { watermark: row.watermark, walk: row.walk === null ? null : readJson(row.walk) },
+      { watermark: row.watermark, walk: jsonOf(row.walk), remembered: jsonOf(row.remembered) },
     ]),
   )
 }
+
+const jsonOf = (value: unknown): unknown => (value === null ? null : readJson(value))
+
+type CursorChange = Omit<
+  Updateable<StateRows['sync_cursors']>,
+  'tenant_id' | 'resource' | 'walk' | 'remembered'
+> & { walk?: unknown; remembered?: unknown }
 
 /** The statement that moves a cursor; it runs in the transaction of the rows that justify the move. */
 export function moveCursor(
   db: Db,
   key: CursorKey,
-  change: Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | 'walk'> & { walk?: unknown },
+  { walk, remembered, ...rest }: CursorChange,
 ): CompiledQuery {
-  const { walk, ...rest } = change
-  const columns = walk === undefined ? rest : { ...rest, walk: walk === null ? null : JSON.stringify(walk) }
+  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+  const columns = {
+    ...rest,
+    ...(walk !== undefined && { walk: text(walk) }),
+    ...(remembered !== undefined && { remembered: text(remembered) }),
+  }
   return db
     .insertInto('sync_cursors')
     .values({ ...cursorColumns(key), ...columns } as Insertable<StateRows['sync_cursors']>)

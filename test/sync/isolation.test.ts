@@ -100,7 +100,11 @@ describe.each(warehouses())('$name', (kind) => {
     const count = sandbox.store.count(101, 'categories')
     const report = await sync(sandbox, warehouse, { resources: ['categories'] })
     expect(report).toMatchObject({ status: 'partial', quarantined: 1 })
-    expect(find(report, 101, 'categories')).toMatchObject({ status: 'failed', completeness: 'proven' })
+    expect(find(report, 101, 'categories')).toMatchObject({
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'record_unstorable',
+    })
     expect(find(report, 101, 'categories')?.watermark).not.toBeNull()
     expect((await rowsOf(warehouse, 'categories')).filter((row) => row.tenant_id === 101)).toHaveLength(
       count - 1,

@@ -5,6 +5,8 @@ export interface ListEnvelope {
   readonly records: readonly unknown[]
   readonly total: number
   readonly totalPages: number
+  /** The list has no `total_count`: `total` is how many records the page shows to be there. */
+  readonly isUncounted?: true
 }
 
 /** Throws Retry, which names what is wrong, when `value` is no envelope or the envelope of another page. */
@@ -12,12 +14,21 @@ export function readEnvelope(value: unknown, page: number, perPage: number): Lis
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
   if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)
-  const total = count(value.total_count)
+  const { total_count = null } = value
+  if (total_count === null) return { records, ...totalOf(records.length, page, perPage), isUncounted: true }
+  const total = count(total_count)
   if (total === undefined) throw wrong(`"total_count" is ${kindOf(value.total_count)}`)
   const current = value.current_page ?? undefined
   if (current !== undefined && count(current) !== page)
     throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
   return { records, total, totalPages: count(value.total_pages) ?? Math.ceil(total / perPage) }
+}
+
+/** Behind a full page there may be another. */
+function totalOf(shown: number, page: number, perPage: number): { total: number; totalPages: number } {
+  const isFull = shown >= perPage
+  const total = (page - 1) * perPage + shown + (isFull ? 1 : 0)
+  return { total, totalPages: isFull ? page + 1 : page }
 }
 
 export function isJsonObject(value: unknown): value is Record<string, unknown> {

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip, Stop } from '../../errors.js'
 import { type Reason, reasons } from '../../reasons.js'
-import type { Verdict } from '../../walk/types.js'
+import { movesWatermark, type Verdict } from '../../walk/types.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import { type CursorContext, type CursorTask, keyOf, now, stateOf } from './context.js'
 import { eachLimited } from './eachlimited.js'
@@ -35,6 +35,8 @@ function problem(result: CursorResult): string | null {
   const { reason, books } = result.outcome
   const { first, last, distinct } = books
   const words = reasons[reason ?? 'totals_disagree']
+  if (movesWatermark(result.outcome))
+    return `All that the source shows is stored, but ${words}: ${first} records at first, ${last} at last, ${distinct} seen. Later runs look again`
   return `The books do not close (${words}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
@@ -100,7 +102,7 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
     report: {
       ...cursorColumns(keyOf(task)),
       status: error === null ? 'ok' : isUndone(failure) ? 'skipped' : 'failed',
-      completeness: (result.outcome?.verdict ?? 'unproven') satisfies Verdict,
+      completeness: (error === null && result.outcome?.verdict) || ('unproven' satisfies Verdict),
       reason: failure?.reason ?? reasonOf(result),
       watermark: result.watermark,
       requests: source.stats().requests,

@@ -1,5 +1,6 @@
 import type { Source } from '../../api/source.js'
 import { Bug } from '../../errors.js'
+import { movesWatermark } from '../../walk/types.js'
 import { Reconciliation } from '../reconcile/reconcile.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { trimRequests } from '../reconcile/trim.js'
@@ -54,7 +55,7 @@ function walkOf(context: RunContext, task: CursorTask, source: Source, mode: 'sy
     const { outcome, written } = result
     const check = new RegisterCheck(context, task, context.fence)
     // Every record was read: the rows that there are now are the rows that there should be.
-    if (mode === 'full' && outcome && outcome.verdict !== 'unproven') await check.close('listing')
+    if (mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
     const live = written > 0 ? await check.live() : undefined
     if (live !== undefined) await trimRequests(context, task, live)
     return result

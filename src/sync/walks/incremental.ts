@@ -5,9 +5,24 @@
 import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/source.js'
 import { reasons } from '../../reasons.js'
-import { epoch } from '../../walk/cutpoint.js'
+import { isWholeFrom } from '../../walk/cutpoint.js'
 import { decodeIds, encodeIds } from '../../walk/idset.js'
-import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../../walk/types.js'
+import {
+  knownOf,
+  type Memory,
+  memoryOf,
+  mostSearchedPages,
+  recalled,
+  storedMemory,
+} from '../../walk/memory.js'
+import {
+  movesWatermark,
+  type PageCommit,
+  type WalkOutcome,
+  type WalkPage,
+  type WalkPlan,
+  type WalkPort,
+} from '../../walk/types.js'
 import { Walk } from '../../walk/walk.js'
 import type { EncodedPage } from '../../warehouse/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
@@ -29,6 +44,9 @@ export class CursorWalk implements CursorWork {
   readonly #pace: Pace
   readonly #startedAt: string
   readonly #store: PageStore
+  #memory: Memory
+  /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
+  #committed: WalkOutcome | undefined
 
   constructor(
     private readonly context: RunContext,
@@ -44,6 +62,7 @@ export class CursorWalk implements CursorWork {
     this.#store = new PageStore(context, keyOf(task), 'walk')
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
+    this.#memory = memoryOf(this.#state?.remembered)
     this.#floor = floorOf(mode === 'full' ? null : this.#before, config.sync.overlap)
   }
 
@@ -59,8 +78,14 @@ export class CursorWalk implements CursorWork {
     return { ...this.#store.counts, watermark: this.#watermark }
   }
 
+  /** What is remembered of the list, this walk included. */
+  get memory(): Memory {
+    return this.#memory
+  }
+
   async run(): Promise<CursorResult> {
     const { warehouse, config } = this.context
+    if (await this.#isSearchDue()) this.#floor = floorOf(null, 0)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
     const resume = await this.#resumable()
@@ -72,7 +97,7 @@ export class CursorWalk implements CursorWork {
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
     })
-    if (!resume || outcome.verdict === 'unproven') return { ...this.progress, outcome }
+    if (!resume || !movesWatermark(outcome)) return { ...this.progress, outcome }
     // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
     // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
@@ -85,9 +110,20 @@ export class CursorWalk implements CursorWork {
   }
 
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
-    const outcome = await new Walk(this.#port(), { ...walkPlan(this.context, this.#floor), ...plan }).run()
-    if (outcome.verdict === 'unproven') await this.#giveUp(outcome)
+    const known = knownOf(this.#memory)
+    const whole = { ...walkPlan(this.context, this.#floor), known, ...plan }
+    const outcome = await new Walk(this.#port(), whole).run()
+    if (movesWatermark(outcome)) return this.#committed ?? outcome
+    await this.#giveUp(outcome)
     return outcome
+  }
+
+  /** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */
+  async #isSearchDue(): Promise<boolean> {
+    const { surplus } = this.#memory
+    if (this.mode === 'full' || !surplus || surplus.searchedOn >= this.#startedAt.slice(0, 10)) return false
+    const rows = await this.context.warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
+    return rows <= mostSearchedPages * 100
   }
 
   async #resumable(): Promise<WalkPlan['resume']> {
@@ -116,11 +152,18 @@ export class CursorWalk implements CursorWork {
     page: WalkPage<Fetched<EncodedPage>>,
     commit: PageCommit,
   ): Promise<(id: number | bigint) => string | undefined> {
-    const statements = this.#statements(commit)
+    const isWhole = isWholeFrom(this.#floor)
+    const end = { isWhole, today: this.#startedAt.slice(0, 10), isSearch: false }
+    const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
+    const statements = this.#statements(recall ? { ...commit, ...recall } : commit, recall?.memory)
     const { previous } = await this.#pace.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
-    if (commit.outcome) this.#watermark = this.#moved(commit.outcome)
+    if (recall) {
+      this.#watermark = this.#moved(recall.outcome)
+      this.#memory = recall.memory
+      this.#committed = recall.outcome
+    }
     return (id) => previous.get(id)?.updatedAt
   }
 
@@ -131,7 +174,7 @@ export class CursorWalk implements CursorWork {
   }
 
   /** The state that commits with a page: the part of the walk, then its progress or, with the last page, its end. */
-  #statements({ progress, part, outcome }: PageCommit): CompiledQuery[] {
+  #statements({ progress, part, outcome }: PageCommit, memory: Memory = {}): CompiledQuery[] {
     const { db } = this.context.warehouse
     const key = this.#key
     const statements: CompiledQuery[] = []
@@ -141,24 +184,27 @@ export class CursorWalk implements CursorWork {
       statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
     }
     if (outcome) {
-      if (this.#floor === epoch) statements.push(forgetNameless(db, key, this.#startedAt))
-      statements.push(this.#finished(outcome))
+      if (isWholeFrom(this.#floor)) statements.push(forgetNameless(db, key, this.#startedAt))
+      statements.push(this.#finished(outcome, memory))
     } else if (progress !== undefined)
       statements.push(moveCursor(db, key, { walk: progress && { ...progress, mode: this.mode } }))
     return statements
   }
 
-  /** The walk is complete: the watermark moves in the transaction of its last rows. */
-  #finished(outcome: WalkOutcome): CompiledQuery {
+  /** The walk is at its end: the watermark moves in the transaction of its last rows. */
+  #finished(outcome: WalkOutcome, memory: Memory): CompiledQuery {
+    const { reason, verdict } = outcome
+    const isDone = verdict !== 'unproven'
     return moveCursor(this.context.warehouse.db, this.#key, {
       watermark: this.#moved(outcome),
-      status: 'ok',
-      completeness: outcome.verdict,
-      reason: outcome.reason,
-      last_success_at: now(this.context),
-      last_error: null,
+      status: isDone ? 'ok' : 'failed',
+      completeness: verdict,
+      reason,
+      ...(isDone && { last_success_at: now(this.context) }),
+      last_error: isDone ? null : reason && reasons[reason],
       last_run_id: this.context.runId,
       walk: null,
+      remembered: storedMemory(memory),
     })
   }
 

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Page, Priority, Source } from '../../api/source.js'
+import { Retry } from '../../errors.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
@@ -22,6 +23,8 @@ export class CursorList<P extends FlatPage = Flattened> {
   records = 0
   /** A record that the list showed on its last page. */
   witness: Int64 | undefined
+  /** The source has counted this list before. */
+  #isCounted = false
 
   constructor(
     private readonly source: Source,
@@ -59,7 +62,11 @@ export class CursorList<P extends FlatPage = Flattened> {
     page: number,
     wanted: ((record: unknown) => boolean) | undefined,
   ): WalkPage<Fetched<P>> {
-    const { records, startedAt, requestId, careful, total, totalPages } = answer
+    const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
+    // One answer of a source that counts is a slip; the end of the list must not be read out of it.
+    if (isUncounted && this.#isCounted)
+      throw new Retry('Not a list: "total_count" is missing, and the answers before had it')
+    this.#isCounted ||= !isUncounted
     const { resource } = this.task
     const flattened = resource.flatten(records, careful)
     this.witness = flattened.records[0]?.id
@@ -69,6 +76,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     const sightings = sightingsIn(records, flattened)
     return {
       total,
+      ...(isUncounted && { isUncounted }),
       page,
       totalPages,
       records: records.length,

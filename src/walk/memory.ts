@@ -1,0 +1,136 @@
+/**
+ * What is remembered of an odd list from one walk to the next, and what that does to a verdict. The memory lies with the
+ * cursor (`sync_cursors.remembered`); sync/walks and sync/reconcile keep it.
+ */
+import type { Reason } from '../reasons.js'
+import { type Finding, type Hole, nothingOdd } from './oddities.js'
+import { movesWatermark, type Verdict, type WalkOutcome, worstFirst } from './types.js'
+
+/** Records that are counted and never shown: the numbers of the list when it was last searched for them. */
+export interface Surplus {
+  readonly total: number
+  readonly shown: number
+  /** The day of the last search (UTC), and how many searches on different days have found the same. */
+  readonly searchedOn: string
+  readonly searches: number
+}
+
+export interface Memory {
+  readonly surplus?: Surplus
+  /** Places at which the list shows a record for the second time. */
+  readonly twice?: number
+  readonly isUnordered?: boolean
+  readonly isUncounted?: boolean
+  readonly holes?: readonly Hole[]
+}
+
+/** As the cursor's column keeps it: null where nothing is odd. */
+export const storedMemory = (memory: Memory): Memory | null =>
+  Object.keys(memory).length > 0 ? memory : null
+
+export const memoryOf = (remembered: unknown): Memory => (remembered as Memory | null | undefined) ?? {}
+
+/** A list of so many pages at most is searched again once a day for what it counts and does not show. */
+export const mostSearchedPages = 50
+
+export const hiddenIn = ({ surplus }: Memory): number => (surplus ? surplus.total - surplus.shown : 0)
+
+/** What a walk need not find out again. */
+export const knownOf = (memory: Memory): Finding => ({
+  hidden: hiddenIn(memory),
+  twice: memory.twice ?? 0,
+  isUnordered: memory.isUnordered ?? false,
+  isUncounted: memory.isUncounted ?? false,
+  holes: memory.holes ?? [],
+})
+
+/** Whether the list can be compared by counts: its order and its totals can be relied on. */
+export const countsHold = ({ isUnordered, isUncounted }: Memory): boolean => !isUnordered && !isUncounted
+
+interface WalkEnd {
+  /** The walk read the whole list. */
+  readonly isWhole: boolean
+  /** The day (UTC). */
+  readonly today: string
+  /** Another reading on the same day counts as another search: somebody asked for it. */
+  readonly isSearch: boolean
+}
+
+/** The second search, whenever it comes, is what makes it a fact: see reasons. */
+const searchesForFact = 2
+
+function surplusAfter(
+  before: Surplus | undefined,
+  { finding = nothingOdd, books }: WalkOutcome,
+  end: WalkEnd,
+) {
+  const { hidden } = finding
+  const known = before ? before.total - before.shown : 0
+  const seen = { total: books.last, shown: books.last - hidden, searchedOn: end.today }
+  if (!end.isWhole) return hidden > known ? { ...seen, searches: 1 } : before
+  if (hidden <= 0) return undefined
+  if (!before || hidden !== known) return { ...seen, searches: 1 }
+  const isAnother = before.searchedOn !== end.today || end.isSearch
+  return { ...seen, searches: before.searches + (isAnother ? 1 : 0) }
+}
+
+/** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
+function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
+  const { twice, isUnordered, isUncounted, holes } = outcome.finding ?? nothingOdd
+  const old = end.isWhole ? {} : before
+  const surplus = surplusAfter(before.surplus, outcome, end)
+  const places = Math.max(twice, old.twice ?? 0)
+  const open = [...(old.holes ?? []), ...holes]
+  return {
+    ...(surplus && { surplus }),
+    ...(places > 0 && { twice: places }),
+    ...((isUnordered || old.isUnordered) && { isUnordered: true }),
+    ...((isUncounted || old.isUncounted) && { isUncounted: true }),
+    ...(open.length > 0 && { holes: merged(open) }),
+  }
+}
+
+/** A hole that is met again is the same hole. */
+const merged = (holes: readonly Hole[]): readonly Hole[] => [
+  ...new Map(holes.map((hole) => [`${hole.after} ${hole.until}`, hole])).values(),
+]
+
+type Claim = readonly [verdict: Verdict, reason: Reason]
+
+/** The best that can be claimed of the list as it is remembered, the more particular reason first. */
+function claimsOf({ surplus, twice, isUnordered, isUncounted, holes }: Memory): Claim[] {
+  const claims: (Claim | undefined)[] = [
+    holes?.length ? ['unproven', 'unreadable'] : undefined,
+    surplus ? [surplus.searches < searchesForFact ? 'unproven' : 'listed', 'counted_not_shown'] : undefined,
+    isUncounted ? ['listed', 'no_count'] : undefined,
+    isUnordered ? ['repaired', 'order'] : undefined,
+    twice ? ['repaired', 'listed_twice'] : undefined,
+  ]
+  return claims.flatMap((claim) => (claim ? [claim] : []))
+}
+
+const rank = (verdict: Verdict): number => worstFirst.indexOf(verdict)
+
+/**
+ * No verdict is better than what is remembered of the list allows. Of several reasons that of the worst verdict is told,
+ * else the more particular one.
+ */
+export function limited<O extends Pick<WalkOutcome, 'verdict' | 'reason'>>(outcome: O, memory: Memory): O {
+  if (!movesWatermark(outcome)) return outcome
+  // The walk itself calls any surplus unproven; the memory knows how often it was searched for.
+  const own: readonly [Verdict, Reason | null] =
+    outcome.reason === 'counted_not_shown' ? ['proven', null] : [outcome.verdict, outcome.reason]
+  const [worst = own] = [...claimsOf(memory), own].sort(([a], [b]) => rank(a) - rank(b))
+  return { ...outcome, verdict: worst[0], reason: worst[1] }
+}
+
+/** Joins a walk's outcome with what was remembered: what the cursor can claim now, and what is remembered from now on. */
+export function recalled(
+  outcome: WalkOutcome,
+  before: Memory,
+  end: WalkEnd,
+): { readonly outcome: WalkOutcome; readonly memory: Memory } {
+  if (!movesWatermark(outcome)) return { outcome, memory: before }
+  const memory = memoryAfter(before, outcome, end)
+  return { outcome: limited(outcome, memory), memory }
+}

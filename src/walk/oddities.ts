@@ -1,0 +1,64 @@
+/**
+ * What can be odd about a list, and what a walk finds of it. Walk (walk.ts) finds it, memory.ts keeps it from walk to
+ * walk, and sync/reconcile compares with it in mind.
+ */
+
+/**
+ * Records that no answer shows, because each page with them fails: somewhere in a range of time, so many. `after` and
+ * `until` are the times of the records around them; undefined where there is none.
+ */
+export interface Hole {
+  readonly after: string
+  readonly until: string
+  readonly records: number
+}
+
+/** What a walk found out about its list. */
+export interface Finding {
+  /** Records that the source counts and never shows. */
+  readonly hidden: number
+  /** Places at which the list shows a record that it shows at another place too. */
+  readonly twice: number
+  /** The list is not newest first. */
+  readonly isUnordered: boolean
+  /** The list has no total, or one that is not true. */
+  readonly isUncounted: boolean
+  readonly holes: readonly Hole[]
+}
+
+export const nothingOdd: Finding = {
+  hidden: 0,
+  twice: 0,
+  isUnordered: false,
+  isUncounted: false,
+  holes: [],
+}
+
+/** What the first character of a text in the place of an id says of the record: see Sighting. */
+const marks = { '!': 'unstorable', '+': 'repeated', '~': 'unreadable' } as const
+
+export type Oddity = (typeof marks)[keyof typeof marks]
+
+/** How many records, or places, of each kind a comparison has met that can never be rows. */
+export type OddCounts = Readonly<Record<Oddity | 'hidden', number>>
+
+export const noneOdd: OddCounts = { unstorable: 0, repeated: 0, unreadable: 0, hidden: 0 }
+
+export const oddityOf = (id: string): Oddity => marks[id[0] as keyof typeof marks] ?? 'unstorable'
+
+/** Counts the texts among ids. */
+export function countOdd(ids: Iterable<number | bigint | string>): OddCounts {
+  const counts = { ...noneOdd }
+  for (const id of ids) if (typeof id === 'string') counts[oddityOf(id)]++
+  return counts
+}
+
+export const addOdd = (a: OddCounts, b: OddCounts): OddCounts => ({
+  unstorable: a.unstorable + b.unstorable,
+  repeated: a.repeated + b.repeated,
+  unreadable: a.unreadable + b.unreadable,
+  hidden: a.hidden + b.hidden,
+})
+
+export const sumOdd = ({ unstorable, repeated, unreadable, hidden }: OddCounts): number =>
+  unstorable + repeated + unreadable + hidden

@@ -1,0 +1,237 @@
+/**
+ * Lists that break a premise of the books (docs/guarantees.md, Premises): each ends in its reason and its verdict, what
+ * is shown is stored, and the next run costs what it costs without the oddity.
+ */
+import { describe, expect, it } from 'vitest'
+import { type Rule, template } from '../../src/sandbox/index.js'
+import type { CursorReport } from '../../src/sync/run/report.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { HandClock } from '../support/clocks.js'
+import { at, atSource, fill, listed, liveIds, only, timeOf } from '../support/notes.js'
+import { type RunOptions, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+const odd = () => sandbox.store.collection(1, 'notes').odd
+const day = 86_400_000
+const total = (fault: Omit<Extract<Rule['fault'], { kind: 'total' }>, 'kind'>): Rule => ({
+  when: { resource: 'notes', kind: 'list' },
+  fault: { kind: 'total', ...fault },
+})
+
+describe.each(warehouses())('$name', (kind) => {
+  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+
+  async function begun(count: number): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count)
+    return open(kind)
+  }
+
+  async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> {
+    sandbox.resetRequests()
+    const report = await sync(sandbox, warehouse, {
+      resources: ['notes'],
+      clock,
+      overlapMs: 60_000,
+      ...options,
+    })
+    const cursor = only(report)!
+    expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
+    expect(cursor.requests).toBe(listed(sandbox))
+    return cursor
+  }
+
+  const remembered = async (warehouse: Warehouse): Promise<unknown> =>
+    (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
+
+  describe('a list that is not newest first', () => {
+    it.each(['oldest', 'id', 'seconds'] as const)(
+      'by %s: is read to its end, repaired at best',
+      async (by) => {
+        const warehouse = await begun(0)
+        // Five records a second, which stand the wrong way round by their ids.
+        const put = (from: number, to: number): void => {
+          for (let id = from; id <= to; id++)
+            sandbox.store.put(1, 'notes', template('notes', id, at(Math.floor(id / 5), (id % 5) * 100)))
+        }
+        put(1, 350)
+        odd().order = by
+        expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order', requests: 5 })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        put(351, 390)
+        expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        await warehouse.close()
+      },
+    )
+
+    it('that loses a record while it is read is unproven, unless another reading closes', async () => {
+      const warehouse = await begun(350)
+      odd().order = 'id'
+      let asked = 0
+      sandbox.onRequest(({ resource, page }) => {
+        if (resource === 'notes' && page === 3) sandbox.store.remove(1, 'notes', ++asked)
+      })
+      const cursor = await run(warehouse)
+      expect(cursor).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
+      expect(cursor.watermark).toBeNull()
+      await warehouse.close()
+    })
+
+    it('is forgotten when a whole walk finds it in order', async () => {
+      const warehouse = await begun(350)
+      odd().order = 'oldest'
+      await run(warehouse)
+      odd().order = 'newest'
+      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', reason: null })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 1 })
+      await warehouse.close()
+    })
+  })
+
+  describe('an id that is listed twice', () => {
+    it.each([
+      ['beside itself on one page', 0, 5],
+      ['where two pages meet', 0, 10],
+    ] as const)('%s: repaired, and the next run is cheap', async (where, apart, most) => {
+      const warehouse = await begun(350)
+      // 351 - 100: the last record of the first page.
+      odd().twice.set(where === 'where two pages meet' ? 251 : 200, apart)
+      const first = await run(warehouse)
+      expect(first).toMatchObject({
+        completeness: 'repaired',
+        reason: 'listed_twice',
+        watermark: timeOf(350),
+      })
+      expect(first.requests).toBeLessThanOrEqual(most)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', requests: 1 })
+      await warehouse.close()
+    })
+
+    it('at two times: a second reading settles it, and a later whole walk needs no second one', async () => {
+      const warehouse = await begun(350)
+      sandbox.store.put(
+        1,
+        'notes',
+        { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) },
+        { key: 9000 },
+      )
+      const first = await run(warehouse)
+      expect(first).toMatchObject({ completeness: 'repaired', reason: 'listed_twice', requests: 10 })
+      expect(first.watermark).toBe(timeOf(350))
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ reason: 'listed_twice', requests: 5 })
+      sandbox.store.remove(1, 'notes', 9000)
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 5 })
+      await warehouse.close()
+    })
+  })
+
+  describe('a record that is counted and never shown', () => {
+    it('is searched for once; then runs cost what they cost without it, until another day settles it', async () => {
+      const warehouse = await begun(350)
+      odd().hidden.add(120)
+      const first = await run(warehouse)
+      expect(first).toMatchObject({
+        status: 'failed',
+        completeness: 'unproven',
+        reason: 'counted_not_shown',
+        watermark: timeOf(350),
+      })
+      expect(first.requests).toBeLessThanOrEqual(10)
+      fill(sandbox, 20, { from: 351 })
+      expect(await run(warehouse)).toMatchObject({
+        status: 'failed',
+        reason: 'counted_not_shown',
+        requests: 1,
+        watermark: timeOf(370),
+      })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 120))
+      clock.pass(day)
+      // One reading of all of it, once a day.
+      expect(await run(warehouse)).toMatchObject({
+        status: 'ok',
+        completeness: 'listed',
+        reason: 'counted_not_shown',
+        requests: 5,
+      })
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', requests: 1 })
+      odd().heal()
+      clock.pass(day)
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 5 })
+      expect(await remembered(warehouse)).toBeNull()
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('in every count, whatever it asks for: an idle run is one request still', async () => {
+      const warehouse = await begun(350)
+      sandbox.script([total({ by: 1 })])
+      expect(await run(warehouse)).toMatchObject({ completeness: 'unproven', reason: 'counted_not_shown' })
+      expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', requests: 1 })
+      fill(sandbox, 150, { from: 351 })
+      expect(await run(warehouse)).toMatchObject({ requests: 3, watermark: timeOf(500) })
+      clock.pass(day)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      await warehouse.close()
+    })
+
+    it('of which there are more than were known is searched for anew', async () => {
+      const warehouse = await begun(350)
+      odd().hidden.add(120)
+      await run(warehouse)
+      odd().hidden.add(121)
+      clock.pass(day)
+      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'counted_not_shown' })
+      expect(await remembered(warehouse)).toMatchObject({ surplus: { total: 350, shown: 348, searches: 1 } })
+      await warehouse.close()
+    })
+
+    it('among ties in another order in each answer ends after one long search', async () => {
+      const warehouse = await begun(0)
+      sandbox.store.shuffleTies = true
+      for (let id = 1; id <= 300; id++)
+        sandbox.store.put(1, 'notes', { ...sandboxNote(id), updated_at: timeOf(1) })
+      odd().hidden.add(120)
+      expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', watermark: timeOf(1) })
+      expect(await liveIds(warehouse)).toHaveLength(299)
+      sandbox.store.shuffleTies = false
+      await warehouse.close()
+    })
+  })
+
+  describe('a list without a true total', () => {
+    it.each([
+      ['no total at all', 350, { remove: true }, 6],
+      ['no total, and the last page is full', 300, { remove: true }, 6],
+      ['a total that ends at 300', 350, { most: 300 }, 7],
+      ['a total that is too low', 350, { by: -30 }, 10],
+    ] as const)('%s: all of it is stored, the verdict is listed', async (_, count, fault, most) => {
+      const warehouse = await begun(count)
+      sandbox.script([total(fault)])
+      const first = await run(warehouse)
+      expect(first).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(first.requests).toBeLessThanOrEqual(most)
+      expect(first.watermark).toBe(timeOf(count))
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      fill(sandbox, 5, { from: count + 1 })
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('one answer without a total is a slip', async () => {
+      const warehouse = await begun(350)
+      sandbox.script([{ when: { resource: 'notes', nth: 3 }, fault: { kind: 'total', remove: true } }])
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 6 })
+      await warehouse.close()
+    })
+  })
+})
+
+const sandboxNote = (id: number) => ({ id, created_at: timeOf(1), description: `note ${id}` })
