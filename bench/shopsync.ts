@@ -43,7 +43,13 @@ export async function run(options: ProductRun): Promise<RunReport> {
     gzip: false,
     retry: {},
   })
-  const sync = { tenants: 'all', resources: 'all', overlap: 300_000, concurrency: 8 } as const
+  const sync = {
+    tenants: 'all',
+    exceptTenants: [],
+    resources: 'all',
+    overlap: 300_000,
+    concurrency: 8,
+  } as const
   const signal = new AbortController().signal
   const ahead = readAhead === undefined ? {} : { readAhead }
   const report = await runSync(

@@ -45,7 +45,14 @@ export async function withWorld<T>(records: number, use: (world: World) => Promi
       gzip: false,
       retry: { attempts: 2, baseMs: 1, maxMs: 5 },
     })
-    const config = { sync: { tenants: 'all', resources: 'all', overlap: 300_000, concurrency: 1 } } as const
+    const sync = {
+      tenants: 'all',
+      exceptTenants: [],
+      resources: 'all',
+      overlap: 300_000,
+      concurrency: 1,
+    } as const
+    const config = { sync }
     const deps = { config, model: known, warehouse, source, clock: systemClock, stamps, observer: {} }
     try {
       const request = { job: null, tenants: null, resources: ['notes'], ...ask }

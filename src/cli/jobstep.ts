@@ -66,7 +66,7 @@ function asRun(found: VerifyReport, job: string, runId: string): RunReport {
     rows_upserted: 0,
     rows_deleted: 0,
     quarantined: 0,
-    reason: null,
+    reason: found.reason,
     cursors: found.cursors.map(asCursor),
   }
 }
@@ -78,9 +78,10 @@ function asCursor(cursor: VerifiedCursor): CursorReport {
   return {
     tenant_id,
     resource,
+    step: 1,
     status: status === 'equal' ? 'ok' : status === 'differs' ? 'failed' : status,
     completeness: status === 'equal' ? 'proven' : 'unproven',
-    reason: null,
+    reason: cursor.reason,
     watermark: null,
     requests,
     records: cursor.source ?? 0,
@@ -108,6 +109,7 @@ export function joinReports(reports: readonly RunReport[]): RunReport | undefine
     rows_upserted: total((report) => report.rows_upserted),
     rows_deleted: total((report) => report.rows_deleted),
     quarantined: total((report) => report.quarantined),
-    cursors: reports.flatMap((report) => report.cursors),
+    reason: reports.find((report) => report.reason !== null)?.reason ?? null,
+    cursors: reports.flatMap((report, i) => report.cursors.map((cursor) => ({ ...cursor, step: i + 1 }))),
   }
 }

@@ -42,6 +42,8 @@ export interface Config {
   }
   readonly sync: {
     readonly tenants: 'all' | readonly Int64[]
+    /** Tenants that are not walked, and not complained about. */
+    readonly exceptTenants: readonly Int64[]
     readonly resources: 'all' | readonly string[]
     readonly overlap: number
     readonly concurrency: number

@@ -74,6 +74,10 @@ const allOr = <T extends z.ZodType>(item: T, error: string, doc: string) =>
 export const tenantChoice = (doc: string) =>
   allOr(tenantId, '"all" or a list of tenant ids such as [1, 2]', doc)
 
+/** Tenants, in the configuration. */
+export const tenantList = (doc: string) =>
+  z.array(tenantId, { error: 'a list of tenant ids such as [1, 2]' }).prefault([]).describe(doc)
+
 /** A choice of resources, in the configuration and in jobs. */
 export const resourceChoice = (resources: Resources, doc: string) =>
   allOr(choice(Object.keys(resources), 'the name of a resource'), '"all" or a list of resource names', doc)

@@ -19,6 +19,7 @@ import {
   share,
   type TableLister,
   tenantChoice,
+  tenantList,
   textLeaf,
   whole,
 } from './leaf.js'
@@ -120,6 +121,9 @@ const sync = (resources: Resources) =>
   section(
     {
       tenants: tenantChoice('The tenants to sync: all that have granted access, or these.'),
+      exceptTenants: tenantList(
+        'Tenants that are not walked, and of which nothing is said: a customer who left. Their rows stay until `shopsync forget`.',
+      ),
       resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
       overlap: durationLeaf(
         'PT5M',

@@ -170,7 +170,8 @@ export async function applyBatch<R extends Rows<R>, E>(
     settleAll(embedded.map(writeEmbedded)),
     writeQuarantine(db, work),
   ])
-  const drift = batch.page.drift.length > 0 ? await writes.then(() => writeDrift(db, session, batch)) : []
+  const { drift: found } = batch.page
+  const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
   const statements: readonly CompiledQuery[] = entry ? [...batch.statements, entry] : batch.statements
   const [[ofRoots, ofChildren, ofEmbedded]] = await settleAll([
     writes,

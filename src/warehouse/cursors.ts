@@ -12,10 +12,24 @@ export interface CursorKey {
 /** How far a cursor has come. */
 export interface CursorState {
   readonly watermark: string | null
+  /** After the last run that worked on it, and why. */
+  readonly status: string | null
+  readonly reason: string | null
+  /** End of the last walk that was complete. */
+  readonly lastSuccessAt: string | null
   /** Progress of a walk that was cut short; the walk alone knows its shape. */
   readonly walk: unknown
   /** What is odd about the list; the walk alone knows its shape. */
   readonly remembered?: unknown
+}
+
+/** A cursor that no run has worked on. */
+export const newCursor: CursorState = {
+  watermark: null,
+  status: null,
+  reason: null,
+  lastSuccessAt: null,
+  walk: null,
 }
 
 /** A cursor as the columns of the state tables, and the fields of the log, name it. */
@@ -33,13 +47,21 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
   const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_cursors')
-      .select(['tenant_id', 'resource', 'watermark', 'walk', 'remembered'])
+      .select(['tenant_id', 'resource', 'watermark', 'status', 'reason', 'last_success_at'])
+      .select(['walk', 'remembered'])
       .execute(),
   )
   return new Map(
     rows.map((row) => [
       cursorName({ tenantId: row.tenant_id, resource: row.resource }),
-      { watermark: row.watermark, walk: jsonOf(row.walk), remembered: jsonOf(row.remembered) },
+      {
+        watermark: row.watermark,
+        status: row.status,
+        reason: row.reason,
+        lastSuccessAt: row.last_success_at,
+        walk: jsonOf(row.walk),
+        remembered: jsonOf(row.remembered),
+      },
     ]),
   )
 }

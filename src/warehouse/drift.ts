@@ -1,5 +1,5 @@
 import type { DriftEntry } from '../model/flatten/batch.js'
-import type { Batch } from './batch.js'
+import type { BatchStamp } from './batch.js'
 import type { Db } from './database.js'
 import type { Session } from './dialect.js'
 
@@ -7,16 +7,21 @@ import type { Session } from './dialect.js'
 export const driftName = ({ resource, path, kind, detail }: DriftEntry): string =>
   [resource, path, kind, detail].join('\n')
 
-/** Records a batch's drift; returns the entries that no run has recorded before. */
-export async function writeDrift(db: Db, session: Pick<Session, 'run'>, batch: Batch): Promise<DriftEntry[]> {
+/** Records the drift that one request has shown; returns the entries that no run has recorded before. */
+export async function writeDrift(
+  db: Db,
+  session: Pick<Session, 'run'>,
+  { tenantId, syncedAt }: BatchStamp,
+  drift: readonly DriftEntry[],
+): Promise<DriftEntry[]> {
   const fresh: DriftEntry[] = []
   // One order for all: two transactions that record the same entries must not wait for each other in a circle.
-  const entries = batch.page.drift.toSorted((a, b) => (driftName(a) < driftName(b) ? -1 : 1))
+  const entries = drift.toSorted((a, b) => (driftName(a) < driftName(b) ? -1 : 1))
   for (const entry of entries) {
-    const stamps = { first_seen_at: batch.syncedAt, last_seen_at: batch.syncedAt }
+    const stamps = { first_seen_at: syncedAt, last_seen_at: syncedAt }
     const insert = db
       .insertInto('sync_drift')
-      .values({ ...entry, tenant_id: batch.tenantId, ...stamps })
+      .values({ ...entry, tenant_id: tenantId, ...stamps })
       .onConflict((c) => c.doNothing())
     if ((await session.run(insert.compile())).affected > 0) {
       fresh.push(entry)
@@ -24,7 +29,7 @@ export async function writeDrift(db: Db, session: Pick<Session, 'run'>, batch: B
     }
     const update = db
       .updateTable('sync_drift')
-      .set({ last_seen_at: batch.syncedAt })
+      .set({ last_seen_at: syncedAt })
       .where('resource', '=', entry.resource)
       .where('path', '=', entry.path)
       .where('kind', '=', entry.kind)

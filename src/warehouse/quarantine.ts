@@ -1,16 +1,21 @@
 import type { CompiledQuery } from 'kysely'
 import type { QuarantineEntry } from '../model/flatten/batch.js'
-import type { Batch } from './batch.js'
+import type { BatchStamp } from './batch.js'
 import { type CursorKey, cursorColumns } from './cursors.js'
 import type { Db } from './database.js'
 
 /** Entries a statement: 8 parameters each, far below the limits of both databases. */
 const entriesPerStatement = 100
 
+/** What the entries of one request share. */
+interface QuarantineSite extends BatchStamp {
+  readonly resource: string
+}
+
 /** The statements that record a batch's quarantine entries. A page may show a record twice: the last entry counts. */
 export function quarantineStatements(
   db: Db,
-  batch: Batch,
+  batch: QuarantineSite,
   entries: readonly QuarantineEntry[],
 ): CompiledQuery[] {
   const unique = [...new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry])).values()]
@@ -22,7 +27,7 @@ export function quarantineStatements(
 
 function quarantineStatement(
   db: Db,
-  { tenantId, resource, syncedAt }: Batch,
+  { tenantId, resource, syncedAt }: QuarantineSite,
   entries: readonly QuarantineEntry[],
 ): CompiledQuery {
   const rows = entries.map(({ recordId, path, value, reason }) => ({
@@ -64,5 +69,16 @@ export const forgetNameless = (db: Db, key: CursorKey, before: string): Compiled
     .deleteFrom('sync_quarantine')
     .where((eb) => eb.and(cursorColumns(key)))
     .where('record_id', 'like', '?%')
+    .where('last_seen_at', '<', before)
+    .compile()
+
+/** Forgets, of every tenant and of none, what is in quarantine of a list that no longer shows it since that moment. */
+export const forgetUnseen = (db: Db, resource: string, before: string): CompiledQuery =>
+  db
+    .deleteFrom('sync_quarantine')
+    .where((eb) =>
+      eb.or([eb('tenant_id', '=', 0), eb('tenant_id', 'in', eb.selectFrom('tenants').select('tenant_id'))]),
+    )
+    .where('resource', '=', resource)
     .where('last_seen_at', '<', before)
     .compile()

@@ -9,6 +9,7 @@ import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
   resource: 'notes',
+  step: 1,
   status: 'ok',
   completeness: 'proven',
   reason: null,

@@ -57,7 +57,13 @@ describe('a configuration', () => {
       gzip: false,
       retry: { attempts: 6, baseMs: 500, maxMs: 30_000 },
     })
-    expect(config.sync).toEqual({ tenants: 'all', resources: 'all', overlap: 300_000, concurrency: 8 })
+    expect(config.sync).toEqual({
+      tenants: 'all',
+      exceptTenants: [],
+      resources: 'all',
+      overlap: 300_000,
+      concurrency: 8,
+    })
     expect(config.warehouse).toMatchObject({
       schema: 'shopsync',
       autoMigrate: true,

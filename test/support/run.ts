@@ -22,6 +22,7 @@ export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 /** A run's request, and what its dependencies should be where the usual ones do not fit. */
 export interface RunOptions extends Partial<RunRequest> {
   readonly known?: Model
+  readonly exceptTenants?: readonly number[]
   readonly clock?: Clock
   readonly overlapMs?: number
   readonly concurrency?: number
@@ -69,7 +70,15 @@ export async function depsOf(
   const stamps = new Stamps(clock, await warehouse.newestStamp())
   const source = connect(sandbox, stamps, clock, options)
   const deps: Dependencies = {
-    config: { sync: { tenants: 'all', resources: 'all', overlap: overlapMs, concurrency } },
+    config: {
+      sync: {
+        tenants: 'all',
+        exceptTenants: options.exceptTenants ?? [],
+        resources: 'all',
+        overlap: overlapMs,
+        concurrency,
+      },
+    },
     model: options.known ?? known,
     warehouse,
     source: options.around ? options.around(source) : source,

@@ -93,11 +93,13 @@ export function itemAnswer(store: Store, call: TenantCall, resource: string): Ht
   return jsonResponse(200, store.print(entry))
 }
 
-/** Authorizations have no updated_at, so that their list ignores updated_after. */
+/** Authorizations have no updated_at: their list ignores updated_after, and all of them are ties when ties are shuffled. */
 export function authorizationsAnswer(store: Store, call: PartnerCall, partner: number): HttpResponse {
   const wanted = ask(call)
   const offset = (wanted.page - 1) * wanted.size
-  const texts = store.granted.map((tenant) =>
+  const { granted } = store
+  const shown = store.shuffleTies ? new Random(call.info.n).sample(granted, granted.length) : granted
+  const texts = shown.map((tenant) =>
     JSON.stringify({
       id: 5000 + tenant.id,
       api_partner_id: partner,

@@ -1,7 +1,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Table } from '../../model/tables.js'
-import { asWriter, type Dependencies } from '../run/context.js'
+import { rememberForgotten } from '../../warehouse/tenants.js'
+import { asWriter, type Dependencies, now } from '../run/context.js'
 
 /** What was erased. */
 export interface Forgotten {
@@ -45,6 +46,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
       const rows = await warehouse.write([gone.compile()], fence)
       if (rows > 0) tables.push({ table: name, rows })
     }
+    await warehouse.write([rememberForgotten(warehouse.db, now(deps))], fence)
     return { tenant_id: tenantId, rows: tables.reduce((sum, { rows }) => sum + rows, 0), tables }
   })
 }

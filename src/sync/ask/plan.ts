@@ -165,7 +165,7 @@ function cursorsOf(
   const asked = { ...nothing, requests: 1 }
   return ends.map(({ report: { tenant_id, resource, status, error } }) => {
     const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
-    const { requests, records, checks } = known ?? asked
+    const { requests, records, checks } = status === 'skipped' ? nothing : (known ?? asked)
     const made = isAhead ? checks : 0
     return { tenant_id, resource, status, error, requests: requests + made, records, checks: made }
   })
@@ -192,7 +192,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const changes = await deps.warehouse.plan()
   const forecasts = new Map<string, Forecast>()
   const isNew = creates(changes, 'sync_cursors') || creates(changes, 'tenants')
-  const ends = await readOnlyRun(
+  const { ends } = await readOnlyRun(
     deps,
     request,
     (context) => (task, source) => {

@@ -8,8 +8,8 @@ import type { Candidate } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { supersedes } from '../../warehouse/apply.js'
-import { cursorName } from '../../warehouse/cursors.js'
-import { type CursorTask, keyOf, noteOf, type RunContext } from '../run/context.js'
+import { cursorName, newCursor } from '../../warehouse/cursors.js'
+import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
 import { addCounts, type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
@@ -121,7 +121,8 @@ export class Reconciliation implements CursorWork, Repair {
     const { watermark, ...before } = this.#walk.progress
     // Records that cannot be stored are not counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
-    const cursors = new Map([[cursorName(keyOf(this.task)), { watermark, walk: null }]])
+    const state = { ...(stateOf(this.context, this.task) ?? newCursor), watermark, walk: null }
+    const cursors = new Map([[cursorName(keyOf(this.task)), state]])
     this.#walk = new CursorWalk({ ...this.context, cursors }, this.task, this.source, 'sync')
     await this.#walk.run()
   }

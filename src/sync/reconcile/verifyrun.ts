@@ -3,6 +3,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
+import type { Reason } from '../../reasons.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { type CursorTask, type Dependencies, keyOf, now } from '../run/context.js'
 import type { CursorEnd } from '../run/cursor.js'
@@ -23,6 +24,8 @@ export interface VerifiedCursor extends Partial<Verified> {
   readonly resource: string
   readonly status: 'equal' | 'differs' | 'failed' | 'unavailable' | 'skipped'
   readonly requests: number
+  /** Why, as a short code; null where nothing is odd. */
+  readonly reason: Reason | null
   readonly error: string | null
 }
 
@@ -34,18 +37,20 @@ export interface VerifyReport {
   readonly started_at: string
   readonly finished_at: string
   readonly requests: number
+  /** What concerns the whole comparison; null where nothing does. */
+  readonly reason: Reason | null
   readonly cursors: readonly VerifiedCursor[]
 }
 
 function cursorOf({ report }: CursorEnd, found: Verified | undefined): VerifiedCursor {
-  const { tenant_id, resource, requests, error } = report
+  const { tenant_id, resource, requests, reason, error } = report
   const status =
     report.status !== 'ok'
       ? report.status
       : found && isEqual(found)
         ? ('equal' as const)
         : ('differs' as const)
-  return { tenant_id, resource, status, requests, error, ...found }
+  return { tenant_id, resource, status, requests, reason, error, ...found }
 }
 
 /** Throws Stop where tables are missing: a command that writes nothing cannot create them either. */
@@ -68,7 +73,7 @@ export async function runVerify(
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()
   const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
-  const ends = await readOnlyRun(deps, choice, (context) => (task, source) => {
+  const { ends, reason } = await readOnlyRun(deps, choice, (context) => (task, source) => {
     const isRecords = task.resource.resource.list === 'records'
     const work = isRecords
       ? new Verification(context, task, source, options)
@@ -79,13 +84,14 @@ export async function runVerify(
   const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))?.found))
   const isAny = (status: VerifiedCursor['status']): boolean =>
     cursors.some((cursor) => cursor.status === status)
-  const failed = isAny('failed') || deps.signal.aborted
+  const failed = isAny('failed') || isAny('skipped') || reason !== null
   return {
     mode: 'verify',
     status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',
     started_at: startedAt,
     finished_at: now(deps),
     requests: deps.source.stats().requests,
+    reason,
     cursors,
   }
 }

@@ -3,10 +3,12 @@ import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { type CursorContext, type CursorTask, type Dependencies, keyOf, stateOf } from './context.js'
+import type { ChosenCursors } from './cursor.js'
 import type { Grants } from './grants.js'
 import type { CursorChoice } from './report.js'
 import { remaining } from './resume.js'
 
+/** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
 function chooseTenants(
   { config }: Pick<Dependencies, 'config'>,
   choice: CursorChoice,
@@ -14,15 +16,26 @@ function chooseTenants(
 ): readonly Int64[] {
   const configured = config.sync.tenants
   const wanted = choice.tenants ?? (configured === 'all' ? null : configured)
-  if (wanted === null) return grants.granted
-  const known = new Set([...grants.granted, ...grants.revoked])
-  const unknown = wanted.filter((tenant) => !known.has(tenant))
-  if (unknown.length > 0)
-    throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
-      exitCode: 2,
-      hint: `Granted are: ${grants.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
-    })
-  return wanted
+  const known = [...grants.granted, ...grants.revoked, ...grants.missing]
+  if (wanted === null) return known
+  const chosen = wanted.filter((tenant) => !config.sync.exceptTenants.includes(tenant))
+  if (chosen.length === 0)
+    throw new Stop(
+      `Tenant ${wanted.join(', ')} is in sync.exceptTenants; expected a tenant that is to be walked`,
+      {
+        exitCode: 2,
+        hint: 'Take it out of sync.exceptTenants, or name another --tenant',
+      },
+    )
+  const unknown = chosen.filter((tenant) => !known.includes(tenant))
+  // A list that is short of its total says nothing of a tenant, and the run says so.
+  if (unknown.length === 0 || grants.reason === 'grants_incomplete') return chosen
+  // Nobody is granted: that is what the run says, and of whom the warehouse has rows.
+  if (grants.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
+  throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
+    exitCode: 2,
+    hint: `Granted are: ${grants.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+  })
 }
 
 /** The resources of a run. Throws Stop for a name that is no resource, or is switched off. */
@@ -54,7 +67,8 @@ interface TaskChoice {
 /**
  * The cursors of a run, longest first, so that no large cursor runs alone at the end: first the walks that were cut
  * short, by the records still before them; then resources by the number of their tables. Among equals tenants take
- * turns, so that a large tenant does not hold up the small ones. Tells the observer how many there are.
+ * turns, so that a large tenant does not hold up the small ones. Tells the observer how many there are. The cursors of
+ * tenants that are not granted are left out, and said.
  *
  * With `turns` (the last turn of each cursor, by name) those that have waited longest come before all others: under a
  * time limit that ends every run, the same cursors would starve otherwise.
@@ -63,15 +77,22 @@ export function planTasks(
   context: CursorContext,
   choice: CursorChoice,
   { resources, grants, turns }: TaskChoice,
-): CursorTask[] {
+): ChosenCursors {
   const tenants = chooseTenants(context, choice, grants)
-  const left = (task: CursorTask): number => remaining(stateOf(context, task))
+  const granted = new Set(grants.granted)
+  const revoked = new Set(grants.revoked)
+  const remains = (task: CursorTask): number => remaining(stateOf(context, task))
   const turnOf = (task: CursorTask): string => turns?.get(cursorName(keyOf(task))) ?? ''
-  const tasks = resources
+  const all = resources
     .toSorted((a, b) => b.tables.length - a.tables.length)
     .flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
-    .toSorted((a, b) => left(b) - left(a))
+  const tasks = all
+    .filter(({ tenantId }) => granted.has(tenantId))
+    .toSorted((a, b) => remains(b) - remains(a))
     .toSorted((a, b) => turnOf(a).localeCompare(turnOf(b)))
+  const left = all
+    .filter(({ tenantId }) => !granted.has(tenantId))
+    .map((task) => ({ ...task, standing: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
   context.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
-  return tasks
+  return { tasks, left }
 }

@@ -45,9 +45,12 @@ export interface CursorContext extends Dependencies {
   readonly cursors: ReadonlyMap<string, CursorState>
   /** Values, items and records that went to quarantine so far. */
   readonly counted: { quarantined: number }
-  /** Whether a tenant is granted still; asks the API once per tenant and run. */
-  isGranted(tenantId: Int64): Promise<boolean>
+  /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
+  readonly grants: { standingOf(tenantIds: readonly Int64[]): Promise<readonly GrantStanding[]> }
 }
+
+/** `missing`: the list of authorizations does not show the tenant, and is shorter than its total. */
+export type GrantStanding = 'granted' | 'revoked' | 'missing'
 
 /** A run under way. */
 export interface RunContext extends CursorContext, WriterLease {

@@ -7,11 +7,23 @@ import { describeError, Skip, Stop } from '../../errors.js'
 import { type Reason, reasons } from '../../reasons.js'
 import { movesWatermark, type Verdict } from '../../walk/types.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
-import { type CursorContext, type CursorTask, keyOf, now, stateOf } from './context.js'
+import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
+import { type CursorContext, type CursorTask, type GrantStanding, keyOf, now, stateOf } from './context.js'
 import { eachLimited } from './eachlimited.js'
 import { type Ending, endingOf } from './ending.js'
 import type { CursorReport } from './report.js'
 import type { Begin, CursorResult } from './work.js'
+
+/** A cursor of a tenant that is not granted: it is not asked for. */
+export interface LeftOut extends CursorTask {
+  readonly standing: Exclude<GrantStanding, 'granted'>
+}
+
+/** The cursors of a run, in the order in which they begin, and those that are left out. */
+export interface ChosenCursors {
+  readonly tasks: readonly CursorTask[]
+  readonly left: readonly LeftOut[]
+}
 
 /** What came of one cursor, before it is known whether the tenant's other resources answer. */
 export interface CursorEnd {
@@ -43,41 +55,23 @@ function problem(result: CursorResult): string | null {
 const reasonOf = ({ unstorable, outcome }: CursorResult): Reason | null =>
   unstorable > 0 ? 'record_unstorable' : (outcome?.reason ?? null)
 
-const isUndone = (failure: Explained | undefined): boolean =>
-  failure?.reason === 'interrupted' || failure?.reason === 'time_limit'
-
-interface Explained {
-  readonly text: string
-  readonly absent: boolean
-  readonly reason: Reason
-}
-
-const undone = (ending: Ending): string => `${reasons[ending]}; the next run goes on where this one stopped`
+const undone = (ending: Ending): Explained => ({
+  text: `${reasons[ending]}; the next run goes on where this one stopped`,
+  status: 'skipped',
+  reason: ending,
+  absent: false,
+})
 
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
 async function explain(context: CursorContext, task: CursorTask, error: unknown): Promise<Explained> {
   const ending = endingOf(context.signal)
   // What the signal itself threw is no failure; a warehouse that was lost meanwhile is one of the whole run.
   if (error instanceof Stop && error !== context.signal.reason) throw error
-  if (ending) return { text: undone(ending), absent: false, reason: ending }
+  if (ending) return undone(ending)
   if (!(error instanceof Skip)) throw error
-  const text = describeError(error)
+  if (error.reason === 'absent') return explainAbsence(context, task, error)
   const reason = error.details.code ?? 'unreachable'
-  if (error.reason !== 'absent') return { text, absent: false, reason }
-  if (!task.resource.resource.documented) return { text, absent: true, reason: 'gone' }
-  if (await seemsGranted(context, task.tenantId)) return { text, absent: false, reason: 'gone' }
-  const revoked = `Tenant ${task.tenantId} is no longer granted; its rows are kept`
-  return { text: revoked, absent: false, reason: 'revoked' }
-}
-
-/** Where the source cannot be asked now, the tenant counts as granted: the cursor then reports its own failure. */
-async function seemsGranted(context: CursorContext, tenantId: Int64): Promise<boolean> {
-  try {
-    return await context.isGranted(tenantId)
-  } catch (error) {
-    if (context.signal.aborted || error instanceof Skip) return true
-    throw error
-  }
+  return { text: describeError(error), status: 'failed', reason, absent: false }
 }
 
 /** The numbers that the verdict rests on. */
@@ -98,10 +92,11 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
     quarantined: context.counted.quarantined - before,
     books: booksOf(result),
     absent: failure?.absent ?? false,
-    interrupted: isUndone(failure),
+    interrupted: failure !== undefined && isEnding(failure.reason),
     report: {
       ...cursorColumns(keyOf(task)),
-      status: error === null ? 'ok' : isUndone(failure) ? 'skipped' : 'failed',
+      step: 1,
+      status: error === null ? 'ok' : (failure?.status ?? 'failed'),
       completeness: (error === null && result.outcome?.verdict) || ('unproven' satisfies Verdict),
       reason: failure?.reason ?? reasonOf(result),
       watermark: result.watermark,
@@ -122,18 +117,10 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
   }
 }
 
-/** A 404 means "not offered" only where the tenant answers otherwise. */
-function settleAbsent(ends: readonly CursorEnd[]): CursorEnd[] {
-  const answering = new Set(ends.filter((end) => end.report.status === 'ok').map((end) => end.task.tenantId))
-  return ends.map((end) =>
-    end.absent && answering.has(end.task.tenantId)
-      ? { ...end, report: { ...end.report, status: 'unavailable' } }
-      : end,
-  )
-}
+const isEnding = (reason: Reason): boolean => reason === 'interrupted' || reason === 'time_limit'
 
-/** The end of a cursor whose turn did not come. */
-function notBegun(context: CursorContext, task: CursorTask, ending: Ending): CursorEnd {
+/** The end of a cursor that is not asked for: its tenant is not granted, or its turn did not come. */
+function notBegun(context: CursorContext, task: CursorTask, { text, status, reason }: Explained): CursorEnd {
   const at = now(context)
   return {
     task,
@@ -142,35 +129,80 @@ function notBegun(context: CursorContext, task: CursorTask, ending: Ending): Cur
     quarantined: 0,
     books: null,
     absent: false,
-    interrupted: true,
+    interrupted: isEnding(reason),
     report: {
       ...cursorColumns(keyOf(task)),
-      status: 'skipped',
+      step: 1,
+      status,
       completeness: 'unproven',
-      reason: ending,
+      reason,
       watermark: stateOf(context, task)?.watermark ?? null,
       requests: 0,
       records: 0,
       rows_upserted: 0,
       rows_deleted: 0,
-      error: undone(ending),
+      error: text,
     },
   }
+}
+
+/** A 404 means "not offered" only where the tenant is granted and answers otherwise. */
+async function settleAbsent(context: CursorContext, ends: readonly CursorEnd[]): Promise<CursorEnd[]> {
+  const absent = ends.filter((end) => end.absent)
+  if (absent.length === 0) return [...ends]
+  const ungranted = await ungrantedOf(
+    context,
+    absent.map(({ task }) => task),
+  )
+  const answers = answeringTenants(context, ends)
+  return ends.map((end) => {
+    if (!end.absent) return end
+    const settled = settledReport(end, ungranted.get(end.task.tenantId), answers)
+    context.observer.cursor?.(settled)
+    return { ...end, report: settled }
+  })
+}
+
+function settledReport(
+  { task: { tenantId }, report }: CursorEnd,
+  standing: Exclude<GrantStanding, 'granted'> | undefined,
+  answers: (tenantId: Int64) => boolean,
+): CursorReport {
+  if (standing === undefined)
+    return answers(tenantId) ? { ...report, status: 'unavailable', reason: null } : report
+  const { text, status, reason } = notGranted(tenantId, standing)
+  return { ...report, status, reason, error: text }
 }
 
 /** Works on every cursor, at most `sync.concurrency` at once. A failure of the run lets no further cursor begin. */
 export async function runCursors(
   context: CursorContext,
-  tasks: readonly CursorTask[],
+  { tasks, left }: ChosenCursors,
   begin: Begin,
 ): Promise<CursorEnd[]> {
-  const ends: CursorEnd[] = []
+  const ends = left.map(({ standing, ...task }) =>
+    notBegun(context, task, notGranted(task.tenantId, standing)),
+  )
+  const revoked = new Set<Int64>()
   await eachLimited(tasks, Math.max(1, context.config.sync.concurrency), async (task) => {
     const ending = endingOf(context.signal)
-    if (ending) return void ends.push(notBegun(context, task, ending))
-    const end = await runCursor(context, task, begin)
+    const end = ending
+      ? notBegun(context, task, undone(ending))
+      : revoked.has(task.tenantId)
+        ? notBegun(context, task, notGranted(task.tenantId, 'revoked'))
+        : await runCursor(context, task, begin)
+    if (end.report.reason === 'revoked') revoked.add(task.tenantId)
     ends.push(end)
-    if (!end.interrupted) context.observer.cursor?.(end.report)
+    if (!end.interrupted && !end.absent) context.observer.cursor?.(end.report)
   })
-  return settleAbsent(ends)
+  return settleAbsent(context, ends)
+}
+
+/** A time limit that came when all was done has ended nothing. */
+export function endingOfRun(
+  { signal }: Pick<CursorContext, 'signal'>,
+  ends: readonly CursorEnd[],
+): Ending | null {
+  const ending = endingOf(signal)
+  return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
 }

@@ -1,12 +1,20 @@
 import { setMaxListeners } from 'node:events'
+import type { Reason } from '../../reasons.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { chooseResources, planTasks } from './choice.js'
 import type { CursorContext, Dependencies } from './context.js'
-import { type CursorEnd, runCursors } from './cursor.js'
-import { readGrants } from './grants.js'
+import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
+import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import type { CursorChoice } from './report.js'
 import type { Begin } from './work.js'
+
+/** What came of a run that writes nothing. */
+export interface ReadOnlyEnd {
+  readonly ends: readonly CursorEnd[]
+  /** What concerns the whole run; null where nothing does. */
+  readonly reason: Reason | null
+}
 
 /**
  * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
@@ -17,21 +25,23 @@ export async function readOnlyRun(
   choice: CursorChoice,
   begin: (context: CursorContext) => Begin,
   isNew = false,
-): Promise<CursorEnd[]> {
+): Promise<ReadOnlyEnd> {
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
   await checkBelonging(deps.warehouse, deps.source.address)
-  const grants = await readGrants(deps, isNew)
+  const ask = (): Promise<Grants> => askGrants(deps, isNew)
+  const grants = await firstGrants(ask)
   const context: CursorContext = {
     ...deps,
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
     counted: { quarantined: 0 },
-    isGranted: async (tenantId) => (await readGrants(deps, isNew)).granted.includes(tenantId),
+    grants: new GrantWatch(ask),
   }
-  const tasks = planTasks(context, choice, { resources, grants })
-  if (!deps.timeLimited) return runCursors(context, tasks, begin(context))
+  const { tasks, left } = planTasks(context, choice, { resources, grants })
   // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
-  const first = Math.floor((deps.random ?? Math.random)() * tasks.length)
-  return runCursors(context, [...tasks.slice(first), ...tasks.slice(0, first)], begin(context))
+  const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
+  const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
+  const ends = await runCursors(context, turned, begin(context))
+  return { ends, reason: endingOfRun(context, ends) ?? grants.reason }
 }

@@ -7,7 +7,7 @@ import { describeError } from '../../errors.js'
 import { toMicros } from '../../timestamp.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { endOrphans, endRun, newestOrphanStamp, startRun, storeRunCursors } from '../../warehouse/runs.js'
-import { keyOf, type RunContext } from './context.js'
+import { keyOf, type RunContext, stateOf } from './context.js'
 import type { CursorEnd } from './cursor.js'
 import type { RunReport, RunRequest } from './report.js'
 
@@ -39,14 +39,15 @@ export async function recordStart(
 
 /**
  * Records what failed in the cursors themselves; a success was recorded in the transaction of its last rows. A backfill
- * moves no cursor, and so says nothing of how fresh one is.
+ * moves no cursor, and so says nothing of how fresh one is. What is recorded of a revoked tenant already is not written
+ * again by each run.
  */
-export async function recordFailures(
-  { warehouse, runId, fence }: RunContext,
-  ends: readonly CursorEnd[],
-): Promise<void> {
-  for (const { task, report, interrupted } of ends) {
-    if (report.status === 'ok' || interrupted) continue
+export async function recordFailures(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
+  const { warehouse, runId, fence } = context
+  const changes = ends.flatMap(({ task, report, interrupted }) => {
+    if (report.status === 'ok' || interrupted) return []
+    const before = stateOf(context, task)
+    if (report.reason === 'revoked' && before?.reason === 'revoked') return []
     const change = {
       status: report.status,
       last_error: report.error,
@@ -54,8 +55,10 @@ export async function recordFailures(
       last_run_id: runId,
       ...(report.status === 'failed' && { completeness: report.completeness }),
     }
-    await warehouse.write([moveCursor(warehouse.db, keyOf(task), change)], fence)
-  }
+    return [moveCursor(warehouse.db, keyOf(task), change)]
+  })
+  for (let i = 0; i < changes.length; i += cursorsAtOnce)
+    await warehouse.write(changes.slice(i, i + cursorsAtOnce), fence)
 }
 
 export async function recordCursors(
@@ -63,7 +66,7 @@ export async function recordCursors(
   ends: readonly CursorEnd[],
 ): Promise<void> {
   const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => {
-    const { reconciled: _, ...columns } = report
+    const { reconciled: _reconciled, step: _step, ...columns } = report
     return {
       ...columns,
       run_id: runId,

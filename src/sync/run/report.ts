@@ -28,6 +28,8 @@ export interface Reconciled {
 export interface CursorReport {
   readonly tenant_id: Int64
   readonly resource: string
+  /** Which step of a job it belongs to, counted from 1; 1 elsewhere. */
+  readonly step: number
   readonly status: 'ok' | 'failed' | 'unavailable' | 'skipped'
   readonly completeness: Verdict
   /** null where nothing is odd. */

@@ -3,49 +3,46 @@
  * `plan` and `verify` use run/readonlyrun.ts instead.
  */
 import { setMaxListeners } from 'node:events'
-import type { Int64 } from '../../../schema/resource.js'
-import { describeError, Skip } from '../../errors.js'
+import { describeError, Retry, Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
+import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { lastTurns } from '../../warehouse/runs.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, now, type RunContext } from './context.js'
-import { type CursorEnd, runCursors } from './cursor.js'
-import { type Ending, endingOf } from './ending.js'
-import { firstGrants, refreshTenants } from './grants.js'
+import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
+import { endingOf } from './ending.js'
+import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import { workOf } from './modes.js'
+import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
 import { takeSource } from './takesource.js'
 
-const statusOf = (ends: readonly CursorEnd[], ending: Ending | null): RunReport['status'] => {
-  if (ending === null && !ends.some((end) => end.report.status === 'failed')) return 'ok'
-  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
-}
+/** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
+const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
 
-/** A time limit that came when all was done has ended nothing. */
-function endingOfRun({ signal }: RunContext, ends: readonly CursorEnd[]): Ending | null {
-  const ending = endingOf(signal)
-  return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
+function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport['status'] {
+  if (reason === null && ends.every(isDone)) return 'ok'
+  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
 }
 
 function reportOf(
   context: RunContext,
   request: RunRequest,
   startedAt: string,
-  ends: readonly CursorEnd[],
+  { ends, reason }: RunEnd,
 ): RunReport {
   const stats = context.source.stats()
-  const ending = endingOfRun(context, ends)
   const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
     ends.reduce((total, { report }) => total + report[name], 0)
   return {
     run_id: context.runId,
     job: request.job,
     mode: request.mode,
-    status: statusOf(ends, ending),
+    status: statusOf(ends, reason),
     started_at: startedAt,
     // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
     finished_at: fromMicros(context.stamps.next()),
@@ -55,20 +52,8 @@ function reportOf(
     rows_upserted: sum('rows_upserted'),
     rows_deleted: sum('rows_deleted'),
     quarantined: context.counted.quarantined,
-    reason: ending,
+    reason,
     cursors: ends.map((end) => end.report),
-  }
-}
-
-/** Asks for the authorizations again, once per tenant that a 404 casts doubt on. */
-function grantsOf(deps: Dependencies, fence: Int64): (tenantId: Int64) => Promise<boolean> {
-  const asked = new Map<Int64, Promise<boolean>>()
-  return (tenantId) => {
-    const known = asked.get(tenantId)
-    if (known) return known
-    const answer = refreshTenants(deps, fence).then(({ granted }) => granted.includes(tenantId))
-    asked.set(tenantId, answer)
-    return answer
   }
 }
 
@@ -84,32 +69,34 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     // Every request under way listens to the signal.
     setMaxListeners(0, lease.signal)
     await checkBelonging(deps.warehouse, deps.source.address)
+    const ask = async (): Promise<Grants> => recordGrants(deps, await askGrants(deps), lease.fence)
     const context: RunContext = {
       ...deps,
       ...lease,
       cursors: await readCursors(deps.warehouse),
       counted: { quarantined: 0 },
-      isGranted: grantsOf(deps, lease.fence),
+      grants: new GrantWatch(ask),
     }
     // A long walk is ahead: what it needs is started while the source is asked for the tenants.
     if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0))
       deps.warehouse.warm()
     try {
       await recordStart(context, request, startedAt)
-      const ends = await workOnAll(context, request, resources)
+      const end = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
+      const { ends } = end
       const isLost = lease.signal.aborted && !deps.signal.aborted
       if (isLost) throw lease.signal.reason
       if (request.mode !== 'backfill') await recordFailures(context, ends)
       await recordCursors(context, ends)
-      const report = reportOf(context, request, startedAt, ends)
+      const report = reportOf(context, request, startedAt, end)
       const status = report.reason === 'interrupted' ? 'interrupted' : report.status
       await recordEnd(context, report, { status, error: null })
       if (report.rows_upserted > 0) await optimize(deps, resources)
       return report
     } catch (error) {
-      const ending = endingOf(deps.signal)
-      const report = { ...reportOf(context, request, startedAt, []), reason: ending }
-      const status = ending === 'interrupted' ? 'interrupted' : 'failed'
+      const reason = endingOf(deps.signal) ?? reasonOf(error)
+      const report = reportOf(context, request, startedAt, { ends: [], reason })
+      const status = reason === 'interrupted' ? 'interrupted' : 'failed'
       await recordEnd(context, report, { status, error }).catch(() => {})
       throw error
     }
@@ -129,14 +116,26 @@ async function optimize(
   }
 }
 
+/** What came of a run's cursors, and what concerns the whole run. */
+interface RunEnd {
+  readonly ends: readonly CursorEnd[]
+  readonly reason: Reason | null
+}
+
 async function workOnAll(
   context: RunContext,
   request: RunRequest,
-  resources: readonly ResourceModel[],
-): Promise<CursorEnd[]> {
-  const grants = await firstGrants(context, context.fence)
+  { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
+): Promise<RunEnd> {
   await takeSource(context, grants)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
-  const tasks = planTasks(context, request, { resources, grants, turns })
-  return runCursors(context, tasks, workOf(context, request))
+  const chosen = planTasks(context, request, { resources, grants, turns })
+  const ends = await runCursors(context, chosen, workOf(context, request))
+  return { ends, reason: endingOfRun(context, ends) ?? grants.reason }
 }
+
+/** What a failure of the whole run is counted as. */
+const reasonOf = (error: unknown): Reason | null =>
+  error instanceof Stop || error instanceof Skip || error instanceof Retry
+    ? (error.details.code ?? null)
+    : null

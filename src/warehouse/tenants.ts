@@ -1,0 +1,59 @@
+/*
+ * The statements and reads of the table `tenants`, and of what became of its authorizations: which tenants there are,
+ * which are revoked, and what in their authorizations could not be stored as it came.
+ */
+import type { CompiledQuery, Insertable } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
+import type { StateRows } from '../model/state.js'
+import type { Reader } from './cursors.js'
+import type { Db } from './database.js'
+
+export interface KnownTenant {
+  readonly tenantId: Int64
+  /** When the tenant was found revoked; null while it is granted. */
+  readonly revokedAt: string | null
+}
+
+/** The tenants that the warehouse knows. */
+export async function knownTenants(warehouse: Reader): Promise<KnownTenant[]> {
+  const rows = await warehouse.read((db) =>
+    db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).execute(),
+  )
+  return rows.map(({ tenant_id, revoked_at }) => ({ tenantId: tenant_id, revokedAt: revoked_at }))
+}
+
+/** The tenant as its authorization shows it: it is granted. */
+export function grantTenant(db: Db, row: Insertable<StateRows['tenants']>): CompiledQuery {
+  const { tenant_id, ...rest } = row
+  const columns = { ...rest, revoked_at: null }
+  return db
+    .insertInto('tenants')
+    .values({ tenant_id, ...columns })
+    .onConflict((c) => c.column('tenant_id').doUpdateSet(columns))
+    .compile()
+}
+
+export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
+  db
+    .updateTable('tenants')
+    .set({ revoked_at: at })
+    .where('tenant_id', '=', tenantId)
+    .where('revoked_at', 'is', null)
+    .compile()
+
+/** In sync_meta: when a tenant was last forgotten. */
+const mark = 'tenant_forgotten_at'
+
+/** Remembers that a tenant was forgotten: a warehouse without tenants then lacks none. */
+export const rememberForgotten = (db: Db, at: string): CompiledQuery =>
+  db
+    .insertInto('sync_meta')
+    .values({ name: mark, value: at })
+    .onConflict((c) => c.column('name').doUpdateSet({ value: at }))
+    .compile()
+
+export const wasForgotten = (warehouse: Reader): Promise<boolean> =>
+  warehouse.read(async (db) => {
+    const row = await db.selectFrom('sync_meta').select('value').where('name', '=', mark).executeTakeFirst()
+    return row !== undefined
+  })
