@@ -78,8 +78,8 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
   return {
     db,
     where,
-    backlog: 4,
-    heapGrowth: 60,
+    backlog: 2,
+    heapGrowth: 110,
     locksRows: false,
     columnType: (kind) => columnTypes[kind].sqlite,
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
