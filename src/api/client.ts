@@ -18,6 +18,7 @@ import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './
 import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
 import { createGovernor } from './rate/governor.js'
+import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './source.js'
 
 export interface SourceOptions {
@@ -39,6 +40,10 @@ export interface SourceOptions {
   readonly gzip: boolean
   readonly retry: Partial<RetryOptions>
   readonly random?: () => number
+  /** The longest wait that is sat out, in ms; default an hour. */
+  readonly maxWait?: number
+  /** Called for every wait of more than a minute. */
+  readonly onWait?: (wait: WaitNotice) => void
   readonly onRetry?: (info: RetryInfo) => void
   readonly onRequest?: (info: RequestInfo) => void
 }
@@ -48,7 +53,7 @@ interface SharedSource {
   readonly address: SourceAddress
   readonly prefix: string
   readonly exchange: ExchangeOptions
-  readonly retry: Omit<RetryLoop, 'signal'>
+  readonly retry: Omit<RetryLoop, 'signal' | 'who'>
 }
 
 /** Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
@@ -70,14 +75,25 @@ export function createSource(options: SourceOptions): Source {
     connections,
     maxBodyBytes,
   })
-  const { clock, stamps, secret, rateReserve, random = Math.random, onRequest, onRetry } = options
+  const { clock, stamps, secret, rateReserve, random = Math.random, onRequest, onRetry, onWait } = options
+  const { maxWait = usualMaxWait } = options
   const bounds = { attempts: 6, baseMs: 500, maxMs: 30_000, ...options.retry }
-  const governor = createGovernor({ clock, connections, rateReserve, random, pause: bounds })
-  const exchange = { wire, governor, clock, stamps, maxBodyBytes, secret, onRequest }
+  const governor = createGovernor({
+    clock,
+    connections,
+    rateReserve,
+    random,
+    pause: bounds,
+    maxWait,
+    onWait,
+  })
+  const exchange = { wire, governor, clock, stamps, maxBodyBytes, maxWait, secret, onRequest }
   const retry = {
     options: bounds,
     clock,
     random,
+    maxWait,
+    onWait,
     onRetry: onRetry ?? (() => {}),
   }
   return new HttpSource(
@@ -201,8 +217,12 @@ class HttpSource implements Source {
       this.counter.retried()
       retry.onRetry(info)
     }
-    return withRetry({ ...retry, onRetry, signal: call.signal }, (attempt) =>
+    return withRetry({ ...retry, onRetry, who: whoOf(call), signal: call.signal }, (attempt) =>
       new Exchange(exchange, call, attempt, this.counter).run(read),
     )
   }
 }
+
+/** Who sends a request, for people. */
+const whoOf = ({ tenantId, resource }: ApiRequest): string =>
+  tenantId === undefined ? `the list of ${resource}` : `tenant ${tenantId}, ${resource}`

@@ -8,6 +8,7 @@ import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
 import { describeError, Stop } from '../errors.js'
+import { span } from '../format.js'
 import { type Model, model } from '../model/registry.js'
 import type { Dependencies } from '../sync/run/context.js'
 import type { CursorChoice, Observer } from '../sync/run/report.js'
@@ -115,6 +116,8 @@ export class CommandContext {
       clock: this.clock,
       stamps,
       userAgent: `shopsync/${packageVersion()}`,
+      onWait: ({ who, milliseconds, why }) =>
+        this.log.warn({ who, why }, `Waiting ${span(milliseconds)} (${who}): ${why}`),
       onRetry: (info) => this.log.info(info, 'Trying again'),
       onRequest: (info) => this.log.debug(info, 'Request'),
     })

@@ -21,6 +21,8 @@ export interface Config {
     readonly secret: Secret
     readonly rateReserve: number
     readonly allowInsecure: boolean
+    /** The longest wait that is sat out, where the API asks to wait. */
+    readonly maxWait: number
     readonly timeouts: {
       readonly connect: number
       readonly headers: number

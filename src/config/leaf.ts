@@ -41,11 +41,15 @@ export const section = <T extends z.core.$ZodShape>(shape: T, doc: string) =>
     .prefault({} as never)
     .describe(doc)
 
-export const durationLeaf = (preset: string, doc: string) => {
+/** A duration; one of more than `most` is a mistake, and the sums of times that it would go into have an end. */
+export const durationLeaf = (preset: string, doc: string, most = 'P3650D') => {
   const error = `an ISO 8601 duration such as "${preset}"`
+  const longest = parseDuration(most) ?? 0
+  const tooLong = `${error}, of at most ${most}`
   return z
     .string({ error })
-    .refine((value) => parseDuration(value) !== undefined, { error })
+    .refine((value) => parseDuration(value) !== undefined, { error, abort: true })
+    .refine((value) => (parseDuration(value) ?? 0) <= longest, { error: tooLong })
     .transform((value) => parseDuration(value) ?? 0)
     .prefault(preset)
     .describe(doc)

@@ -80,6 +80,11 @@ const api = z
         'Allow plain http to other machines. The secret then crosses the network in clear text.',
       ),
       timeouts,
+      maxWait: durationLeaf(
+        'PT1H',
+        'Longest wait that is sat out where the API asks to wait. Beyond it, cursors end as failed, and the next run looks again.',
+        'P20D',
+      ),
       maxBodyBytes: whole(65_536, 1_073_741_824)
         .default(67_108_864)
         .describe('Largest answer that is read; a larger one counts as failed.'),

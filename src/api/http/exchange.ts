@@ -9,6 +9,7 @@ import { Bug, Retry, Skip } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import type { RequestOutcome } from '../rate/budget.js'
 import type { Governor, Permit } from '../rate/governor.js'
+import { concerns } from '../rate/wait.js'
 import type { Answer, Priority } from '../source.js'
 import { readBody, TOO_LARGE } from './body.js'
 import type { Counter } from './counter.js'
@@ -48,6 +49,8 @@ export interface ExchangeOptions {
   readonly clock: Clock
   readonly stamps: Stamps
   readonly maxBodyBytes: number
+  /** The longest wait that is sat out, in ms. */
+  readonly maxWait: number
   readonly secret: string
   readonly onRequest: ((info: RequestInfo) => void) | undefined
 }
@@ -128,7 +131,10 @@ export class Exchange {
   }
 
   #refused(reply: RawReply): Error {
-    return statusFailure(this.#what, reply.status, this.#outcome?.retryAfter, this.#details)
+    const outcome = this.#outcome
+    const isWaited =
+      reply.status === 429 && outcome && concerns(outcome, this.options.maxWait) === 'everybody'
+    return statusFailure(this.#what, reply.status, isWaited ? 0 : outcome?.retryAfter, this.#details)
   }
 
   #tooLarge(): Skip {

@@ -2,7 +2,6 @@
  * Which error a failed request becomes: its class tells the retry loop and the run what to do. Used by exchange.ts.
  */
 import { Retry, Skip, Stop } from '../../errors.js'
-import { LONGEST_WAIT } from './retry.js'
 
 export interface FailureDetails {
   readonly tenantId?: number | bigint
@@ -25,10 +24,8 @@ export function statusFailure(
       exitCode: 3,
       hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
     })
-  // After a 429 every request waits, so the governor does the waiting; only a wait beyond reason is told here, and ends
-  // the retrying at once.
-  if (status === 429)
-    return new Retry(message, { ...details, after: after !== undefined && after > LONGEST_WAIT ? after : 0 })
+  // Where a 429 concerns every request, the governor does the waiting, and `after` is nothing.
+  if (status === 429) return new Retry(message, { ...details, after: after ?? 0 })
   if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
     return new Retry(message, { ...details, ...(after !== undefined && { after }) })
   return new Skip(message, {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { describeError, Retry, Skip } from '../../errors.js'
+import { told, tooLong, type WaitNotice } from '../rate/wait.js'
 
 export interface RetryOptions {
   /** How often a request is sent, at most. */
@@ -22,10 +23,13 @@ export interface RetryLoop {
   readonly random: () => number
   readonly signal: AbortSignal | undefined
   readonly onRetry: (info: RetryInfo) => void
+  /** The longest wait that is sat out, in ms. */
+  readonly maxWait: number
+  /** Who waits, for people. */
+  readonly who: string
+  /** Called for a wait of more than a minute. */
+  readonly onWait: ((wait: WaitNotice) => void) | undefined
 }
-
-/** Milliseconds. A longer wait is not worth it within one run: the cursor is skipped. */
-export const LONGEST_WAIT = 3_600_000
 
 /** Sends until an attempt succeeds or throws anything but Retry. After the last attempt the cursor is skipped. */
 export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => Promise<T>): Promise<T> {
@@ -39,7 +43,15 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
       if (!(error instanceof Retry)) throw error
       const waitMs = error.after ?? backoff(loop.options, attempt, loop.random)
       if (attempt >= attempts) throw givenUp(error, `after ${attempt} attempts`)
-      if (waitMs > LONGEST_WAIT) throw givenUp(error, `because the API asks to wait ${minutes(waitMs)}`)
+      const now = Number(loop.clock.nowMicros()) / 1000
+      if (waitMs > loop.maxWait)
+        throw tooLong(
+          `Given up, since the API asks to wait (${error.message})`,
+          { until: now + waitMs, now, maxWait: loop.maxWait },
+          error.details,
+        )
+      if (waitMs > told)
+        loop.onWait?.({ who: loop.who, milliseconds: waitMs, why: `the API asks for it: ${error.message}` })
       loop.onRetry({ attempt, attempts, waitMs, message: describeError(error) })
       if (waitMs > 0) await loop.clock.sleep(waitMs, loop.signal)
     }
@@ -53,8 +65,4 @@ export function backoff(options: RetryOptions, attempt: number, random: () => nu
 
 function givenUp(last: Retry, when: string): Skip {
   return new Skip(`Given up ${when}: ${last.message}`, { ...last.details, reason: 'failed' })
-}
-
-function minutes(ms: number): string {
-  return `${Math.ceil(ms / 60_000)} minutes`
 }

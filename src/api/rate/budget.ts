@@ -3,9 +3,9 @@
  * the clock, the timers and the queue (docs/architecture.md, The rate governor).
  */
 import type { RateReport } from '../http/headers.js'
-import { LONGEST_WAIT } from '../http/retry.js'
 import { Concurrency } from './concurrency.js'
 import { Skew } from './skew.js'
+import { concerns, usualMaxWait } from './wait.js'
 import { RateWindow, type RequestSpan } from './window.js'
 
 export interface BudgetOptions {
@@ -16,6 +16,8 @@ export interface BudgetOptions {
   readonly random: () => number
   /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
   readonly pause?: { readonly baseMs: number; readonly maxMs: number }
+  /** The longest wait that is sat out, in ms; default an hour. */
+  readonly maxWait?: number
 }
 
 /**
@@ -23,7 +25,7 @@ export interface BudgetOptions {
  */
 export type Decision =
   | { readonly kind: 'send' }
-  | { readonly kind: 'wait'; readonly at: number }
+  | { readonly kind: 'wait'; readonly at: number; readonly why: string }
   | { readonly kind: 'full' }
 
 /** A request under way. */
@@ -89,16 +91,21 @@ export class Budget {
 
   decide(now: number): Decision {
     if (this.#inflight >= this.#concurrency.level) return FULL
-    if (now < this.#pausedUntil) return { kind: 'wait', at: this.#pausedUntil }
+    if (now < this.#pausedUntil)
+      return { kind: 'wait', at: this.#pausedUntil, why: 'the API answered 429 and asks for it' }
     if (!this.#answered) return this.#inflight === 0 ? SEND : FULL
     let at = Number.NEGATIVE_INFINITY
+    let why = ''
     for (const rule of this.#rules.values()) {
       rule.roll(now, this.#inflight)
       if (rule.room(now, this.#inflight, this.#concurrency.latency) >= 1) continue
-      at = Math.max(at, rule.endsAt ?? this.#unknownEnd(rule))
+      const end = rule.endsAt ?? this.#unknownEnd(rule)
+      if (end <= at) continue
+      at = end
+      why = `the rate limit leaves nothing of ${rule.limit} requests until then`
     }
     if (at === Number.NEGATIVE_INFINITY) return SEND
-    return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at }
+    return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at, why }
   }
 
   send(now: number): Ticket {
@@ -165,7 +172,8 @@ export class Budget {
   #refused(span: RequestSpan, outcome: RequestOutcome): void {
     const { receivedAt, retryAfter, rate } = outcome
     if (retryAfter !== undefined) {
-      this.#pausedUntil = Math.max(this.#pausedUntil, receivedAt + Math.min(retryAfter, LONGEST_WAIT))
+      if (concerns(outcome, this.options.maxWait ?? usualMaxWait) === 'everybody')
+        this.#pausedUntil = Math.max(this.#pausedUntil, receivedAt + retryAfter)
       return
     }
     const rule = rate && this.#rules.get(rate.key)

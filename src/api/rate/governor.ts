@@ -8,6 +8,7 @@ import { Bug } from '../../errors.js'
 import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import { Queue } from './queue.js'
+import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
 export interface GovernorOptions {
   readonly clock: Clock
@@ -18,6 +19,10 @@ export interface GovernorOptions {
   readonly random?: () => number
   /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
   readonly pause?: BudgetOptions['pause']
+  /** The longest wait that is sat out, in ms; default an hour. Beyond it, requests are refused with a Skip. */
+  readonly maxWait?: number
+  /** Called once for every wait of more than a minute. */
+  readonly onWait?: ((wait: WaitNotice) => void) | undefined
 }
 
 export interface RequestClaim {
@@ -62,19 +67,30 @@ export function createGovernor(options: GovernorOptions): Governor {
  * - idle: no request waits, and no timer runs.
  * - waiting: requests wait and the budget says `full`; the next release or cancel asks the budget again.
  * - sleeping: requests wait and the budget named a time; the timer or a release asks it again, whichever is first.
+ * - told to wait: the time that the budget named is further away than `maxWait`. What waits is refused, and so is what
+ *   comes: every cursor ends without another request.
  * - closed: waiting and new requests are refused with a Bug. Requests under way still release their permits.
  */
 class ClockedGovernor implements Governor {
   readonly #clock: Clock
   readonly #budget: Budget
+  readonly #maxWait: number
+  readonly #onWait: GovernorOptions['onWait']
   readonly #queue = new Queue<Waiter>()
   #closed = false
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: AbortController | undefined
 
-  constructor({ clock, connections, rateReserve, random = Math.random, pause }: GovernorOptions) {
+  /** Until when people were told that everybody waits. */
+  #toldUntil = Number.NEGATIVE_INFINITY
+
+  constructor(options: GovernorOptions) {
+    const { clock, connections, rateReserve, random = Math.random, pause, maxWait = usualMaxWait } = options
     this.#clock = clock
-    this.#budget = new Budget({ connections, reserve: rateReserve, random, ...(pause && { pause }) })
+    this.#maxWait = maxWait
+    this.#onWait = options.onWait
+    const reserve = rateReserve
+    this.#budget = new Budget({ connections, reserve, random, maxWait, ...(pause && { pause }) })
   }
 
   now(): number {
@@ -122,7 +138,7 @@ class ClockedGovernor implements Governor {
       const now = this.now()
       const decision = this.#budget.decide(now)
       if (decision.kind !== 'send') {
-        if (decision.kind === 'wait') this.#sleep(decision.at, now)
+        if (decision.kind === 'wait') this.#wait(decision, now)
         return
       }
       this.#queue.shift()?.grant(this.#permit(this.#budget.send(now)))
@@ -143,6 +159,23 @@ class ClockedGovernor implements Governor {
       release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
       cancel: () => once(() => this.#budget.cancel(this.now())),
     }
+  }
+
+  #wait({ at, why }: { readonly at: number; readonly why: string }, now: number): void {
+    const milliseconds = at - now
+    if (milliseconds > this.#maxWait) {
+      const times = { until: at, now, maxWait: this.#maxWait }
+      const refusal = tooLong(`The request was not sent, since ${why}`, times)
+      for (const waiter of this.#queue.drain()) waiter.refuse(refusal)
+      this.#wake()
+      return
+    }
+    // The time moves a little with each answer, as more is known of the server's clock.
+    if (milliseconds > told && at > this.#toldUntil + told) {
+      this.#toldUntil = at
+      this.#onWait?.({ who: 'every request', milliseconds, why })
+    }
+    this.#sleep(at, now)
   }
 
   #sleep(at: number, now: number): void {
