@@ -1,0 +1,65 @@
+/**
+ * What `npm pack` makes is whole: it holds what its pages name, its dependencies run on this Node, and `npx shopsync`
+ * works from it. The packages that it needs are those of this project; test/long/tarball.test.ts installs them anew.
+ */
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { scratch } from '../support/scratch.js'
+import { inFolder, pack } from '../support/tarball.js'
+import { filesIn, root } from '../support/tree.js'
+
+const folder = scratch()
+const modules = join(folder, 'node_modules')
+const installed = join(modules, 'shopsync')
+
+const read = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T
+const { version, bin, overrides } = read<{ version: string; bin: { shopsync: string }; overrides?: object }>(
+  join(root, 'package.json'),
+)
+const lock = read<{ packages: Record<string, { dev?: boolean }> }>(join(root, 'package-lock.json'))
+
+beforeAll(async () => {
+  mkdirSync(join(modules, '.bin'), { recursive: true })
+  await inFolder(modules, 'tar', '-xzf', await pack())
+  await inFolder(modules, 'mv', 'package', 'shopsync')
+  for (const [path, { dev = false }] of Object.entries(lock.packages)) {
+    if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    symlinkSync(join(root, path), join(folder, path))
+  }
+  chmodSync(join(installed, bin.shopsync), 0o755)
+  symlinkSync(join('..', 'shopsync', bin.shopsync), join(modules, '.bin', 'shopsync'))
+})
+
+/** Paths that a page names: its links, and what stands in backticks, as far as the project has such a file. */
+function named(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const links = [...text.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)].map(([, path]) =>
+    join(dirname(page), path!),
+  )
+  const words = page === 'README.md' ? [...text.matchAll(/`([\w./-]+)`/g)].map(([, path]) => path!) : []
+  return [...links, ...words.filter((path) => path.includes('/') && existsSync(join(root, path)))]
+}
+
+it('holds every file that README names, and every page that a page links to', () => {
+  const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')]
+  const missing = [...pages.flatMap(named), ...pages].filter((path) => !existsSync(join(installed, path)))
+  expect(missing).toEqual([])
+})
+
+it('needs no package that wants a newer Node', async () => {
+  const copy = scratch()
+  for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(copy, file))
+  const words = ['ci', '--dry-run', '--offline', '--omit=dev', '--ignore-scripts', '--engine-strict']
+  expect((await inFolder(copy, 'npm', ...words)).stdout).toMatch(/packages|up to date/)
+  // What only this project's package.json overrides comes as it is to whoever installs the tarball.
+  expect(overrides).toBeUndefined()
+})
+
+it('runs from an empty directory: npx shopsync --version, npx shopsync demo', async () => {
+  expect((await inFolder(folder, 'npx', '--offline', 'shopsync', '--version')).stdout).toBe(`${version}\n`)
+  const { stdout } = await inFolder(folder, 'npx', '--offline', 'shopsync', 'demo')
+  expect(stdout).toMatch(/^ +first sync +second sync$/m)
+  expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
+})
