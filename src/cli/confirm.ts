@@ -1,15 +1,29 @@
 import { Stop } from '../errors.js'
 
-/** Throws Stop unless a person types the word. `undone`: what a refusal says was not done, and how to do without a question. */
-export async function confirmTyped(word: string, question: string, undone: string): Promise<void> {
+export interface Confirmation {
+  readonly question: string
+  /** What a refusal says was not done, and how to do without a question. */
+  readonly undone: string
+  /** Fires when the program is to end. */
+  readonly signal: AbortSignal
+}
+
+/** Throws Stop unless a person types the word. */
+export async function confirmTyped(word: string, { question, undone, signal }: Confirmation): Promise<void> {
   const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
   if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
+  terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const closed = new Promise<never>((_, reject) => {
+    terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))
+  })
   try {
-    const typed = (await terminal.question(question)).trim()
+    const typed = (await Promise.race([terminal.question(question, { signal }), closed])).trim()
     if (typed !== word) throw refused(`Found "${typed}", expected ${word}`)
   } finally {
+    closed.catch(() => {})
     terminal.close()
   }
 }

@@ -47,6 +47,11 @@ export class Output {
     if (!this.quiet) this.options.stderr.write(`${text}\n`)
   }
 
+  /** A line on stderr about what needs somebody: --quiet does not silence it, so that cron mails it. */
+  trouble(text: string): void {
+    this.options.stderr.write(`${text}\n`)
+  }
+
   /** Errors are printed whatever the flags say; with --json, stdout gets the error as its document as well. */
   async error(error: unknown, exitCode: number): Promise<void> {
     this.options.stderr.write(`shopsync: ${describeError(error)}\n`)

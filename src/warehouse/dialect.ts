@@ -80,5 +80,15 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   classify(error: unknown): Error
   /** After a run: statistics for the query planner. */
   optimize(tables: readonly Table[]): Promise<void>
+  /** Runs work that deletes rows of these tables for good, then removes what is left of them in the database's files. */
+  erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces>
   close(): Promise<void>
+}
+
+/** What is left of rows that were deleted for good. */
+export interface Traces {
+  /** Why traces remain in the database; null where none do. */
+  readonly left: string | null
+  /** Where else they may be, for people. */
+  readonly elsewhere: string
 }

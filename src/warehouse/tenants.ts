@@ -52,6 +52,23 @@ export const rememberForgotten = (db: Db, at: string): CompiledQuery =>
     .onConflict((c) => c.column('name').doUpdateSet({ value: at }))
     .compile()
 
+/** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
+const tracesMark = 'tenant_traces'
+
+/** Tenants that an erasure which was cut short, or kept from its end, has still to do with. */
+export const tenantsWithTraces = (warehouse: Reader): Promise<string[]> =>
+  warehouse.read(async (db) => {
+    const named = db.selectFrom('sync_meta').select('value').where('name', '=', tracesMark)
+    return ((await named.executeTakeFirst())?.value ?? '').split(' ').filter((id) => id !== '')
+  })
+
+export const rememberTraces = (db: Db, tenants: readonly string[]): CompiledQuery =>
+  db
+    .insertInto('sync_meta')
+    .values({ name: tracesMark, value: tenants.join(' ') })
+    .onConflict((c) => c.column('name').doUpdateSet({ value: tenants.join(' ') }))
+    .compile()
+
 export const wasForgotten = (warehouse: Reader): Promise<boolean> =>
   warehouse.read(async (db) => {
     const row = await db.selectFrom('sync_meta').select('value').where('name', '=', mark).executeTakeFirst()

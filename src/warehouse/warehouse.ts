@@ -16,7 +16,7 @@ import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
 import { migrateTables, planMigration } from './migrate.js'
@@ -201,6 +201,11 @@ export class Warehouse {
 
   optimize(tables: readonly Table[]): Promise<void> {
     return this.#trying(() => this.dialect.optimize(tables))
+  }
+
+  /** Runs work that deletes rows of these tables for good, and removes what is left of them in the database's files. */
+  erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces> {
+    return this.dialect.erase(tables, work)
   }
 
   close(): Promise<void> {

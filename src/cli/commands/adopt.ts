@@ -40,7 +40,9 @@ Sends no request.`,
       if (plan.changed && options.yes !== true) {
         const name = nameOf(context.config.warehouse.label)
         const undone = 'Nothing was changed. To adopt without being asked, add --yes'
-        await confirmTyped(name, adoptQuestion(plan, name), undone)
+        const { signal } = invocation.signals
+        invocation.signals.resumesAt = () => 'nothing was changed'
+        await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal })
       }
       const done = plan.changed ? await adopt({ warehouse, clock: context.clock }, to, sameData) : plan
       await out.answer(done, adoptText(done))

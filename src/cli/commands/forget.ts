@@ -6,7 +6,9 @@ export const forgetCommand: Command = {
   name: 'forget',
   summary: "erase one tenant's rows and state, after its id was typed or --yes",
   help: `
-Erases every row of the tenant in every table, quarantine and history included. Only another sync brings the rows back,
+Erases every row of the tenant in every table, quarantine and history included, and what is left of them in the
+database's files: a SQLite file is written anew, tables of Postgres are vacuumed. Where another program that reads the
+SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched. Only another sync brings the rows back,
 and only while the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.
 
   shopsync forget --tenant 101`,
@@ -35,12 +37,19 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
       await checkTenant({ warehouse }, tenantId)
       if (options.yes !== true) {
         const undone = 'Nothing was erased. To erase without being asked, add --yes'
-        await confirmTyped(String(tenantId), forgetQuestion(String(tenantId)), undone)
+        invocation.signals.resumesAt = () => 'nothing was erased'
+        const { signal } = invocation.signals
+        await confirmTyped(String(tenantId), { question: forgetQuestion(String(tenantId)), undone, signal })
       }
       const { model, clock } = context
-      const gone = await forgetTenant({ warehouse, model, clock }, tenantId)
+      const { signal } = invocation.signals
+      invocation.signals.resumesAt = () =>
+        'a part of the tenant may be erased already; the same command, given again, erases the rest'
+      const gone = await forgetTenant({ warehouse, model, clock, signal }, tenantId)
       await out.answer(gone, forgetText(gone))
-      return 0
+      if (gone.traces_left === null) return 0
+      if (out.quiet) out.trouble(gone.traces_left)
+      return 1
     })
   },
 }

@@ -4,5 +4,11 @@ import type { Forgotten } from '../../sync/ask/forget.js'
 export const forgetQuestion = (tenantId: string): string =>
   `Everything of tenant ${tenantId} will be erased. Type its id to go on: `
 
-export const forgetText = ({ tenant_id, rows, tables }: Forgotten): string =>
-  `Tenant ${tenant_id} is erased: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}.`
+export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: Forgotten): string {
+  const head = `Tenant ${tenant_id} is erased: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}.`
+  const rest =
+    traces_left === null
+      ? ''
+      : `\n${traces_left}. End that program (a BI tool, an open sqlite3), then type shopsync forget --tenant ${tenant_id} --yes`
+  return `${head}${rest}\n${elsewhere}.`
+}

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Table } from '../../model/tables.js'
-import { rememberForgotten } from '../../warehouse/tenants.js'
+import { rememberForgotten, rememberTraces, tenantsWithTraces } from '../../warehouse/tenants.js'
 import { asWriter, type Dependencies, now } from '../run/context.js'
 
 /** What was erased. */
@@ -9,9 +9,15 @@ export interface Forgotten {
   readonly tenant_id: Int64
   readonly rows: number
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
+  /** Why traces remain in the database's files; null where none do. */
+  readonly traces_left: string | null
+  /** Where else traces may be: backups and the like. */
+  readonly elsewhere: string
 }
 
-type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'>
+type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
+  readonly signal?: AbortSignal
+}
 
 /**
  * Tables that say something of a tenant, in the order in which they are emptied: first what says how far its cursors
@@ -25,28 +31,43 @@ function tablesInOrder({ warehouse, model }: Needs): Table[] {
   return ofTenants.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Stops where the warehouse knows no such tenant. */
+/** Stops where the warehouse knows no such tenant, nor has traces of it. */
 export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenantId: Int64): Promise<void> {
   const known = await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())
   if (known.some(({ tenant_id }) => tenant_id === tenantId)) return
+  if ((await tenantsWithTraces(warehouse)).includes(String(tenantId))) return
   throw new Stop(`The warehouse knows no tenant ${tenantId}`, {
     exitCode: 2,
     hint: `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ') || 'none: it is empty'}`,
   })
 }
 
-/** Erases every row of one tenant, and all that is known of it. */
+/**
+ * Erases every row of one tenant, and all that is known of it, and what is left of both in the database's files. Safe to
+ * repeat: whatever cuts it short, the tenant can be named again.
+ */
 export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
   await checkTenant(deps, tenantId)
-  const { warehouse } = deps
+  const { warehouse, signal } = deps
   return asWriter(deps, 'forget', async ({ fence }) => {
+    const { db } = warehouse
+    const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
+    await warehouse.write([rememberTraces(db, [...others, String(tenantId)])], fence)
+    const order = tablesInOrder(deps)
     const tables: { table: string; rows: number }[] = []
-    for (const { name } of tablesInOrder(deps)) {
-      const gone = warehouse.db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
-      const rows = await warehouse.write([gone.compile()], fence)
-      if (rows > 0) tables.push({ table: name, rows })
+    const remove = async (): Promise<void> => {
+      for (const { name } of order) {
+        signal?.throwIfAborted()
+        const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
+        const rows = await warehouse.write([gone.compile()], fence)
+        if (rows > 0) tables.push({ table: name, rows })
+      }
+      await warehouse.write([rememberForgotten(db, now(deps))], fence)
     }
-    await warehouse.write([rememberForgotten(warehouse.db, now(deps))], fence)
-    return { tenant_id: tenantId, rows: tables.reduce((sum, { rows }) => sum + rows, 0), tables }
+    const names = order.map(({ name }) => name)
+    const { left, elsewhere } = await warehouse.erase(names, remove)
+    if (left === null) await warehouse.write([rememberTraces(db, others)], fence)
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+    return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
   })
 }

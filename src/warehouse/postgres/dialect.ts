@@ -11,6 +11,7 @@ import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn, Session } from '../dialect.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
+import { vacuum } from './erase.js'
 import { classify } from './errors.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
@@ -198,6 +199,10 @@ export function postgresDialect(
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),
+    erase: async (tables, work) => {
+      await work()
+      return vacuum(db, schema, tables)
+    },
     close: () => endPool(pool),
   }
 }

@@ -11,6 +11,7 @@ import { fromMicros } from '../../timestamp.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import { encode, rowsOf, type SqlitePage } from './encode.js'
+import { deletingSecurely, withoutTraces } from './erase.js'
 import { classify, classifyOpening } from './errors.js'
 import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -104,6 +105,10 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
+    erase: async (_, work) => {
+      await deletingSecurely(raw, work)
+      return lock.own(async () => withoutTraces(raw))
+    },
     close: async () => {
       await writer.close()
       await db.destroy()

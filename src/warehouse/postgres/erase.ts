@@ -1,0 +1,17 @@
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../database.js'
+import type { Traces } from '../dialect.js'
+
+/** Removes the deleted versions of rows from the tables: until a `vacuum` they stay, unseen, where they were. */
+export async function vacuum(
+  db: Kysely<Database>,
+  schema: string,
+  tables: readonly string[],
+): Promise<Traces> {
+  for (const name of tables) await sql`vacuum ${sql.id(schema, name)}`.execute(db)
+  return {
+    left: null,
+    elsewhere:
+      'Backups, replicas and the WAL of the server keep what they hold until they are recycled; blocks of the tables until they are written again',
+  }
+}

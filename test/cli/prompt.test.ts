@@ -1,0 +1,51 @@
+/** The question before an erasure, at a real terminal. */
+import { execFileSync, spawn } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { configure, Program, program } from '../support/process.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+sandbox.store.addTenant({ id: 1 })
+
+/** `script` of util-linux gives a program a terminal. */
+function hasScript(): boolean {
+  try {
+    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux')
+  } catch {
+    return false
+  }
+}
+
+/** Runs a program at a terminal and types these keys at its question. */
+function typed(words: readonly string[], keys: string): Promise<{ code: number | null; screen: string }> {
+  const command = [process.execPath, program, ...words].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  let screen = ''
+  let isTyped = false
+  child.stdout.on('data', (chunk: Buffer) => {
+    screen += chunk.toString()
+    if (isTyped || !screen.includes('Type its id')) return
+    isTyped = true
+    child.stdin.write(keys)
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, screen })))
+}
+
+describe.runIf(hasScript())('forget asks', () => {
+  it.each([
+    ['Ctrl-C', '\u0003', 130, /Interrupted; nothing was erased/],
+    ['Ctrl-D', '\u0004', 2, /nothing was typed\. Nothing was erased/],
+    ['another id', '2\r', 2, /Found "2", expected 1\. Nothing was erased/],
+    ['its id', '1\r', 0, /Tenant 1 is erased/],
+  ])('%s', async (_name, keys, code, said) => {
+    const [kind] = warehouses()
+    const address = kind!.address()
+    const config = configure(sandbox, address, ['notes'])
+    await new Program(program, ['sync', '--config', config]).ended
+    const ended = await typed(['forget', '--tenant', '1', '--config', config], keys)
+    expect(ended.screen).toMatch(said)
+    expect(ended.screen).not.toMatch(/should not have happened|Error:/)
+    expect(ended.code).toBe(code)
+  })
+})
