@@ -119,7 +119,8 @@ class HttpSource implements Source {
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
     const { updatedAfter, page, perPage } = request
     const query = `updated_after=${encodeURIComponent(updatedAfter)}&page=${page}&per_page=${perPage}`
-    return this.#page(this.#call(request, '', query), { page, perPage }, make)
+    const call = { ...this.#call(request, '', query), attempts: request.attempts }
+    return this.#page(call, { page, perPage }, make)
   }
 
   async item(request: ItemRequest): Promise<Item | undefined> {
@@ -217,9 +218,15 @@ class HttpSource implements Source {
       this.counter.retried()
       retry.onRetry(info)
     }
-    return withRetry({ ...retry, onRetry, who: whoOf(call), signal: call.signal }, (attempt) =>
-      new Exchange(exchange, call, attempt, this.counter).run(read),
-    )
+    const attempts = Math.min(retry.options.attempts, call.attempts ?? retry.options.attempts)
+    const loop = {
+      ...retry,
+      options: { ...retry.options, attempts },
+      onRetry,
+      who: whoOf(call),
+      signal: call.signal,
+    }
+    return withRetry(loop, (attempt) => new Exchange(exchange, call, attempt, this.counter).run(read))
   }
 }
 

@@ -18,6 +18,8 @@ export interface ListRequest {
   readonly page: number
   /** 1 to 100. */
   readonly perPage: number
+  /** How often it is sent at most, where that is less often than usual. */
+  readonly attempts?: number
   readonly priority: Priority
   readonly signal?: AbortSignal
 }

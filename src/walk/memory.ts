@@ -80,7 +80,10 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
   const old = end.isWhole ? {} : before
   const surplus = surplusAfter(before.surplus, outcome, end)
   const places = Math.max(twice, old.twice ?? 0)
-  const open = [...(old.holes ?? []), ...holes]
+  const open = [
+    ...(old.holes ?? []),
+    ...holes.map((hole) => ({ ...old.holes?.find(({ after }) => after === hole.after), ...hole })),
+  ]
   return {
     ...(surplus && { surplus }),
     ...(places > 0 && { twice: places }),
@@ -90,9 +93,9 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
   }
 }
 
-/** A hole that is met again is the same hole. */
+/** A hole stands right before the record behind it: where that is the same, the hole is. */
 const merged = (holes: readonly Hole[]): readonly Hole[] => [
-  ...new Map(holes.map((hole) => [`${hole.after} ${hole.until}`, hole])).values(),
+  ...new Map(holes.map((hole) => [hole.after, hole])).values(),
 ]
 
 type Claim = readonly [verdict: Verdict, reason: Reason]

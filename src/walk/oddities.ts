@@ -5,12 +5,14 @@
 
 /**
  * Records that no answer shows, because each page with them fails: somewhere in a range of time, so many. `after` and
- * `until` are the times of the records around them; undefined where there is none.
+ * `until` are the times of the records around them.
  */
 export interface Hole {
   readonly after: string
   readonly until: string
   readonly records: number
+  /** The list was not read from here on because of the hole; it is when the hole closes. */
+  readonly from?: string
 }
 
 /** What a walk found out about its list. */

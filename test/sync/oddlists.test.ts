@@ -205,6 +205,90 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
+  describe('a record that breaks every answer with it', () => {
+    const unreadable = { status: 'failed', completeness: 'unproven', reason: 'unreadable' } as const
+
+    it.each([
+      ['in the middle', 130],
+      ['the last of its page', 251],
+      ['the first of its page', 250],
+      ['the oldest', 1],
+    ])(
+      '%s: all others are stored, it is tried again by two requests, and the run tells until it heals',
+      async (_, id) => {
+        const warehouse = await begun(350)
+        odd().poisoned.add(id)
+        const others = (): number[] => atSource(sandbox).filter((other) => other !== id)
+        expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(350) })
+        expect(await liveIds(warehouse)).toEqual(others())
+        expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
+        fill(sandbox, 20, { from: 351 })
+        const second = await run(warehouse)
+        expect(second).toMatchObject({ ...unreadable, watermark: timeOf(370) })
+        expect(second.requests).toBeLessThanOrEqual(3)
+        expect(await liveIds(warehouse)).toEqual(others())
+        odd().heal()
+        expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        expect(await remembered(warehouse)).toBeNull()
+        expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
+        await warehouse.close()
+      },
+    )
+
+    it('within the overlap: the list is not read again for it, and what came late there is found when it closes', async () => {
+      const warehouse = await begun(350)
+      odd().poisoned.add(347)
+      expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(350) })
+      sandbox.store.put(1, 'notes', { ...sandboxNote(900), updated_at: at(346 * 7) })
+      fill(sandbox, 20, { from: 351 })
+      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 347 && id !== 900))
+      odd().heal()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('the newest: what comes after it arrives', async () => {
+      const warehouse = await begun(350)
+      odd().poisoned.add(350)
+      expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(349) })
+      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
+      // The source stamps with the time of its answers; a record that it stamps now comes behind the hole.
+      sandbox.store.put(1, 'notes', { ...sandboxNote(351), updated_at: '2027-01-01T00:00:00Z' })
+      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 350))
+      odd().heal()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('that is deleted, or moves to the top and is well there, leaves no hole', async () => {
+      const warehouse = await begun(350)
+      for (const id of [100, 200]) odd().poisoned.add(id)
+      expect(await run(warehouse)).toMatchObject({ ...unreadable })
+      sandbox.store.remove(1, 'notes', 100)
+      odd().heal([200])
+      sandbox.store.put(1, 'notes', { ...sandboxNote(200), updated_at: timeOf(500) })
+      await run(warehouse)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a source that answers nothing at all is no such record', async () => {
+      const warehouse = await begun(350)
+      sandbox.script([{ when: { resource: 'notes', from: 3 }, fault: { kind: 'status', status: 500 } }])
+      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
+      expect(await remembered(warehouse)).toBeNull()
+      sandbox.script([])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+      await warehouse.close()
+    })
+  })
+
   describe('a list without a true total', () => {
     it.each([
       ['no total at all', 350, { remove: true }, 6],

@@ -25,6 +25,8 @@ export interface ApiRequest {
   readonly resource: string
   readonly priority: Priority
   readonly signal: AbortSignal | undefined
+  /** How often it is sent at most, where that is less often than usual. */
+  readonly attempts?: number | undefined
 }
 
 /** An answer with status 200 whose body is JSON. */

@@ -15,6 +15,7 @@ import {
   recalled,
   storedMemory,
 } from '../../walk/memory.js'
+import type { Hole } from '../../walk/oddities.js'
 import {
   movesWatermark,
   type PageCommit,
@@ -34,6 +35,7 @@ import { floorOf, storedWalk, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
+import { beyondHoles, tryHole } from './retryhole.js'
 
 /** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {
@@ -86,6 +88,7 @@ export class CursorWalk implements CursorWork {
   async run(): Promise<CursorResult> {
     const { warehouse, config } = this.context
     if (await this.#isSearchDue()) this.#floor = floorOf(null, 0)
+    else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
     const resume = await this.#resumable()
@@ -116,6 +119,23 @@ export class CursorWalk implements CursorWork {
     if (movesWatermark(outcome)) return this.#committed ?? outcome
     await this.#giveUp(outcome)
     return outcome
+  }
+
+  /** Tries one remembered hole again, the one that has waited longest, and begins behind those that are left. */
+  async #tryHole([hole, ...others]: readonly Hole[]): Promise<void> {
+    const answer = hole && (await tryHole(this.#list, hole))
+    const left = hole && !answer?.isClosed ? [...others, hole] : others
+    const { holes: _, ...rest } = this.#memory
+    this.#memory = left.length > 0 ? { ...rest, holes: left } : rest
+    if (answer) {
+      const remembered = storedMemory(this.#memory)
+      const statements = [moveCursor(this.context.warehouse.db, this.#key, { remembered })]
+      await this.#store.store(answer.page.payload, { statements })
+    }
+    if (answer?.isClosed && hole?.from !== undefined && hole.from < this.#floor) this.#floor = hole.from
+    const { floor, memory } = beyondHoles(this.#floor, this.#memory)
+    this.#floor = floor
+    this.#memory = memory
   }
 
   /** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */

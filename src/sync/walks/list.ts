@@ -1,11 +1,13 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Priority, Source } from '../../api/source.js'
+import type { ListRequest, Page, Priority, Source } from '../../api/source.js'
 import { Retry } from '../../errors.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { CursorTask } from '../run/context.js'
 import type { Fetched, FlatPage } from '../run/pagestore.js'
+import { withHoles } from './holes.js'
+import { isolate, mayBeOfRecords } from './isolate.js'
 import { sightingsIn } from './sightings.js'
 
 interface ListOptions {
@@ -25,6 +27,8 @@ export class CursorList<P extends FlatPage = Flattened> {
   witness: Int64 | undefined
   /** The source has counted this list before. */
   #isCounted = false
+  /** Pages that failed before: they are asked for once before they are read in smaller ones again. */
+  readonly #failed = new Set<string>()
 
   constructor(
     private readonly source: Source,
@@ -41,25 +45,44 @@ export class CursorList<P extends FlatPage = Flattened> {
   }
 
   /** A page of what is newer than `after`. With `wanted`, only the records that it accepts are kept of the page. */
-  fetch(
+  async fetch(
     after: string,
     page: number,
     perPage: number,
     wanted?: (record: unknown) => boolean,
   ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
-    return this.source.take(request, (answer) => this.#pageOf(answer, page, wanted))
+    const name = `${after} ${page} ${perPage}`
+    const first = { ...request, ...(this.#failed.has(name) && { attempts: 1 }) }
+    try {
+      return await this.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
+    } catch (error) {
+      if (!mayBeOfRecords(error)) throw error
+      this.#failed.add(name)
+      const isolated = await isolate(this.source, request, error)
+      return withHoles(this.#pageOf(isolated, request, wanted), isolated, after)
+    }
+  }
+
+  /** A page that is asked for once, whatever comes of it; undefined where the source fails. */
+  async attempt(after: string, page: number, perPage: number): Promise<WalkPage<Fetched<P>> | undefined> {
+    const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
+    try {
+      return await this.source.take(request, (answer) => this.#pageOf(answer, request, undefined))
+    } catch (error) {
+      if (mayBeOfRecords(error)) return undefined
+      throw error
+    }
   }
 
   /** How many records are newer than the second of an instant, by the source's count. */
   async countAfter(t: string): Promise<number> {
-    return (await this.source.list({ ...this.#request, updatedAfter: cutPoint(t), page: 1, perPage: 1 }))
-      .total
+    return (await this.fetch(cutPoint(t), 1, 1)).total
   }
 
   #pageOf(
     answer: Page,
-    page: number,
+    { page }: Pick<ListRequest, 'page'>,
     wanted: ((record: unknown) => boolean) | undefined,
   ): WalkPage<Fetched<P>> {
     const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
