@@ -47,7 +47,7 @@ describe.each(warehouses())('$name', (kind) => {
         updated_at: `2026-01-01T00:${String(id % 60).padStart(2, '0')}:00Z`,
       })
     sandbox.script([
-      { when: { tenant: 101, resource: 'notes', page: 2 }, fault: { kind: 'status', status: 503 } },
+      { when: { tenant: 101, resource: 'notes', from: 2 }, fault: { kind: 'status', status: 503 } },
     ])
     const report = await sync(sandbox, warehouse, { resources: ['notes'] })
     expect(find(report, 101, 'notes')).toMatchObject({ status: 'failed', watermark: null, records: 100 })
