@@ -27,6 +27,8 @@ export interface ResourceModel {
   readonly path: string
   readonly enabled: boolean
   readonly flatten: Flatten
+  /** The columns that the configuration adds, by their kinds. */
+  readonly promoted: Readonly<Record<string, Kind>>
 }
 
 export interface Model {
@@ -66,6 +68,7 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
       tables: tablesOf(resource),
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
+      promoted: settings[resource.name]?.columns ?? {},
       flatten: compileFlatten(resource, { embedded }),
     }),
   )

@@ -58,6 +58,9 @@ export const stateTables = {
       remembered: json(
         'What is odd about the list (docs/guarantees.md, Premises): records never shown, holes, places shown twice, no true order or total; null where nothing is.',
       ),
+      refill: text(
+        'Why the next sync reads the whole list again, such as a table that had to be created anew; null when nothing is to be filled.',
+      ),
     },
   }),
   sync_registers: define({
@@ -191,6 +194,18 @@ export const stateTables = {
       probed_at: timestamp('When that was.'),
     },
   }),
+  sync_columns: define({
+    doc: 'Columns that the configuration made of unknown fields, and columns whose values are still on their way.',
+    key: ['resource', 'name'],
+    fields: {
+      resource: text('Resource.'),
+      name: text('The column, and the member of `_extra` that its values come from.'),
+      kind: text('Its kind, such as `text`.'),
+      state: text(
+        '`column`: the values are in the column; `filling`: they move there from `_extra`; `emptying`: they move back.',
+      ),
+    },
+  }),
   sync_lease: define({
     doc: 'Who may write: one row while a run is under way.',
     key: ['name'],
@@ -206,9 +221,9 @@ export const stateTables = {
     },
   }),
   sync_meta: define({
-    doc: 'Version of the tables.',
+    doc: 'What the program remembers of the tables: their version, and which columns they had.',
     key: ['name'],
-    fields: { name: text('`schema_version`.'), value: text('Its value.') },
+    fields: { name: text('`schema_version`, `model` or `columns`.'), value: text('Its value.') },
   }),
 } as const
 

@@ -21,6 +21,8 @@ export interface CursorState {
   readonly walk: unknown
   /** What is odd about the list; the walk alone knows its shape. */
   readonly remembered?: unknown
+  /** Why the list has to be read whole (src/warehouse/layout.ts); null where nothing is to be filled. */
+  readonly refill: string | null
 }
 
 /** A cursor that no run has worked on. */
@@ -30,6 +32,7 @@ export const newCursor: CursorState = {
   reason: null,
   lastSuccessAt: null,
   walk: null,
+  refill: null,
 }
 
 /** A cursor as the columns of the state tables, and the fields of the log, name it. */
@@ -44,29 +47,33 @@ export interface Reader {
 
 /** Every cursor's state, by `cursorName`. */
 export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
-  const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_cursors')
-      .select(['tenant_id', 'resource', 'watermark', 'status', 'reason', 'last_success_at'])
-      .select(['walk', 'remembered'])
-      .execute(),
-  )
+  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  const rows = await warehouse.read((db) => db.selectFrom('sync_cursors').selectAll().execute())
   return new Map(
     rows.map((row) => [
       cursorName({ tenantId: row.tenant_id, resource: row.resource }),
       {
         watermark: row.watermark,
         status: row.status,
-        reason: row.reason,
+        reason: row.reason ?? null,
         lastSuccessAt: row.last_success_at,
         walk: jsonOf(row.walk),
-        remembered: jsonOf(row.remembered),
+        remembered: jsonOf(row.remembered ?? null),
+        refill: row.refill ?? null,
       },
     ]),
   )
 }
 
 const jsonOf = (value: unknown): unknown => (value === null ? null : readJson(value))
+
+/** The list was read whole: what was demanded is filled. A demand that was made since stays. */
+export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ refill: null })
+    .where((eb) => eb.and({ ...cursorColumns(key), refill: demand }))
+    .compile()
 
 type CursorChange = Omit<
   Updateable<StateRows['sync_cursors']>,

@@ -12,6 +12,9 @@ export interface Change {
   readonly table: string
   /** For people, such as `create table` or `add column vin text`. */
   readonly what: string
+  readonly creates: 'table' | 'column' | 'index'
+  /** The column that is added. */
+  readonly column?: Column
   readonly statement: CompiledQuery
 }
 
@@ -54,17 +57,24 @@ function addColumn(dialect: Dialect, table: Table, column: Column): Change {
   return {
     table: table.name,
     what: `add column ${column.name} ${type}`,
+    creates: 'column',
+    column,
     statement: dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile(),
   }
 }
 
-function missingColumns(dialect: Dialect, table: Table, live: readonly LiveColumn[]): Change[] {
+function missingColumns(
+  { dialect, isStrict }: Comparison,
+  table: Table,
+  live: readonly LiveColumn[],
+): Change[] {
   const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
   return table.columns.flatMap((column) => {
     const found = types.get(column.name)
+    if (found === undefined && !column.nullable && !isStrict) return []
     if (found === undefined) return [addColumn(dialect, table, column)]
     const expected = dialect.columnType(column.kind).toLowerCase()
-    if (found === expected) return []
+    if (found === expected || !isStrict) return []
     throw new Stop(`The column ${table.name}.${column.name} is ${found}; expected ${expected}`, {
       exitCode: 2,
       hint: 'Migrations only add. Rename that column (or change resources.NAME.columns back), then run shopsync migrate',
@@ -72,25 +82,51 @@ function missingColumns(dialect: Dialect, table: Table, live: readonly LiveColum
   })
 }
 
+/** How the tables are compared with what there is. */
+interface Comparison {
+  readonly dialect: Dialect
+  /** The columns that there are. */
+  readonly live: readonly LiveColumn[]
+  /**
+   * Whether a column that cannot be mended stops the program. Only after the declarations or the configuration have
+   * changed: what somebody has done to one table since is that table's trouble, and fails its cursors alone.
+   */
+  readonly isStrict: boolean
+}
+
 /** The changes that the warehouse lacks, in the order in which they must be made. Nothing is dropped or altered. */
-export async function missing(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
+export async function missing(comparison: Comparison, tables: readonly Table[]): Promise<Change[]> {
+  const { dialect } = comparison
   const live = new Map<string, LiveColumn[]>()
-  for (const column of await dialect.liveColumns())
-    live.set(column.table, [...(live.get(column.table) ?? []), column])
+  for (const column of comparison.live) {
+    const columns = live.get(column.table)
+    if (columns) columns.push(column)
+    else live.set(column.table, [column])
+  }
   const indexes = new Set(await dialect.liveIndexes())
-  return tables.flatMap((table) => {
+  return tables.flatMap((table): Change[] => {
     const columns = live.get(table.name)
-    const changes = columns
-      ? missingColumns(dialect, table, columns)
-      : [{ table: table.name, what: 'create table', statement: createTable(dialect, table) }]
+    const changes: Change[] = columns
+      ? missingColumns(comparison, table, columns)
+      : [
+          {
+            table: table.name,
+            what: 'create table',
+            creates: 'table',
+            statement: createTable(dialect, table),
+          },
+        ]
     const wanted = table.indexes.filter((index) => !indexes.has(indexName(table.name, index)))
     return [
       ...changes,
-      ...wanted.map((index) => ({
-        table: table.name,
-        what: `create index on ${index.join(', ')}`,
-        statement: createIndex(dialect, table, index),
-      })),
+      ...wanted.map(
+        (index): Change => ({
+          table: table.name,
+          what: `create index on ${index.join(', ')}`,
+          creates: 'index',
+          statement: createIndex(dialect, table, index),
+        }),
+      ),
     ]
   })
 }

@@ -2,7 +2,7 @@
  * All that differs between SQLite and Postgres, as interfaces.
  * sqlite/ and postgres/ implement them; the shared code of this folder asks them, and never which database it is.
  */
-import type { CompiledQuery } from 'kysely'
+import type { CompiledQuery, Expression, SqlBool } from 'kysely'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import type { Flattened } from '../model/flatten/batch.js'
@@ -32,6 +32,20 @@ export interface Session<R extends Rows<R> = AnyRows> {
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
 }
 
+/** Members of the column `_extra` in SQL. None of them reads a number: every token stays as it is. */
+export interface ExtraSql {
+  /** Whether `_extra` has the member, if only as null. */
+  has(name: string): Expression<SqlBool>
+  /** The member's value as JSON text. */
+  member(name: string): Expression<string>
+  /** `_extra` without the member: null when nothing is left. */
+  without(name: string): Expression<unknown>
+  /** `_extra` with the member set to a value, which is JSON text. */
+  with(name: string, value: string): Expression<unknown>
+  /** A column of numbers or JSON, so that no digit is lost on the way to this process. */
+  exact(column: string): Expression<unknown>
+}
+
 /** A live column, as the database describes it. */
 export interface LiveColumn {
   readonly table: string
@@ -52,6 +66,7 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly locksRows: boolean
   /** SQL type of a kind. */
   columnType(kind: Kind): string
+  readonly extra: ExtraSql
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
   /** Starts threads and connections ahead of a long load. */

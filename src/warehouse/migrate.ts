@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { CompiledQuery } from 'kysely'
+import type { Clock } from '../clock.js'
 import { Stop } from '../errors.js'
+import type { Model } from '../model/registry.js'
 import type { Table } from '../model/tables.js'
 import { type Change, missing } from './ddl.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect, LiveColumn, Session } from './dialect.js'
+import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
 
 /** Raised when a warehouse can no longer be read by older programs; additions do not count. */
 const schemaVersion = 1
@@ -10,14 +14,18 @@ const schemaVersion = 1
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
 
-async function readMeta(dialect: Dialect): Promise<Map<string, string | null>> {
-  const live = await dialect.liveColumns()
+type Meta = ReadonlyMap<string, string | null>
+
+/** Runs a query in the transaction in hand, or outside of any. */
+type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
+
+async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask): Promise<Meta> {
   if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
-  const rows = await dialect.db.selectFrom('sync_meta').selectAll().execute()
+  const { rows } = await ask(db.selectFrom('sync_meta').selectAll().compile())
   return new Map(rows.map((row) => [row.name, row.value]))
 }
 
-function refuseNewer(meta: Map<string, string | null>, where: string): void {
+function refuseNewer(meta: Meta, where: string): void {
   const found = Number(meta.get('schema_version') ?? schemaVersion)
   if (found <= schemaVersion) return
   throw new Stop(
@@ -37,26 +45,71 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
     )
 }
 
+/** The tables of the product, and the model that those of the resources follow from. */
+export interface Wanted {
+  readonly model: Model
+  readonly tables: readonly Table[]
+}
+
+/** What a migration would change, and what it would mean. */
+interface Survey {
+  readonly changes: readonly Change[]
+  readonly consequences: Consequences
+  /** Whether the warehouse was made for exactly these tables. */
+  readonly isKnown: boolean
+}
+
+/** Compares all tables and columns with what there is: somebody may have dropped one since the last run. */
+async function survey(
+  dialect: Dialect,
+  { model, tables }: Wanted,
+  ask: Ask = (query) => dialect.db.executeQuery(query),
+): Promise<Survey> {
+  const live = await dialect.liveColumns()
+  const meta = await readMeta(dialect, live, ask)
+  refuseNewer(meta, dialect.where)
+  const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
+  const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
+  const consequences = consequencesOf(model, readLayout(meta.get('columns')), changes)
+  return { changes, consequences, isKnown }
+}
+
+/** A change that `migrate` would make now. */
+export interface PlannedChange extends Change {
+  /** The cursors that write to the table would read their lists whole. */
+  readonly refills: boolean
+}
+
 /** The changes that `migrate` would make now. Writes nothing. */
-export async function planMigration(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
-  refuseNewer(await readMeta(dialect), dialect.where)
-  return missing(dialect, tables)
+export async function planMigration(dialect: Dialect, wanted: Wanted): Promise<PlannedChange[]> {
+  const { changes, consequences } = await survey(dialect, wanted)
+  const refills = (table: string): boolean =>
+    consequences.refills.has(wanted.model.tableByName.get(table)?.resource ?? '')
+  return changes.map((change) => ({ ...change, refills: refills(change.table) }))
 }
 
 /** Brings the warehouse's tables up to date, in one transaction. Several migrations at once wait for each other. */
-export async function migrateTables(dialect: Dialect, tables: readonly Table[]): Promise<Change[]> {
-  const meta = await readMeta(dialect)
-  refuseNewer(meta, dialect.where)
-  const wanted = digest(tables)
-  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
-  if (meta.get('model') === wanted && tables.every((table) => live.has(table.name))) return []
+export async function migrateTables(
+  dialect: Dialect,
+  wanted: Wanted,
+  clock: Clock,
+): Promise<readonly Change[]> {
+  const { changes: found, isKnown } = await survey(dialect, wanted)
+  if (found.length === 0 && isKnown) return []
+  const { tables } = wanted
   return dialect.transaction(async (session) => {
     await dialect.prepare(session)
     // Compared again behind the lock: another process may have migrated meanwhile.
-    const changes = await missing(dialect, tables)
+    const { changes, consequences } = await survey(dialect, wanted, (query) => session.run(query))
     for (const change of changes) await session.run(change.statement)
     for (const table of tables) for (const comment of dialect.comments(table)) await session.run(comment)
-    await writeMeta(dialect, session, { schema_version: String(schemaVersion), model: wanted })
+    const at = await dialect.now(session, clock)
+    for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
+    await writeMeta(dialect, session, {
+      schema_version: String(schemaVersion),
+      model: digest(tables),
+      columns: layoutText(wanted.model.tables),
+    })
     return changes
   })
 }

@@ -10,16 +10,18 @@ import type { Flattened } from '../model/flatten/batch.js'
 import type { Model } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/tables.js'
-import { toMicros } from '../timestamp.js'
+import { fromMicros, toMicros } from '../timestamp.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
+import { errands, type MovedColumn, moveColumns } from './columns.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
 import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
-import { migrateTables, planMigration } from './migrate.js'
+import { migrateTables, type PlannedChange, planMigration, type Wanted } from './migrate.js'
+import type { Transact } from './moves.js'
 import { Patience } from './patience.js'
 import { tryWrite } from './trywrite.js'
 
@@ -65,8 +67,8 @@ export class Warehouse {
   }
 
   /** What `migrate` would change. */
-  plan(): Promise<Change[]> {
-    return this.#trying(() => planMigration(this.dialect, this.tables))
+  plan(): Promise<PlannedChange[]> {
+    return this.#trying(() => planMigration(this.dialect, this.#wanted))
   }
 
   /** Whether the table is there: commands that only read meet warehouses of older versions. */
@@ -74,8 +76,28 @@ export class Warehouse {
     return this.#trying(async () => (await this.dialect.liveColumns()).some(({ table }) => table === name))
   }
 
-  migrate(): Promise<Change[]> {
-    return this.#trying(() => migrateTables(this.dialect, this.tables))
+  migrate(): Promise<readonly Change[]> {
+    return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock))
+  }
+
+  /** Whether values wait to be moved between `_extra` and columns: `settleColumns` needs the lease. */
+  async isUnsettled(): Promise<boolean> {
+    const waiting = await this.#trying(() => errands(this.dialect, this.#model))
+    return waiting.length > 0
+  }
+
+  /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */
+  settleColumns({ fence, signal }: { fence: Int64; signal: AbortSignal }): Promise<MovedColumn[]> {
+    const transact: Transact = (work) => {
+      signal.throwIfAborted()
+      return this.transaction(work, fence)
+    }
+    const at = (): string => fromMicros(this.#clock.nowMicros())
+    return this.#trying(() => moveColumns(this.dialect, this.#model, transact, at))
+  }
+
+  get #wanted(): Wanted {
+    return { model: this.#model, tables: this.tables }
   }
 
   /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */

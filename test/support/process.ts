@@ -21,7 +21,7 @@ export function configure(
   sandbox: Target,
   { url, schema }: Address,
   resources: readonly string[],
-  more: { readonly sync?: object; readonly api?: object } = {},
+  more: { readonly sync?: object; readonly api?: object; readonly resources?: object } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
   const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
@@ -29,6 +29,7 @@ export function configure(
     api: { baseUrl, partnerId, secret, ...more.api },
     warehouse,
     sync: { resources, ...more.sync },
+    ...(more.resources && { resources: more.resources }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config))

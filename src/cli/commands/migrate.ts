@@ -4,15 +4,21 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: "bring the warehouse's tables up to date",
   help: `
-Only adds: tables, columns, indexes. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
+Only adds: tables, columns, indexes; and moves the values of fields that resources.NAME.columns names, or no longer
+names, between _extra and their columns. What has to be created under rows that are there is filled by the next sync,
+which reads the lists concerned whole. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
   run: async (invocation) => {
-    const [{ withContext }, { migrateText }] = await Promise.all([
+    const [{ withContext }, { migrateText, movedWhat }, { settleAlone }] = await Promise.all([
       import('../context.js'),
       import('../text/tables.js'),
+      import('../../sync/run/settle.js'),
     ])
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse()
-      const changes = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
+      const made = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
+      const { clock } = context
+      const moved = await settleAlone({ warehouse, clock, signal: invocation.signals.signal })
+      const changes = [...made, ...moved.map((column) => ({ table: column.table, what: movedWhat(column) }))]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
       return 0

@@ -1,4 +1,5 @@
 /* Changes to the tables of a warehouse, in words. */
+import type { MovedColumn } from '../../warehouse/columns.js'
 
 interface TableChange {
   readonly table: string
@@ -6,6 +7,13 @@ interface TableChange {
 }
 
 export const changeLine = ({ table, what }: TableChange): string => `${table}: ${what}`
+
+export const movedWhat = ({ column, to, values }: MovedColumn): string => {
+  const count = `${values} ${values === 1 ? 'value' : 'values'}`
+  return to === 'column'
+    ? `moved ${count} from _extra into ${column}`
+    : `moved ${count} of ${column} back into _extra; the column stays, empty`
+}
 
 export function migrateText(where: string, changes: readonly TableChange[]): string {
   const tables = new Set(changes.map(({ table }) => table)).size

@@ -88,7 +88,12 @@ class Forecast implements CursorWork {
     private readonly context: CursorContext,
     private readonly task: CursorTask,
     source: Source,
-    how: { readonly request: RunRequest; readonly hasTable: boolean },
+    private readonly how: {
+      readonly request: RunRequest
+      readonly hasTable: boolean
+      /** A table that the run would create first is filled by a walk of the whole list. */
+      readonly isRefilled: boolean
+    },
   ) {
     this.#request = how.request
     this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
@@ -121,7 +126,7 @@ class Forecast implements CursorWork {
   }
 
   async #walk(): Promise<Cost> {
-    const isFull = this.#request.mode === 'full'
+    const isFull = this.#request.mode === 'full' || this.how.isRefilled || this.#state?.refill != null
     const floor = floorOf(isFull ? null : (this.#state?.watermark ?? null), this.context.config.sync.overlap)
     const records = await countAfter(this.#list, floor)
     const below = remaining(this.#state)
@@ -197,7 +202,9 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     request,
     (context) => (task, source) => {
       const hasTable = !creates(changes, rootOf(task.resource).name)
-      const forecast = new Forecast(context, task, source, { request, hasTable })
+      const names = new Set(task.resource.tables.map(({ name }) => name))
+      const isRefilled = changes.some(({ table, refills }) => refills && names.has(table))
+      const forecast = new Forecast(context, task, source, { request, hasTable, isRefilled })
       forecasts.set(cursorName(keyOf(task)), forecast)
       return forecast
     },

@@ -121,7 +121,7 @@ export class Reconciliation implements CursorWork, Repair {
     const { watermark, ...before } = this.#walk.progress
     // Records that cannot be stored are not counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
-    const state = { ...(stateOf(this.context, this.task) ?? newCursor), watermark, walk: null }
+    const state = { ...(stateOf(this.context, this.task) ?? newCursor), watermark, walk: null, refill: null }
     const cursors = new Map([[cursorName(keyOf(this.task)), state]])
     this.#walk = new CursorWalk({ ...this.context, cursors }, this.task, this.source, 'sync')
     await this.#walk.run()

@@ -9,6 +9,7 @@ import { CursorWalk } from '../walks/incremental.js'
 import { NamesSync } from '../walks/names.js'
 import type { CursorTask, RunContext } from './context.js'
 import type { RunRequest } from './report.js'
+import type { WalkMode } from './resume.js'
 import { type Begin, type CursorResult, type CursorWork, noCounts, wholeOutcome } from './work.js'
 
 const nothing = { ...noCounts, watermark: null }
@@ -48,14 +49,14 @@ export function workOf(context: RunContext, request: RunRequest): Begin {
 }
 
 /** An incremental walk, after which the register and the recorded requests are put in order. */
-function walkOf(context: RunContext, task: CursorTask, source: Source, mode: 'sync' | 'full'): CursorWork {
+function walkOf(context: RunContext, task: CursorTask, source: Source, mode: WalkMode): CursorWork {
   const walk = new CursorWalk(context, task, source, mode)
   const run = async (): Promise<CursorResult> => {
     const result = await walk.run()
     const { outcome, written } = result
     const check = new RegisterCheck(context, task, context.fence)
     // Every record was read: the rows that there are now are the rows that there should be.
-    if (mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
+    if (walk.mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
     const live = written > 0 ? await check.live() : undefined
     if (live !== undefined) await trimRequests(context, task, live)
     return result

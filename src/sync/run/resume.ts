@@ -7,8 +7,16 @@ import type { Dependencies } from './context.js'
 
 /** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
-  readonly mode: 'sync' | 'full'
+  readonly mode: WalkMode
+  /** The demand that the walk fills (CursorState.refill). */
+  readonly refill?: string | null
 }
+
+export type WalkMode = 'sync' | 'full'
+
+/** A table that was created under a cursor is filled by a walk of the whole list, whatever the run was asked for. */
+export const walkMode = (state: CursorState | undefined, asked: WalkMode): WalkMode =>
+  state?.refill ? 'full' : asked
 
 export const storedWalk = (state: CursorState | undefined): StoredWalk | undefined =>
   (state?.walk as StoredWalk | null | undefined) ?? undefined

@@ -19,6 +19,7 @@ import { workOf } from './modes.js'
 import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
+import { settleColumns } from './settle.js'
 import { takeSource } from './takesource.js'
 
 /** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
@@ -69,6 +70,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     // Every request under way listens to the signal.
     setMaxListeners(0, lease.signal)
     await checkBelonging(deps.warehouse, deps.source.address)
+    await settleColumns(deps, lease)
     const ask = async (): Promise<Grants> => recordGrants(deps, await askGrants(deps), lease.fence)
     const context: RunContext = {
       ...deps,

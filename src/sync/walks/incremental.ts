@@ -26,12 +26,12 @@ import {
 } from '../../walk/types.js'
 import { Walk } from '../../walk/walk.js'
 import type { EncodedPage } from '../../warehouse/batch.js'
-import { moveCursor } from '../../warehouse/cursors.js'
+import { endRefill, moveCursor } from '../../warehouse/cursors.js'
 import { forgetNameless } from '../../warehouse/quarantine.js'
 import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
-import { floorOf, storedWalk, walkPlan } from '../run/resume.js'
+import { floorOf, storedWalk, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
@@ -49,14 +49,16 @@ export class CursorWalk implements CursorWork {
   #memory: Memory
   /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
   #committed: WalkOutcome | undefined
+  readonly mode: WalkMode
 
   constructor(
     private readonly context: RunContext,
     private readonly task: CursorTask,
     source: Source,
-    private readonly mode: 'sync' | 'full',
+    asked: WalkMode,
   ) {
     const { warehouse, signal, config } = context
+    this.mode = walkMode(this.#state, asked)
     const options = { priority: 'incremental', signal } as const
     this.#list = new CursorList(source, task, options, (flattened) => warehouse.encode(flattened))
     this.#pace = new Pace(context)
@@ -65,7 +67,7 @@ export class CursorWalk implements CursorWork {
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
     this.#memory = memoryOf(this.#state?.remembered)
-    this.#floor = floorOf(mode === 'full' ? null : this.#before, config.sync.overlap)
+    this.#floor = floorOf(this.mode === 'full' ? null : this.#before, config.sync.overlap)
   }
 
   get #key() {
@@ -74,6 +76,10 @@ export class CursorWalk implements CursorWork {
 
   get #state() {
     return stateOf(this.context, this.task)
+  }
+
+  get #refill(): string | null {
+    return this.#state?.refill ?? null
   }
 
   get progress(): CursorProgress {
@@ -91,6 +97,8 @@ export class CursorWalk implements CursorWork {
     else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
+    const refill = this.#refill
+    if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
     const resume = await this.#resumable()
     const expected =
       this.mode === 'full' && this.#before !== null
@@ -150,6 +158,8 @@ export class CursorWalk implements CursorWork {
     const progress = storedWalk(this.#state)
     if (progress?.floor !== this.#floor) return undefined
     if (progress.mode !== this.mode && this.#before !== null) return undefined
+    // Its pages were stored before the table was created that is to be filled.
+    if ((progress.refill ?? null) !== this.#refill) return undefined
     const parts = await readWalkParts(this.context.warehouse, this.#key, progress.part)
     const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
     return { progress, ids: all('ids'), entered: all('entered') }
@@ -205,9 +215,12 @@ export class CursorWalk implements CursorWork {
     }
     if (outcome) {
       if (isWholeFrom(this.#floor)) statements.push(forgetNameless(db, key, this.#startedAt))
+      if (this.#refill !== null) statements.push(endRefill(db, key, this.#refill))
       statements.push(this.#finished(outcome, memory))
-    } else if (progress !== undefined)
-      statements.push(moveCursor(db, key, { walk: progress && { ...progress, mode: this.mode } }))
+    } else if (progress !== undefined) {
+      const kept = progress && { ...progress, mode: this.mode, refill: this.#refill }
+      statements.push(moveCursor(db, key, { walk: kept }))
+    }
     return statements
   }
 

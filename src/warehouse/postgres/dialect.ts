@@ -13,6 +13,7 @@ import type { Dialect, LiveColumn, Session } from '../dialect.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
 import { vacuum } from './erase.js'
 import { classify } from './errors.js'
+import { extra } from './extra.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiontime.js'
@@ -187,6 +188,7 @@ export function postgresDialect(
     heapGrowth: 200,
     locksRows: true,
     columnType: (kind) => columnTypes[kind].postgres,
+    extra,
     transaction: (work) => transact(pool, cache, where, work),
     warm: () => warm(pool),
     encode,

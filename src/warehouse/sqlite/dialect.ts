@@ -13,6 +13,7 @@ import type { Dialect, LiveColumn } from '../dialect.js'
 import { encode, rowsOf, type SqlitePage } from './encode.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { classify, classifyOpening } from './errors.js'
+import { extra } from './extra.js'
 import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
@@ -83,6 +84,7 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
     heapGrowth: 110,
     locksRows: false,
     columnType: (kind) => columnTypes[kind].sqlite,
+    extra,
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
     warm: () => writer.warm(),
