@@ -1,0 +1,242 @@
+/**
+ * The lines of README and docs/ that people copy do what they say: each is run as it stands there, against a sandbox and
+ * in an empty folder; only paths, ports, ids and the secret are replaced. Whoever adds a line has it tried by that alone.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { compiledOf } from '../support/compiled.js'
+import { blocksOf, commandsOf } from '../support/docs.js'
+import { type Place, place } from '../support/place.js'
+import { program } from '../support/process.js'
+import { filesIn, root } from '../support/tree.js'
+
+const pages = ['README.md', ...filesIn('docs', '.md')]
+const blocks = pages.flatMap(blocksOf)
+const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
+
+/** Why a line cannot run here, or which test runs it. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'npm ci && npm run demo': '.ci/run runs it in a clean clone',
+  'npm ci && npm test': '.ci/run runs it in a clean clone',
+  'npm ci && npm install --global .':
+    'it would change this machine; tarball.test.ts runs the installed program',
+  'npm run quick': 'it is this suite',
+  'npm test': 'it is this suite',
+  'bash .ci/run': 'it is this suite',
+  'systemctl enable --now shopsync.timer':
+    'it needs a running systemd; below, systemd-analyze reads the units',
+}
+
+/** Exit codes other than 0, of lines that name what a sandbox of some records does not have. */
+const exitCodes: Readonly<Record<string, number>> = {
+  'shopsync why repair_orders 4711': 1,
+}
+
+const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+
+let here: Place
+let tools: string
+
+beforeAll(async () => {
+  here = await place({ tenants: 3, repairOrders: 9, seed: 3 })
+  tools = join(here.folder, 'bin')
+  mkdirSync(tools)
+  const script = (name: string, text: string): void => writeFileSync(join(tools, name), text, { mode: 0o755 })
+  script('shopsync', `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`)
+  script('mail', `#!/bin/sh\ncat >>${join(here.folder, 'mails')}\n`)
+  // The tools that the lines use, and nothing else: neither node nor npm is found where cron looks.
+  for (const name of ['sh', 'cat', 'echo', 'cp', 'jq', 'sqlite3']) {
+    const path = spawnSync('sh', ['-c', `command -v ${name}`])
+      .stdout.toString()
+      .trim()
+    if (path.startsWith('/')) symlinkSync(path, join(tools, name))
+  }
+  copyFileSync(join(root, 'config.example.json'), join(here.folder, 'config.example.json'))
+  writeFileSync(join(here.folder, 'environment'), `export SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
+  chmodSync(join(here.folder, 'environment'), 0o600)
+  const [faults] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'json')
+  writeFileSync(join(here.folder, 'faults.json'), faults!.text)
+  mkdirSync(join(here.folder, 'jobs'))
+  const [job] = blocksOf('docs/operations.md').filter(({ language }) => language === 'json')
+  writeFileSync(join(here.folder, 'jobs/large.json'), job!.text.replace('[7]', '[101]'))
+  useConfigOfReadme()
+})
+afterAll(() => here.remove())
+
+/** README's configuration, with the sandbox's address. */
+function useConfigOfReadme(): void {
+  const [config] = blocksOf('README.md').filter(({ language }) => language === 'json')
+  const text = config!.text.replace('https://api.example.com', here.sandbox.url)
+  writeFileSync(join(here.folder, 'config.json'), text)
+}
+
+/** The line with this machine's paths. */
+const adapted = (line: string): string =>
+  line
+    .replaceAll('/srv/shopsync', here.folder)
+    .replaceAll('/usr/local/bin', tools)
+    .replace('warehouse.db', join(here.folder, 'warehouse.db'))
+    .replace('--port 8080', '--port 0')
+    .replace('shopsync sandbox --faults', 'shopsync sandbox --port 0 --faults')
+
+interface Ran {
+  readonly code: number
+  readonly text: string
+}
+
+/** Runs a line with no environment but this one; a program that stays up is stopped once it says how. */
+function shell(line: string, env: Record<string, string>): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile('sh', ['-c', `exec 2>&1; ${line}`], { cwd: here.folder, env }, (error, stdout) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text: stdout })
+    })
+    child.stdout?.on('data', (text: string) => text.includes('Ctrl-C') && child.kill('SIGINT'))
+  })
+}
+
+const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET: here.sandbox.secret })
+
+describe('the lines of a terminal', () => {
+  const lines = [...new Set(blocks.flatMap(commandsOf))]
+  const isOther = (line: string): boolean =>
+    line in elsewhere || cron.test(line) || /^\w+=|^journalctl |^pg_dump /.test(line)
+
+  it('are run here or elsewhere, and no reason is left of a line that is gone', () => {
+    for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
+    expect(lines.filter((line) => !isOther(line)).length).toBeGreaterThan(15)
+  })
+
+  it.each(lines.filter((line) => !isOther(line)))('%s', async (line) => {
+    if (line.startsWith('sqlite3') && !has('sqlite3')) return
+    const { code, text } = await shell(`exec ${adapted(line)}`.replace(/^exec (export|cp)/, '$1'), usual())
+    expect([text, code]).toEqual([text, exitCodes[line] ?? 0])
+    if (line.startsWith('cp config')) useConfigOfReadme()
+  })
+
+  it('run the job that is shown', async () => {
+    const { code, text } = await shell('shopsync run large', usual())
+    expect([text, code]).toEqual([text, 0])
+  })
+})
+
+describe.each(['README.md', 'docs/operations.md'])('the crontab of %s', (page) => {
+  it('works in the environment that cron gives', async () => {
+    const [crontab] = blocksOf(page).filter(({ text }) => cron.test(text.split('\n').at(-2) ?? ''))
+    const env: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: here.folder }
+    for (const line of crontab!.text.trim().split('\n').map(adapted)) {
+      const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? []
+      if (name !== undefined) env[name] = value === '...' ? here.sandbox.secret : value
+      else expect(await shell(cron.exec(line)![1]!, env)).toEqual({ code: 0, text: '' })
+    }
+    expect(env['PATH']).toContain(tools)
+  })
+})
+
+describe('the systemd units and the line for the journal', () => {
+  const units = blocksOf('docs/operations.md').filter(({ language }) => language === 'ini')
+  const nameOf = (text: string): string => /^# \S+\/(\S+)$/m.exec(text)![1]!
+
+  it('are units that systemd knows', () => {
+    const folder = join(here.folder, 'units')
+    mkdirSync(folder)
+    for (const { text } of units)
+      writeFileSync(join(folder, nameOf(text)), adapted(text).replace('User=shopsync', 'User=root'))
+    const files = units.map(({ text }) => join(folder, nameOf(text)))
+    expect(files).toHaveLength(2)
+    if (!has('systemd-analyze')) return
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...files])
+    const ours = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder))
+    expect([status, ours]).toEqual([0, []])
+  })
+
+  it('start a run whose journal the filter reads', async () => {
+    const [, start] = /^ExecStart=(.*)$/m.exec(adapted(units[0]!.text))!
+    const lines = blocksOf('docs/operations.md').flatMap(commandsOf)
+    const filter = lines.find((line) => line.startsWith('journalctl'))!.replace(/^.*? \| /, '')
+    here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 422 } }])
+    const { code, text } = await shell(start!, usual())
+    expect(code).toBe(1)
+    const journal = join(here.folder, 'journal')
+    writeFileSync(journal, `Starting shopsync hourly…\n${text}`)
+    here.sandbox.script([])
+    if (!has('jq')) return
+    const filtered = await shell(`cat ${journal} | ${filter}`, usual())
+    expect([filtered.text, filtered.code]).toEqual([expect.stringMatching(/"level": "(warn|error)"/), 0])
+    expect(filtered.text).not.toMatch(/Starting|"info"/)
+  })
+})
+
+describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
+  const [roles, daily, reading] = blocksOf('docs/operations.md').filter(({ language }) => language === 'sql')
+  const suffix = randomBytes(4).toString('hex')
+  /** Roles, schema and database of this test alone: other tests may copy the same lines. */
+  const own = (text: string): string =>
+    text.replaceAll(/--.*$/gm, '').replaceAll(/\b(shopsync_run|shopsync|bi|warehouse)\b/g, `$1_${suffix}`)
+  const address = (role: string): string => {
+    const url = new URL(inject('postgresUrl'))
+    url.username = role
+    url.pathname = own('/warehouse')
+    return url.href
+  }
+  const asked = async (url: string, text: string): Promise<unknown[]> => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  const run = async (role: string, command: string): Promise<void> => {
+    here.configure({
+      api: { secret: here.sandbox.secret },
+      warehouse: { url: address(own(role)), schema: own('shopsync'), autoMigrate: false },
+    })
+    const { code, text } = await shell(`shopsync ${command}`, usual())
+    expect([text, code]).toEqual([text, 0])
+  }
+
+  it('make roles that are enough to migrate, to sync every day, and to read', async () => {
+    await asked(inject('postgresUrl'), own('create database warehouse'))
+    const owner = address('postgres')
+    await asked(owner, own(roles!.text))
+    await run('shopsync', 'migrate')
+    await asked(owner, own(`create role shopsync_run login; ${daily!.text}`))
+    for (const command of ['sync', 'reconcile', 'verify']) await run('shopsync_run', command)
+    await asked(owner, own(reading!.text))
+    const rows = await asked(address(own('bi')), own('select count(*)::int as n from shopsync.notes'))
+    expect(rows).toEqual([
+      { n: here.sandbox.tenantIds.reduce((sum, id) => sum + here.sandbox.store.count(id, 'notes'), 0) },
+    ])
+  })
+
+  it('dump the schema, where pg_dump knows the server', async () => {
+    const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
+    const [{ server_version_num: server }] = (await asked(
+      address('postgres'),
+      'show server_version_num',
+    )) as [{ server_version_num: string }]
+    if (!(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))) return
+    const line = blocksOf('docs/operations.md')
+      .flatMap(commandsOf)
+      .find((words) => words.startsWith('pg_dump'))!
+    const { port, hostname } = new URL(address('postgres'))
+    const env = { PATH: `${tools}:/usr/bin:/bin`, PGHOST: hostname, PGPORT: port, PGUSER: 'postgres' }
+    const { code, text } = await shell(own(line), env)
+    expect([text, code]).toEqual(['', 0])
+  })
+})
+
+it('runs the example of the sandbox’s page', async () => {
+  const [block] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'ts')
+  const file = join(here.folder, 'example.mjs')
+  const clock = `const clock = { nowMicros: () => BigInt(Date.now()) * 1000n }\n`
+  const compiled = compiledOf('src/sandbox/index.ts')
+  writeFileSync(file, clock + block!.text.replace('../src/sandbox/index.js', compiled))
+  const { code, text } = await shell(`${process.execPath} ${file}`, usual())
+  expect([text, code]).toEqual(['', 0])
+})
