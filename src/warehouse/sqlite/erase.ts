@@ -27,6 +27,7 @@ export async function deletingSecurely(
  */
 export function withoutTraces(raw: BetterSqlite3.Database): Traces {
   try {
+    raw.pragma('busy_timeout = 1000')
     emptyLog(raw)
     raw.exec('vacuum')
     return emptyLog(raw) ? { left: null, elsewhere } : left(raw, 'another program reads an older state of it')
@@ -37,6 +38,8 @@ export function withoutTraces(raw: BetterSqlite3.Database): Traces {
       raw,
       isBusy ? 'another program is using it' : `it could not be written anew: ${error.message}`,
     )
+  } finally {
+    raw.pragma('busy_timeout = 5000')
   }
 }
 
