@@ -19,7 +19,18 @@ import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
 import { createGovernor } from './rate/governor.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
-import type { Item, ItemRequest, ListRequest, Page, Source, SourceStats, Strings } from './source.js'
+import { showAnswer } from './show.js'
+import type {
+  Item,
+  ItemRequest,
+  ListRequest,
+  Page,
+  PlainRequest,
+  Shown,
+  Source,
+  SourceStats,
+  Strings,
+} from './source.js'
 
 export interface SourceOptions {
   /** A path in it goes in front of `api/v1`. */
@@ -160,6 +171,17 @@ class HttpSource implements Source {
       if (answer.isUncounted) throw new Retry('found no "total_count", expected a whole number')
       return answer
     })
+  }
+
+  ask(question: PlainRequest): Promise<Shown> {
+    const { id, query = {}, gzip = false } = question
+    const text = new URLSearchParams(query)
+    const call = this.#call(
+      { ...question, priority: 'lookup' },
+      id === undefined ? '' : `/${id}`,
+      String(text),
+    )
+    return showAnswer({ ...call, gzip }, (asked) => this.#ask(asked, ({ value }) => value))
   }
 
   stats(): SourceStats {

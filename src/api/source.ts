@@ -67,6 +67,30 @@ export interface Strings extends Answer {
   readonly values: readonly unknown[]
 }
 
+/** A question about the source's ways: a GET whose answer is looked at as it came. */
+export interface PlainRequest {
+  readonly tenantId: Int64
+  readonly path: string
+  readonly id?: Int64
+  readonly query?: Readonly<Record<string, string>>
+  /** Asks for a compressed answer, whatever the configuration says. */
+  readonly gzip?: boolean
+  readonly signal: AbortSignal
+}
+
+/** An answer as it came, a refusal included. */
+export interface Shown {
+  readonly status: number
+  /** The body; undefined with any other status than 200. */
+  readonly value: unknown
+  readonly etag: string | undefined
+  /** The server's `Date` in microseconds. */
+  readonly date: bigint | undefined
+  readonly encoding: string | undefined
+  /** Whether the rate limit, what remains of it and its end were told. */
+  readonly hasRate: boolean
+}
+
 /** Counts of the requests so far, for the report and the progress display. */
 export interface SourceStats {
   readonly requests: number
@@ -106,6 +130,8 @@ export interface Source {
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
   /** One page of `partners/:partner_id/authorizations`. */
   authorizations(page: number, signal?: AbortSignal): Promise<Page>
+  /** Shows an answer as it came; throws as the others do where none came. */
+  ask(question: PlainRequest): Promise<Shown>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */
   stats(): SourceStats
   /** The same source, whose own `stats()` count only the requests that are sent through it: one for each cursor. */

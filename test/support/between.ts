@@ -1,4 +1,4 @@
-import type { ItemRequest, ListRequest, Page, Source } from '../../src/api/source.js'
+import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/api/source.js'
 
 /** A source whose lists pass through a function on their way. */
 export class Between implements Source {
@@ -32,6 +32,10 @@ export class Between implements Source {
 
   authorizations(page: number, signal?: AbortSignal): Promise<Page> {
     return this.#source.authorizations(page, signal)
+  }
+
+  ask(question: PlainRequest): ReturnType<Source['ask']> {
+    return this.#source.ask(question)
   }
 
   stats(): ReturnType<Source['stats']> {

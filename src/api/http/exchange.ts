@@ -27,6 +27,10 @@ export interface ApiRequest {
   readonly signal: AbortSignal | undefined
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number | undefined
+  /** Asks for a compressed answer, whatever the configuration says. */
+  readonly gzip?: boolean
+  /** For who looks at the headers themselves. */
+  readonly onHeaders?: (headers: IncomingHttpHeaders) => void
 }
 
 /** An answer with status 200 whose body is JSON. */
@@ -80,12 +84,11 @@ export class Exchange {
   }
 
   async #send(permit: Permit): Promise<RawReply> {
-    const { path, signal } = this.call
+    const { path, signal, gzip } = this.call
     let bytes = 0
     try {
-      const reply = await this.options.wire.get(path, signal, (status, headers) =>
-        this.#headers(status, headers),
-      )
+      const onHeaders = (status: number, headers: IncomingHttpHeaders) => this.#headers(status, headers)
+      const reply = await this.options.wire.get(path, signal, onHeaders, gzip)
       bytes = reply.body.length
       return reply
     } catch (error) {
@@ -103,6 +106,7 @@ export class Exchange {
 
   #headers(status: number, headers: IncomingHttpHeaders): void {
     const receivedAt = this.options.governor.now()
+    this.call.onHeaders?.(headers)
     this.#requestId = this.#clean(single(headers['x-request-id']))
     this.#outcome = {
       status,

@@ -50,24 +50,35 @@ export class Transport {
 
   constructor(private readonly options: TransportOptions) {}
 
-  async get(path: string, signal: AbortSignal | undefined, onHeaders: OnHeaders): Promise<RawReply> {
+  /** `gzip`: asks for a compressed answer, whatever the options say. */
+  async get(
+    path: string,
+    signal: AbortSignal | undefined,
+    onHeaders: OnHeaders,
+    gzip = false,
+  ): Promise<RawReply> {
     this.#pool ??= this.#open()
     const pool = await this.#pool
     signal?.throwIfAborted()
     const deadline = { signal, milliseconds: this.options.timeouts.request }
-    return inTime(deadline, (inner) => this.#request(pool, path, inner, onHeaders))
+    return inTime(deadline, (inner) => this.#request(pool, { path, gzip }, inner, onHeaders))
   }
 
   async close(): Promise<void> {
     await (await this.#pool)?.destroy()
   }
 
-  async #request(pool: Pool, path: string, signal: AbortSignal, onHeaders: OnHeaders): Promise<RawReply> {
+  async #request(
+    pool: Pool,
+    { path, gzip }: { readonly path: string; readonly gzip: boolean },
+    signal: AbortSignal,
+    onHeaders: OnHeaders,
+  ): Promise<RawReply> {
     const { headers: sent, timeouts, maxBodyBytes } = this.options
     const { statusCode, headers, body } = await pool.request({
       path,
       method: 'GET',
-      headers: sent,
+      headers: gzip ? { ...sent, 'accept-encoding': 'gzip' } : sent,
       headersTimeout: timeouts.headers,
       bodyTimeout: timeouts.body,
       signal,

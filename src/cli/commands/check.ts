@@ -1,5 +1,7 @@
-import type { Trial } from '../../sync/ask/check.js'
+import type { Config } from '../../config/config.js'
+import type { Trial } from '../../sync/ask/trials.js'
 import type { Command, Invocation } from '../command.js'
+import type { CommandContext } from '../context.js'
 
 /** Fewer than those of a run: whoever asks for the trouble does not want to wait for every retry. */
 const attempts = 2
@@ -8,32 +10,35 @@ export const checkCommand: Command = {
   name: 'check',
   summary: "try configuration, credentials, every tenant's access and the warehouse, and name what is wrong",
   help: `
-Costs one request, and one for each tenant. Changes nothing.`,
+Costs one request for the grants, one for each tenant, one for each resource of one tenant, and 15 at most for the
+questions about the source's ways (order, totals, times, ids, headers), asked of the largest list of that tenant. What
+those find is kept in the warehouse, if there is one, and compared the next time. Writes nothing else.`,
   run: async (invocation) => {
     const [{ worstExit }, { checkText, findingOf }] = await Promise.all([
-      import('../../sync/ask/check.js'),
+      import('../../sync/ask/trials.js'),
       import('../text/check.js'),
     ])
     const made = await examine(invocation)
     const exitCode = worstExit(made)
     const checks = made.map(findingOf)
+    const [ways] = made.flatMap((trial) =>
+      trial.of === 'probe' ? [{ ...trial.probe, changes: trial.changes }] : [],
+    )
+    const document = { ok: exitCode === 0, exit_code: exitCode, checks, probe: ways ?? null }
     const { out } = invocation
     // --quiet silences good news only.
-    if (out.json || exitCode === 0)
-      await out.answer({ ok: exitCode === 0, exit_code: exitCode, checks }, checkText(checks))
-    else out.result(checkText(checks))
+    if (out.json || exitCode === 0) await out.answer(document, checkText(made))
+    else out.result(checkText(made))
     return exitCode
   },
 }
 
 async function examine(invocation: Invocation): Promise<Trial[]> {
-  const [{ loadConfiguration }, { withConfig }, { checkApi, checkWarehouse, failure }, { Stamps }] =
-    await Promise.all([
-      import('../configuration.js'),
-      import('../context.js'),
-      import('../../sync/ask/check.js'),
-      import('../../clock.js'),
-    ])
+  const [{ loadConfiguration }, { withConfig }, { failure }] = await Promise.all([
+    import('../configuration.js'),
+    import('../context.js'),
+    import('../../sync/ask/trials.js'),
+  ])
   let loaded: ReturnType<typeof loadConfiguration>
   try {
     loaded = loadConfiguration(invocation.globals)
@@ -41,16 +46,28 @@ async function examine(invocation: Invocation): Promise<Trial[]> {
     return [failure('configuration', error, 2)]
   }
   const { config, variables } = loaded
+  return withConfig(invocation, config, async (context) => [
+    { of: 'configuration', file: config.file ?? '', exitCode: 0 },
+    { of: 'environment', variables, exitCode: 0 },
+    ...(await examineParts(context, config)),
+  ])
+}
+
+async function examineParts(context: CommandContext, config: Config): Promise<Trial[]> {
+  const [{ checkApi, checkOwner, checkWarehouse, checkWays }, { Stamps }] = await Promise.all([
+    import('../../sync/ask/check.js'),
+    import('../../clock.js'),
+  ])
+  const { model, clock, invocation } = context
   const { signal } = invocation.signals
+  const source = await context.source(new Stamps(clock), attempts)
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
-  return withConfig(invocation, config, async (context) => {
-    const { model, clock } = context
-    const source = await context.source(new Stamps(clock), attempts)
-    return [
-      { of: 'configuration', file: config.file ?? '', exitCode: 0 },
-      { of: 'environment', variables, exitCode: 0 },
-      ...(await checkApi({ source, model, tenants, nowMicros: () => clock.nowMicros(), signal })),
-      await checkWarehouse(() => context.warehouse(), config.warehouse.autoMigrate),
-    ]
-  })
+  const nowMicros = (): bigint => clock.nowMicros()
+  const { trials, largest } = await checkApi({ source, model, tenants, nowMicros, signal })
+  const stored = await checkWarehouse(() => context.warehouse(), config.warehouse.autoMigrate)
+  const warehouse = stored.of === 'warehouse' ? await context.warehouse() : undefined
+  const owner = warehouse ? await checkOwner(warehouse, source.address) : []
+  const keepIn = owner.length === 0 ? warehouse : undefined
+  const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
+  return [...trials, ...ways, stored, ...owner]
 }

@@ -4,7 +4,9 @@
  */
 import { wordsOf } from '../../errors.js'
 import { count, indent, paragraphs, plural, span, table } from '../../format.js'
-import type { Trial } from '../../sync/ask/check.js'
+import type { Trial } from '../../sync/ask/trials.js'
+import { adoptionHint, foreignText } from '../../warehouse/belonging.js'
+import { changesText, probeFault, probeText } from './probe.js'
 
 /** One trial in words: an entry of the document of `check`, and a line of its text. */
 export interface CheckFinding {
@@ -54,6 +56,21 @@ function words(trial: Trial, ok: boolean): Words {
         : 'not tried: no documented resource is enabled'
       return { what: `tenant ${tenantId}`, found }
     }
+    case 'resources': {
+      const { tenantId, answering, absent } = trial
+      const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
+      return { what: 'resources', found: `${count(answering)} answer for tenant ${tenantId}${missing}` }
+    }
+    case 'resource': {
+      const { message, hint } = wordsOf(trial.error)
+      const { resource } = trial
+      const advice = `Other resources answer, so ask the API operator about this one; to go on without it, set "enabled": false at resources.${resource}`
+      return { what: `resource ${resource}`, found: message, hint: hint ? `${hint}. ${advice}` : advice }
+    }
+    case 'belonging':
+      return { what: 'source', found: foreignText(trial.owner, trial.asked), hint: adoptionHint }
+    case 'probe':
+      return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
     case 'failure': {
@@ -63,6 +80,14 @@ function words(trial: Trial, ok: boolean): Words {
     default:
       return trial satisfies never
   }
+}
+
+function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words {
+  const what = "source's ways"
+  const news = changes.length === 0 ? '' : `changed since the last check: ${changesText(changes)}`
+  const fault = probeFault(probe)
+  if (!fault) return { what, found: news || `${probe.resource} of tenant ${probe.tenant_id}: see below` }
+  return { what, found: news ? `${fault.found}; ${news}` : fault.found, hint: fault.hint }
 }
 
 function clockWords(skew: number | undefined, ok: boolean): Words {
@@ -82,14 +107,21 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
 
 const shownTenants = 20
 
-export function checkText(findings: readonly CheckFinding[]): string {
-  const fine = findings.filter((finding) => finding.ok && finding.what.startsWith('tenant '))
-  const shown = fine.length <= shownTenants ? findings : findings.filter((finding) => !fine.includes(finding))
-  const rows = shown.map(({ ok, what, found }) => [ok ? '✓' : '✗', what, found.split('\n')[0] ?? ''])
-  if (fine.length > shownTenants) rows.push(['✓', 'tenants', `${count(fine.length)} readable`])
-  const bad = findings.filter((finding) => !finding.ok)
+/** What is well, the source's ways, then each fault once and how to mend it. */
+export function checkText(trials: readonly Trial[]): string {
+  const findings = trials.map(findingOf)
+  const good = findings.filter(({ ok }) => ok)
+  const tenants = good.filter(({ what }) => what.startsWith('tenant '))
+  const shown = tenants.length <= shownTenants ? good : good.filter((finding) => !tenants.includes(finding))
+  const rows = shown.map(({ what, found }) => ['✓', what, found])
+  if (tenants.length > shownTenants) rows.push(['✓', 'tenants', `${count(tenants.length)} readable`])
+  const ways = trials.flatMap((trial) =>
+    trial.of === 'probe' ? [probeText(trial.probe, trial.changes)] : [],
+  )
+  const bad = findings.filter(({ ok }) => !ok)
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
-  return `${paragraphs([table(['', 'checked', 'found'], rows), [end, ...bad.map(remedy)].join('\n')])}\n`
+  const wellText = rows.length === 0 ? '' : table(['', 'checked', 'found'], rows)
+  return `${paragraphs([wellText, ...ways, [end, ...bad.map(remedy)].join('\n')])}\n`
 }
 
 const remedy = ({ what, found, hint }: CheckFinding): string =>

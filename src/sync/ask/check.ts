@@ -1,62 +1,29 @@
 /*
- * The trials of `shopsync check`: credentials, clock, each tenant's access, the warehouse. A trial gives the facts that
- * it found and the exit code that they deserve; src/cli/text/check.ts puts them into words.
+ * The trials of `shopsync check`: credentials, clock, each tenant's access, each resource, the warehouse, the source's
+ * ways. A trial gives the facts that it found and the exit code that they deserve; src/cli/text/check.ts puts them into
+ * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
  */
-import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page, Source, SourceStats } from '../../api/source.js'
+import type { Page } from '../../api/source.js'
+import type { SourceAddress } from '../../config/address.js'
 import { Stop } from '../../errors.js'
 import { flattenAuthorization } from '../../model/flatten/authorization.js'
-import type { Model } from '../../model/registry.js'
+import type { ResourceModel } from '../../model/registry.js'
+import { isSame, readBelonging } from '../../warehouse/belonging.js'
+import { readProbe, storeProbe } from '../../warehouse/probes.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { AccessCheck, type ApiCheck } from './access.js'
+import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
+import { failure, type Trial } from './trials.js'
 
-type Facts =
-  | { readonly of: 'configuration'; readonly file: string }
-  | { readonly of: 'environment'; readonly variables: readonly string[] }
-  | { readonly of: 'credentials'; readonly granted: number; readonly window: SourceStats['window'] }
-  /** Milliseconds that this machine is ahead of the API; undefined when the API sends no Date. */
-  | { readonly of: 'clock'; readonly skew: number | undefined }
-  | { readonly of: 'grant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
-  /** `readable`: what the API shows of one resource; undefined when no resource is there to ask for. */
-  | { readonly of: 'tenant'; readonly tenantId: Int64; readonly readable: Readable | undefined }
-  | {
-      readonly of: 'warehouse'
-      readonly where: string
-      readonly changes: number
-      readonly autoMigrate: boolean
-    }
-  | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
-
-interface Readable {
-  readonly resource: string
-  readonly records: number
+/** What came of asking the API; `largest`: the list that a probe should ask about. */
+export interface ApiTrials {
+  readonly trials: readonly Trial[]
+  readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
 }
 
-/** One trial and its outcome. `exitCode`: 0 when all is well, else that of the command. */
-export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
-
-export const failure = (what: string, error: unknown, exitCode: 1 | 2 | 3): Trial => ({
-  of: 'failure',
-  what,
-  error,
-  exitCode,
-})
-
-/** A wrong configuration is told first, then what keeps a run from starting, then the rest. */
-export const worstExit = (checks: readonly Trial[]): number =>
-  [2, 3, 1].find((code) => checks.some(({ exitCode }) => exitCode === code)) ?? 0
-
-export interface ApiCheck {
-  readonly source: Source
-  readonly model: Model
-  /** Tenants that the configuration names; null: all. */
-  readonly tenants: readonly Int64[] | null
-  readonly nowMicros: () => bigint
-  readonly signal: AbortSignal
-}
-
-/** Tries the credentials; where the API accepts them, the clock and the access of each tenant. */
-export async function checkApi(options: ApiCheck): Promise<Trial[]> {
+/** Tries the credentials; where the API accepts them, the clock, the access of each tenant, and each resource. */
+export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
   const granted = new Set<Int64>()
   let page: Page | undefined
   try {
@@ -70,18 +37,18 @@ export async function checkApi(options: ApiCheck): Promise<Trial[]> {
     }
   } catch (error) {
     options.signal.throwIfAborted()
-    return [failure('credentials', error, 3)]
+    return { trials: [failure('credentials', error, 3)], largest: undefined }
   }
   const { window } = options.source.stats()
   const wanted = [...granted].filter((tenant) => options.tenants?.includes(tenant) ?? true)
-  const limit = pLimit(4)
-  const tenants = await Promise.all(wanted.map((tenant) => limit(() => checkTenant(options, tenant))))
-  return [
+  const access = await new AccessCheck(options).run(wanted)
+  const trials: Trial[] = [
     { of: 'credentials', granted: granted.size, window, exitCode: granted.size > 0 ? 0 : 1 },
     clock(options, page),
     ...ungranted(options, [...granted]),
-    ...tenants,
+    ...access.trials,
   ]
+  return { trials, largest: access.largest }
 }
 
 const tolerableSkew = 120_000
@@ -99,30 +66,7 @@ const ungranted = ({ tenants }: ApiCheck, granted: readonly Int64[]): Trial[] =>
     .filter((tenantId) => !granted.includes(tenantId))
     .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
 
-/** Sends the cheapest request that shows whether a tenant's records can be read. */
-async function checkTenant({ source, model, signal }: ApiCheck, tenantId: Int64): Promise<Trial> {
-  const probe = model.list.find(
-    ({ enabled, resource }) => enabled && resource.documented && resource.list === 'records',
-  )
-  if (!probe) return { of: 'tenant', tenantId, readable: undefined, exitCode: 0 }
-  try {
-    const { total } = await source.list({
-      tenantId,
-      path: probe.path,
-      updatedAfter: '1970-01-01T00:00:00.000000Z',
-      page: 1,
-      perPage: 1,
-      priority: 'lookup',
-      signal,
-    })
-    return { of: 'tenant', tenantId, readable: { resource: probe.name, records: total }, exitCode: 0 }
-  } catch (error) {
-    signal.throwIfAborted()
-    return failure(`tenant ${tenantId}`, error, error instanceof Stop ? 3 : 1)
-  }
-}
-
-/** Tries whether the warehouse can be reached and written, and whether its tables are up to date. */
+/** Tries whether the warehouse can be reached and written, has room, and whether its tables are up to date. */
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
@@ -131,6 +75,29 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
   } catch (error) {
-    return failure('warehouse', error, error instanceof Stop && error.exitCode === 2 ? 2 : 3)
+    return failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
   }
+}
+
+/** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */
+export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Promise<Trial[]> {
+  const owner = await readBelonging(warehouse)
+  if (owner === undefined || isSame(owner, asked)) return []
+  return [{ of: 'belonging', owner, asked, exitCode: 2 }]
+}
+
+/**
+ * Asks about the source's ways, compares them with those that the last probe found, and keeps what it found in a
+ * warehouse that has the table for it (`keepIn`).
+ */
+export async function checkWays(target: ProbeTarget, keepIn: Warehouse | undefined): Promise<Trial[]> {
+  const probe = await probeSource(target)
+  if (!probe) return []
+  const has = keepIn !== undefined && (await keepIn.has('sync_source'))
+  const before = has ? ((await readProbe(keepIn)) as Probe | null) : null
+  const changes = before === null ? [] : changesBetween(before.answers, probe.answers)
+  if (has) await keepIn.write([storeProbe(keepIn, probe, probe.asked_at)])
+  const { by_id, totals } = probe.answers
+  const isBroken = (by_id !== null && by_id !== 'works') || totals === 'more_without_filter'
+  return [{ of: 'probe', probe, changes, exitCode: isBroken ? 1 : 0 }]
 }

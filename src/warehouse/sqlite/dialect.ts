@@ -19,6 +19,8 @@ import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
 import { WriteLock } from './writelock.js'
 
+const cacheSize = 'cache_size = -8000'
+
 const exactIntegers: KyselyPlugin = {
   transformQuery: (args) => args.node,
   transformResult: async ({ result }) => {
@@ -36,7 +38,7 @@ function open(path: string, where: string): BetterSqlite3.Database {
     raw.pragma('journal_mode = WAL')
     // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
     raw.pragma('synchronous = NORMAL')
-    raw.pragma('cache_size = -8000')
+    raw.pragma(cacheSize)
     // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves a load 10 %.
     raw.pragma('wal_autocheckpoint = 16000')
     raw.pragma('journal_size_limit = 67108864')
@@ -58,11 +60,15 @@ async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>):
   }
 }
 
-/** Pages leave the cache early here: a rollback throws away what never reached the disk, a full one included. */
+/** The cache is small here: a rollback throws away what never reached the disk, and a full disk would go unnoticed. */
 async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void> {
-  raw.pragma('cache_spill = 1')
-  raw.exec('create table shopsync_check (filling)')
-  raw.prepare('insert into shopsync_check values (zeroblob(?))').run(bytes)
+  raw.pragma('cache_size = 10')
+  try {
+    raw.exec('create table shopsync_check (filling)')
+    raw.prepare('insert into shopsync_check values (zeroblob(?))').run(bytes)
+  } finally {
+    raw.pragma(cacheSize)
+  }
 }
 
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing. `threadFrom`: see OpenOptions. */

@@ -8,7 +8,7 @@ const hints: Record<string, string> = {
   SQLITE_READONLY: 'Expected a file and folder that this user may write: check their permissions',
   SQLITE_FULL: 'Free some space and run the same command again: what is committed is complete',
   SQLITE_CORRUPT: 'Restore the file from a backup, or delete it and sync again',
-  SQLITE_IOERR: 'Check the disk; what is committed is complete',
+  SQLITE_IOERR: 'Check the disk and the room that is left on it; what is committed is complete',
 }
 
 const unwanted =
