@@ -1,6 +1,6 @@
 import { Stop } from '../errors.js'
 
-export interface Confirmation {
+export interface TypedConfirmation {
   readonly question: string
   /** What a refusal says was not done, and how to do without a question. */
   readonly undone: string
@@ -9,7 +9,10 @@ export interface Confirmation {
 }
 
 /** Throws Stop unless a person types the word. */
-export async function confirmTyped(word: string, { question, undone, signal }: Confirmation): Promise<void> {
+export async function confirmTyped(
+  word: string,
+  { question, undone, signal }: TypedConfirmation,
+): Promise<void> {
   const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
   if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
   const { createInterface } = await import('node:readline/promises')
