@@ -54,6 +54,8 @@ export interface Config {
   readonly resources: Readonly<Record<string, ResourceConfig>>
   readonly reconcile: { readonly maxDeletes: number }
   readonly status: { readonly staleAfter: number }
+  /** How long the history of runs is kept, in milliseconds. */
+  readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }
 

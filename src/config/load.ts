@@ -137,7 +137,7 @@ export function refuse(
 }
 
 function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
-  const { api, warehouse, sync, reconcile, status, log } = document
+  const { api, warehouse, sync, reconcile, status, history, log } = document
   const { attempts, base, max } = api.retry
   const url = textOf(warehouse.url)
   const settings = Object.keys(resources).map((name) => {
@@ -157,6 +157,7 @@ function toConfig(document: ConfigDocument, file: string | undefined, resources:
     resources: Object.fromEntries(settings),
     reconcile,
     status,
+    history,
     log: { level: log.level, format: log.format },
   }
 }

@@ -219,6 +219,15 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
         },
         'When `shopsync status` exits with 1.',
       ),
+      history: section(
+        {
+          keep: durationLeaf(
+            'P90D',
+            'How long runs, their cursors and requests are kept. Of runs that brought nothing and are older than a week, one row a day and cursor stays.',
+          ),
+        },
+        'The history of runs, for `shopsync why` and for those who look back.',
+      ),
       log: section(
         {
           level: choice(logLevels)

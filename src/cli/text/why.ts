@@ -3,10 +3,13 @@ import { toJson } from '../../json.js'
 import type { Told, Why } from '../../sync/ask/why.js'
 import { foreignAdvice } from './belonging.js'
 
-export function whyText({ table, id, belongs_to: owner, rows }: Why): string {
+export function whyText({ table, id, belongs_to: owner, rows, known_since }: Why): string {
   if (rows.length === 0)
     return `The warehouse has no row ${id} in ${table}. If the source has it, shopsync reconcile brings it.`
-  const told = rows.map(rowText).join('\n\n')
+  const isForgotten = rows.some(({ brought }) => /^(unknown|run)$/.test(brought.certainty))
+  const since =
+    known_since !== null && isForgotten ? `\nNothing is known of what was before ${known_since}.` : ''
+  const told = `${rows.map(rowText).join('\n\n')}${since}`
   if (owner === null) return told
   const source = `The warehouse belongs to ${owner.base_url} (partner ${owner.partner_id}).`
   return owner.configured ? told : `${told}\n\n${source} ${foreignAdvice}`

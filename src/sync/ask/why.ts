@@ -8,6 +8,7 @@ import { parseInt64 } from '../../int64.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import { foreignText } from '../../warehouse/belonging.js'
+import { knownSince } from '../../warehouse/history.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import type { Dependencies } from '../run/context.js'
@@ -45,6 +46,8 @@ export interface Why {
   readonly id: string
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
+  /** The beginning of the oldest run on record: nothing is known of what was before. */
+  readonly known_since: string | null
 }
 
 type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal'>
@@ -179,5 +182,6 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
     told.push(
       await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
     )
-  return { table: question.table, id: question.id, belongs_to: belongs, rows: told }
+  const since = await knownSince(deps.warehouse)
+  return { table: question.table, id: question.id, belongs_to: belongs, rows: told, known_since: since }
 }

@@ -18,7 +18,11 @@ import type { Note, Observer } from './report.js'
 
 /** What a run is given. */
 export interface Dependencies {
-  readonly config: Pick<Config, 'sync'> & { readonly reconcile?: { readonly maxDeletes: number } }
+  readonly config: Pick<Config, 'sync'> & {
+    readonly reconcile?: { readonly maxDeletes: number }
+    /** In milliseconds; default 90 days. */
+    readonly history?: { readonly keep: number }
+  }
   readonly model: Model
   readonly warehouse: Warehouse
   readonly source: Source

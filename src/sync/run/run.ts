@@ -16,6 +16,7 @@ import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import { endingOf } from './ending.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import { workOf } from './modes.js'
+import { pruneHistory } from './prune.js'
 import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
@@ -94,6 +95,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       const status = report.reason === 'interrupted' ? 'interrupted' : report.status
       await recordEnd(context, report, { status, error: null })
       if (report.rows_upserted > 0) await optimize(deps, resources)
+      await pruneHistory(context)
       return report
     } catch (error) {
       const reason = endingOf(deps.signal) ?? reasonOf(error)
