@@ -1,10 +1,11 @@
 import { Book } from './books.js'
+import { ceilingOf } from './clocks.js'
 import { countOdd, nothingOdd } from './oddities.js'
 import { isOutOfOrder } from './order.js'
 import { readPlainly } from './plain.js'
-import { Reading, refuseLoss, type WalkState } from './reading.js'
-import { newest } from './sightings.js'
+import { Reading, refuseLoss } from './reading.js'
 import type { WalkOutcome, WalkPage } from './types.js'
+import type { WalkState } from './walkstate.js'
 
 /**
  * Begins a reading with the first page of the list, and reads the list to its end. A list of one page needs no reading:
@@ -23,11 +24,14 @@ export async function beginReading<P>(
   refuseLoss(total, expected)
   if (isAllShown(walk, first)) return single(walk, first, number)
   if (isOutOfOrder(sightings)) return readPlainly(walk, 'order', { from: 1, page: first })
-  const ceiling = newest(sightings) || floor
+  const ceiling = ceilingOf(first) ?? floor
   const lateFrom = nextFloor?.(ceiling) ?? ceiling
-  const isZoneSeen =
-    lateFrom >= ceiling || sightings.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= lateFrom)
-  const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen })
+  const shows = (time: string): boolean =>
+    sightings.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= time)
+  const isZoneSeen = lateFrom >= ceiling || shows(lateFrom)
+  const isTopSeen = ceiling === floor || shows(ceiling)
+  const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen })
+  if (ceiling > walk.newest) walk.newest = ceiling
   const reading = new Reading(walk, number, perPage, own, joint ?? own)
   reading.pager.showed(first)
   await reading.next(first)
@@ -54,12 +58,13 @@ async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number):
   const hidden = Math.max(0, total - page.records)
   const isUncounted = distinct - twice > total
   const isOdd = isUnordered || isUncounted || twice + hidden + holes.length > 0
-  const outcome: WalkOutcome = {
+  walk.noteStamps(page)
+  const outcome = walk.tell({
     ...verdictOnPage({ isAgain: number > 1, isUnordered, isUncounted, twice, hidden }),
-    ceiling: newest(sightings) || null,
+    ceiling: ceilingOf(page),
     books: { first: total, last: total, distinct, entered: 0, fallen: 0 },
     ...(isOdd && { finding: { ...nothingOdd, isUnordered, isUncounted, twice, hidden, holes } }),
-  }
+  })
   await walk.port.store(page, { progress: null, outcome })
   return outcome
 }

@@ -3,34 +3,38 @@
  * Reading (reading.ts) enters every response; judge.ts asks how the books stand.
  */
 import type { Int64 } from '../../schema/resource.js'
-import { epoch } from './cutpoint.js'
+import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
+import { OlderPart, type Place } from './olderpart.js'
 import type { Sighting } from './sightings.js'
 import { type Edges, TieWatch } from './ties.js'
 import type { Balance, Doubts, WalkProgress } from './types.js'
 
 /**
  * How the books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
- * exist. `even`: the numbers agree as in `closed`; but records moved, and the numbers cannot exclude that a late record
- * made up for a deleted one while a third was not seen. One more reading has to agree. `complete`: records were
- * deleted, and by stepping back the walk lost none. `open`: a record may be missing.
+ * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
+ * `open`: a record may be missing.
  */
-export type Standing = 'closed' | 'even' | 'complete' | 'open'
+export type Standing = 'closed' | 'complete' | 'open'
 
 export interface OpenBook {
   readonly floor: string
   /** T0. */
   readonly total: number
-  /** Newest `updated_at` of the first response. */
+  /** Newest `updated_at` of the first response, but none that lies in the future (clocks.ts). */
   readonly ceiling: string
   /** A record newer than this may become visible after the first response, though it is no newer than the ceiling. */
   readonly lateFrom?: string
   /** Whether the first response showed every record newer than `lateFrom`. */
   readonly isZoneSeen?: boolean
+  /** Whether the first response showed every record newer than the ceiling: not where pages of them lie ahead of it. */
+  readonly isTopSeen?: boolean
 }
 
 interface Restored {
-  readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & { readonly doubts?: Doubts }
+  readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & {
+    readonly doubts?: Partial<Doubts>
+  }
   readonly lateFrom: string
   readonly ids: readonly Int64[]
   readonly entered: readonly Int64[]
@@ -47,7 +51,8 @@ interface Restored {
  * becomes visible after the first response. Late records lie in the late zone, which is the part of the list above
  * the floor of the next walk. If the first response showed the whole zone, every other record that turns up in the zone
  * has entered, and the count is exact. A zone of more than a page (a bulk change within the last minutes) leaves
- * doubts: see `surprise`, `vanished` and `even`.
+ * doubts: see `surprise` and `vanished`. Where such a zone has stirred, the count says nothing: the zone is read once
+ * more (zone.ts), and the part behind it is counted for itself (olderpart.ts).
  */
 export class Book {
   readonly floor: string
@@ -68,8 +73,17 @@ export class Book {
   #late = false
   /** A record newer than the ceiling was seen. */
   #moved = false
-  readonly #lateFrom: string
+  /** Pages were read together. */
+  #wasTogether = false
+  /** A response differed from what a list that stands still would have shown. */
+  #hasStirred = false
+  /** The late zone was read again after the reading: whether that showed nothing unseen. */
+  #zoneAgrees: boolean | undefined
+  readonly lateFrom: string
   readonly #isZoneSeen: boolean
+  readonly #isTopSeen: boolean
+  /** Behind a late zone that the first response did not show whole. */
+  readonly #older: OlderPart | undefined
   /** The first response. */
   #opening: readonly Sighting[] | undefined
   /** Ids that the latest response showed for the first time; after the first response only. */
@@ -78,11 +92,14 @@ export class Book {
   constructor(
     open: OpenBook,
     readonly ties = new TieWatch('', false),
+    older?: Doubts['older'],
   ) {
     this.floor = open.floor
     this.ceiling = open.ceiling
-    this.#lateFrom = open.lateFrom ?? open.ceiling
-    this.#isZoneSeen = open.isZoneSeen ?? open.lateFrom === undefined
+    this.lateFrom = open.lateFrom ?? open.ceiling
+    this.#isTopSeen = open.isTopSeen ?? true
+    this.#isZoneSeen = this.#isTopSeen && (open.isZoneSeen ?? open.lateFrom === undefined)
+    this.#older = this.#isZoneSeen ? undefined : new OlderPart(this.lateFrom, older)
     this.#first = open.total
     this.#last = open.total
   }
@@ -91,11 +108,14 @@ export class Book {
   static restored(floor: string, { progress, lateFrom, ids, entered }: Restored): Book {
     const ties = new TieWatch(progress.boundary, progress.tied)
     const { first: total, ceiling, doubts } = progress
-    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen: doubts?.isZoneSeen ?? false }, ties)
+    const { isZoneSeen = false, isTopSeen = true } = doubts ?? {}
+    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen }, ties, doubts?.older)
     book.#opening = []
     book.#doubtful = doubts?.isOpen ?? true
     book.#late = doubts?.isLate ?? true
     book.#moved = doubts?.hasMoved ?? true
+    book.#hasStirred = doubts?.hasStirred ?? true
+    book.#wasTogether = doubts?.wasTogether ?? true
     for (const id of ids) book.#seen.add(id)
     for (const id of entered) book.#entered.add(id)
     book.#last = progress.last
@@ -118,6 +138,10 @@ export class Book {
       isOpen: this.#doubtful || this.#surprised || this.#pending,
       isLate: this.#late,
       hasMoved: this.#moved,
+      isTopSeen: this.#isTopSeen,
+      hasStirred: this.#hasStirred,
+      wasTogether: this.#wasTogether,
+      ...(this.#older && { older: this.#older.state }),
     }
   }
 
@@ -128,25 +152,34 @@ export class Book {
   response(
     total: number,
     sightings: readonly Sighting[],
+    place?: Place,
   ): { fresh: Int64[]; created: Int64[]; fell: number } {
     const fell = Math.max(0, this.#last - total)
     this.#fallen += fell
     this.#last = total
-    const fresh: Int64[] = []
-    for (const { id } of sightings) {
-      if (typeof id === 'string') this.#unstorable.add(id)
-      else if (this.#seen.add(id)) fresh.push(id)
-    }
+    const isNew = sightings.map(({ id }) => this.#see(id))
+    const fresh = sightings.flatMap(({ id }, i) => (isNew[i] && typeof id !== 'string' ? [id] : []))
+    this.#hasStirred ||= total !== this.#first || (place !== undefined && isNew.includes(false))
+    if (place) this.#older?.response(total, sightings, isNew, place, place.isInOrder && fell === 0)
+    if (place?.isInOrder === false) this.#wasTogether = true
     this.#fresh = new Set(this.#opening ? fresh : [])
     this.#opening ??= sightings
     return { fresh, created: this.#enter(sightings), fell }
+  }
+
+  /** false: a response before has shown the record. */
+  #see(id: Int64 | string): boolean {
+    if (typeof id !== 'string') return this.#seen.add(id)
+    if (this.#unstorable.has(id)) return false
+    this.#unstorable.add(id)
+    return true
   }
 
   /** Returns the new records of the latest response whose `created_at` alone shows that they entered. */
   #enter(sightings: readonly Sighting[]): Int64[] {
     const created: Int64[] = []
     for (const { id, updatedAt, createdAt } of sightings) {
-      if (updatedAt > this.ceiling) this.#moved = true
+      if (updatedAt > this.ceiling && this.#isTopSeen && this.#isUnshown(id, updatedAt)) this.#moved = true
       if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id)) continue
       this.#late ||= updatedAt <= this.ceiling
       if (createdAt === null || createdAt <= this.#bar) this.#pending = true
@@ -160,7 +193,13 @@ export class Book {
 
   /** A record that is newer than the bar, and that the first response did not show, came to its place later. */
   get #bar(): string {
-    return this.#isZoneSeen && this.#lateFrom < this.ceiling ? this.#lateFrom : this.ceiling
+    if (!this.#isTopSeen) return forever
+    return this.#isZoneSeen && this.lateFrom < this.ceiling ? this.lateFrom : this.ceiling
+  }
+
+  /** Whether the first response did not show the record so: it may have, where the record is stamped ahead. */
+  #isUnshown(id: Int64 | string, updatedAt: string): boolean {
+    return !this.#opening?.some((shown) => shown.id === id && shown.updatedAt === updatedAt)
   }
 
   /**
@@ -171,6 +210,7 @@ export class Book {
   judge(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
     this.#pending = false
+    this.#moveOlder(sightings, before)
     for (const { id, updatedAt, createdAt } of sightings) {
       if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id) || this.#entered.has(id))
         continue
@@ -181,6 +221,17 @@ export class Book {
       } else if (stored === undefined && !this.#wasThere(createdAt)) this.#doubtful = true
     }
     return entered
+  }
+
+  /** Records of the older part that were updated before the walk came to them show up at the front. */
+  #moveOlder(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): void {
+    if (!this.#older) return
+    for (const { id, updatedAt, createdAt } of sightings) {
+      if (updatedAt <= this.ceiling || typeof id === 'string' || !this.#fresh.has(id)) continue
+      const stored = before(id)
+      const isOlder = stored === undefined ? this.#wasThere(createdAt) : stored > this.floor
+      if (isOlder && (stored ?? '') <= this.lateFrom) this.#older.moved(updatedAt)
+    }
   }
 
   /** Whether the first response would have shown a record that stood in the list with this version or a newer one. */
@@ -195,7 +246,7 @@ export class Book {
    */
   #wasThere(createdAt: string | null): boolean {
     return (
-      this.floor === epoch && createdAt !== null && createdAt < this.ceiling && createdAt <= this.#lateFrom
+      this.floor === epoch && createdAt !== null && createdAt < this.ceiling && createdAt <= this.lateFrom
     )
   }
 
@@ -226,8 +277,23 @@ export class Book {
     return updatedAt > this.#bar && !this.has(id)
   }
 
+  /**
+   * Whether the late zone has to be read once more: it is larger than the first response, and the list has stirred, or
+   * nothing tells which of the records ahead of the ceiling came during the walk.
+   */
+  get needsZone(): boolean {
+    if (this.#isZoneSeen) return false
+    return this.#hasStirred || this.#moved || this.#surprised || this.#vanished || !this.#isTopSeen
+  }
+
+  /** The late zone was read again. `agrees`: the list showed it whole, and showed no record that was unseen. */
+  readZone(agrees: boolean): void {
+    this.#zoneAgrees = agrees
+  }
+
   /** Whether the only fault is that ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
+    if (this.needsZone) return this.#zoneAgrees === true && this.#older?.isShort === true
     const { first, last, distinct, entered, fallen } = this.balance()
     const isShort = fallen === 0 && first + entered === last && distinct < last
     return isShort && !this.#doubtful && !this.#surprised && !this.#vanished
@@ -235,13 +301,23 @@ export class Book {
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
   standing(): Standing {
+    if (this.needsZone) return this.#standingByZone()
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful || this.#surprised) return 'open'
-    if (fallen === 0 && first + entered === last && distinct === last && !this.#vanished)
-      return this.#moved && this.ties.areKnown && !this.#isZoneSeen ? 'even' : 'closed'
+    if (fallen === 0 && first + entered === last && distinct === last && !this.#vanished) return 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
     return fallen > 0 && plausible && !this.ties.found && !this.#late ? 'complete' : 'open'
+  }
+
+  /**
+   * The zone was read twice. Behind it a record can only slip where the total falls, and the walk stepped back for that;
+   * unless ties hide records there, or pages were read together. Then all of that part must have been seen.
+   */
+  #standingByZone(): Standing {
+    if (!this.#zoneAgrees) return 'open'
+    if (this.#older?.isWhole) return 'complete'
+    return this.#wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'
   }
 
   balance(): Balance {

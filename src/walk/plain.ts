@@ -3,12 +3,13 @@
  * that stood still. Walk (walk.ts) falls back to it.
  */
 import type { Int64 } from '../../schema/resource.js'
+import { ceilingOf } from './clocks.js'
 import { IdSet } from './idset.js'
 import { nothingOdd, oddityOf } from './oddities.js'
-import type { WalkState } from './reading.js'
-import { newest, type Sighting } from './sightings.js'
+import type { Sighting } from './sightings.js'
 import { isKnownSurplus, isSameList, type StillList } from './surplus.js'
 import type { WalkOutcome, WalkPage } from './types.js'
+import type { WalkState } from './walkstate.js'
 
 /** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
 export type PlainCause = 'order' | 'no_count'
@@ -98,10 +99,11 @@ class PlainWalk<P> {
       const page = k === from && given ? given : await port.fetch(k, perPage)
       // Pages of an endless list would be asked for without end.
       if (k === from) budget = 3 * page.totalPages + 100
-      this.#ceiling ??= newest(page.sightings) || null
+      this.#ceiling ??= ceilingOf(page)
       if (totals.size === 0 && this.#first === 0) this.#first = page.total
       totals.add(page.total)
       this.#enter(page)
+      this.walk.noteStamps(page)
       const fresh = ids.take(page.sightings)
       await port.store(page, k === from ? { progress: null } : {})
       // A source that counts nothing may answer any page with its last one.
@@ -139,7 +141,7 @@ class PlainWalk<P> {
 
   #outcome(verdict: WalkOutcome['verdict'], { total, shown, twice }: StillList): WalkOutcome {
     const isOrder = this.cause === 'order'
-    return {
+    return this.walk.tell({
       verdict,
       ceiling: this.#ceiling,
       reason: this.cause,
@@ -151,7 +153,7 @@ class PlainWalk<P> {
         isUncounted: !isOrder,
         holes: [...this.walk.holes.values()],
       },
-    }
+    })
   }
 }
 

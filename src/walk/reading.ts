@@ -5,29 +5,15 @@
 import type { Int64 } from '../../schema/resource.js'
 import { Skip } from '../errors.js'
 import type { Book } from './books.js'
-import type { Hole } from './oddities.js'
+import { forever } from './cutpoint.js'
+import type { Place } from './olderpart.js'
 import { isOutOfOrder } from './order.js'
 import { Pager, type PagerPort } from './pager.js'
 import { Progress } from './progress.js'
-import { newest } from './sightings.js'
-import { Places, type Search } from './surplus.js'
+import { Places } from './surplus.js'
 import { edgesOf } from './ties.js'
-import type { ListHead, WalkPage, WalkPlan, WalkPort, WalkProgress } from './types.js'
-
-/** What all readings of one walk share. */
-export interface WalkState<P> {
-  readonly port: WalkPort<P>
-  readonly plan: WalkPlan
-  /** The newest `updated_at` that any reading has stored. */
-  newest: string
-  /** The books of an earlier reading were `even`: see Book. */
-  wasEven: boolean
-  /** A response was not newest first: see order.ts. */
-  isUnordered: boolean
-  readonly search: Search
-  /** Records that no answer shows. */
-  readonly holes: Map<string, Hole>
-}
+import type { ListHead, WalkPage, WalkProgress } from './types.js'
+import type { WalkState } from './walkstate.js'
 
 /** A list that loses more than this share of its records at once is not believed. */
 const suspiciousShare = 0.2
@@ -91,7 +77,7 @@ export class Reading<P> implements PagerPort<P> {
   /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
   async next(page: WalkPage<P>): Promise<number> {
     this.#look(page)
-    const { fresh, fell } = this.#response(page, true)
+    const { fresh, fell } = this.#response(page, true, true)
     const edges = edgesOf(page)
     if (edges && fell === 0) this.own.ties.follow(edges)
     else if (edges) this.own.ties.glimpse(edges)
@@ -103,7 +89,7 @@ export class Reading<P> implements PagerPort<P> {
   /** A page of a burst, which other responses overlap in time. */
   async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
     this.#look(page)
-    const { fresh } = this.#response(page, false)
+    const { fresh } = this.#response(page, false, true)
     const edges = edgesOf(page)
     if (edges) this.own.ties.hold(edges)
     this.#progress?.burst(page, before)
@@ -113,11 +99,16 @@ export class Reading<P> implements PagerPort<P> {
   /** A page of the top of the list, read again because it shows newer records. Returns by how much the total fell. */
   async top(page: WalkPage<P>): Promise<number> {
     for (const book of this.books) book.surprise(page.sightings)
-    const { fresh, fell } = this.#response(page, true)
-    const edges = edgesOf(page)
-    if (edges) this.own.ties.glimpse(edges)
+    const { fresh, fell } = this.see(page)
     await this.#store(page, fresh)
     return fell
+  }
+
+  /** Enters a page of the late zone that is read again; the caller stores it. */
+  see(page: WalkPage<P>): ReturnType<Book['response']> {
+    const edges = edgesOf(page)
+    if (edges) this.own.ties.glimpse(edges)
+    return this.#response(page, true, false)
   }
 
   observe(total: number): void {
@@ -147,13 +138,18 @@ export class Reading<P> implements PagerPort<P> {
   }
 
   /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
-  #response(page: WalkPage<P>, inOrder: boolean): ReturnType<Book['response']> {
-    const { own, joint } = this
+  #response(page: WalkPage<P>, inOrder: boolean, isOnward: boolean): ReturnType<Book['response']> {
+    const { own, joint, perPage } = this
     refuseLoss(page.total, own.last)
     const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
-    const response = own.response(totalFor(own), page.sightings)
+    const at = page.clocks?.source ?? forever
+    const place: Place | undefined = isOnward
+      ? { page: page.page, perPage, isInOrder: inOrder, at }
+      : undefined
+    const response = own.response(totalFor(own), page.sightings, place)
     this.#progress?.entered(response.created)
-    if (joint !== own) joint.response(totalFor(joint), page.sightings)
+    if (joint !== own) joint.response(totalFor(joint), page.sightings, place)
+    this.walk.noteStamps(page)
     return response
   }
 
@@ -163,7 +159,6 @@ export class Reading<P> implements PagerPort<P> {
     const entered = own.judge(page.sightings, before)
     this.#progress?.entered(entered)
     if (joint !== own) joint.judge(page.sightings, before)
-    const top = newest(page.sightings)
-    if (top > walk.newest) walk.newest = top
+    walk.stored(page)
   }
 }

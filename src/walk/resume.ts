@@ -1,8 +1,10 @@
 import { Book } from './books.js'
+import { believedUntil } from './clocks.js'
 import { listHeadOf } from './pager.js'
 import { reached } from './progress.js'
-import { isLoss, Reading, type WalkState } from './reading.js'
+import { isLoss, Reading } from './reading.js'
 import { newest } from './sightings.js'
+import type { WalkState } from './walkstate.js'
 
 /**
  * Resumes the reading of an earlier process, and reads the list to its end. undefined: there is none to resume, or so
@@ -17,6 +19,8 @@ export async function resumeReading<P>(walk: WalkState<P>, perPage: number): Pro
   const { total } = head
   const progress = reached(plan.resume.progress, listHeadOf(head))
   const { boundary, ceiling } = progress
+  // A ceiling in the future tells nothing of what changed since the walk began.
+  if (ceiling > believedUntil(head.clocks)) return undefined
   const newer = await port.countAfter(boundary)
   if (isLoss(total, progress.last)) return undefined
   const book = Book.restored(floor, {

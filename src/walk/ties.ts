@@ -2,7 +2,6 @@
  * Ties: records of one `updated_at`, which have no order among themselves, so that pages may hide some of them.
  * Book (books.ts) asks which ties are in doubt before it calls a walk complete.
  */
-import type { Int64 } from '../../schema/resource.js'
 import { newest, oldest } from './sightings.js'
 import type { WalkPage } from './types.js'
 
@@ -14,9 +13,6 @@ export interface Edges {
   readonly isTop: boolean
   /** The response shows the end of the list. */
   readonly isEnd: boolean
-  /** Ids that carry the newest time and the oldest time: at most two of each. */
-  readonly first: readonly (Int64 | string)[]
-  readonly final: readonly (Int64 | string)[]
 }
 
 /**
@@ -27,26 +23,25 @@ export interface Edges {
  * (docs/architecture.md, Records of one updated_at).
  */
 export class TieWatch {
-  /** Doubtful times. true: two records share the time. false: one record, which the next response showed again. */
-  readonly #doubtful = new Map<string, boolean>()
+  /** Doubtful times; empty for one that an earlier process has met. */
+  readonly #doubtful = new Set<string>()
   #end: string
-  #final: Edges['final'] = []
   /** The last response showed the beginning of its final tie: the tie is whole if the next response begins behind it. */
   #isFinalWhole = false
   #held: Edges[] = []
 
   constructor(end: string, found: boolean) {
     this.#end = end
-    if (found) this.#doubtful.set('', true)
+    if (found) this.#doubtful.add('')
   }
 
   get found(): boolean {
     return this.#doubtful.size > 0
   }
 
-  /** Whether records are known to share a doubtful time. */
-  get areKnown(): boolean {
-    return [...this.#doubtful.values()].includes(true)
+  /** Whether a tie no newer than that is in doubt. */
+  foundUpTo(time: string): boolean {
+    return [...this.#doubtful].some((doubtful) => doubtful <= time)
   }
 
   /** Whether records of this `updated_at` may be hidden. */
@@ -57,18 +52,11 @@ export class TieWatch {
   /** Takes the next response in order. */
   follow(edges: Edges): void {
     this.#held = []
-    if (this.#end !== '' && edges.newest >= this.#end) this.#doubt(edges)
+    if (this.#end !== '' && edges.newest >= this.#end) this.#doubtful.add(this.#end)
     else if (this.#isFinalWhole) this.#doubtful.delete(this.#end)
     this.glimpse(edges)
     this.#isFinalWhole = edges.isTop || edges.newest > edges.oldest
     this.#end = edges.isEnd ? '' : edges.oldest
-    this.#final = edges.final
-  }
-
-  #doubt({ newest, oldest, first, final }: Edges): void {
-    const end = this.#end
-    const ids = new Set([...this.#final, ...(newest === end ? first : []), ...(oldest === end ? final : [])])
-    this.#doubtful.set(end, ids.size > 1 || this.#doubtful.get(end) === true)
   }
 
   /** Keeps a response of a burst until the burst is known to be in order. */
@@ -86,7 +74,7 @@ export class TieWatch {
 
   /** Takes a response out of order: such a response can settle doubts and cannot raise them. */
   glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
-    for (const time of this.#doubtful.keys()) {
+    for (const time of this.#doubtful) {
       const isBehindFirst = time < newest || (isTop && time === newest)
       const isBeforeLast = time > oldest || (isEnd && time === oldest)
       if (time !== '' && isBehindFirst && isBeforeLast) this.#doubtful.delete(time)
@@ -98,17 +86,10 @@ export function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges 
   const top = newest(sightings)
   if (top === '') return undefined
   const low = oldest(sightings)
-  const two = (time: string): Edges['first'] =>
-    sightings
-      .filter(({ updatedAt }) => updatedAt === time)
-      .slice(0, 2)
-      .map(({ id }) => id)
   return {
     newest: top,
     oldest: low,
     isTop: page === 1,
     isEnd: page >= totalPages,
-    first: two(top),
-    final: two(low),
   }
 }

@@ -4,7 +4,9 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { Reason } from '../reasons.js'
+import type { Clocks } from './clocks.js'
 import type { Finding, Hole } from './oddities.js'
+import type { OlderCount } from './olderpart.js'
 import type { Sighting } from './sightings.js'
 
 /** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
@@ -26,6 +28,8 @@ export interface WalkPage<P> {
   readonly sightings: readonly Sighting[]
   /** Records of the page that no answer shows. */
   readonly holes?: readonly Hole[]
+  /** Absent where time is no matter: every stamp is then believed. */
+  readonly clocks?: Clocks
   /** The walk hands this to `store` as it is. */
   readonly payload: P
 }
@@ -57,6 +61,10 @@ export interface Doubts {
   readonly isOpen: boolean
   readonly isLate: boolean
   readonly hasMoved: boolean
+  readonly isTopSeen: boolean
+  readonly hasStirred: boolean
+  readonly wasTogether: boolean
+  readonly older?: OlderCount
 }
 
 /** Progress within a walk, committed with the rows that it speaks of, so that a killed walk resumes where it stopped. */
@@ -95,10 +103,18 @@ export interface PageCommit {
   readonly outcome?: WalkOutcome
 }
 
+/** Records stamped ahead of the source's clock: how many, and until when. */
+export interface StampsAhead {
+  readonly records: number
+  readonly until: string
+}
+
 export interface WalkOutcome {
   readonly verdict: Verdict
-  /** Newest `updated_at` of the first response; null when the list was empty. */
+  /** Newest `updated_at` of the first response that does not lie in the future; null when the list was empty. */
   readonly ceiling: string | null
+  /** Records that are stamped ahead of the source's clock by a minute or more; absent where there are none. */
+  readonly ahead?: StampsAhead
   readonly books: Balance
   /** Why the verdict is not `proven`; also an oddity of the list that takes nothing away. */
   readonly reason: Reason | null

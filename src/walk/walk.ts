@@ -9,10 +9,11 @@ import { closeReading } from './close.js'
 import { judgeReading, outcomeOf } from './judge.js'
 import { pageBeyond } from './overrun.js'
 import { readPlainly } from './plain.js'
-import { Reading, type WalkState } from './reading.js'
+import { Reading } from './reading.js'
 import { resumeReading } from './resume.js'
-import { Search } from './surplus.js'
 import { movesWatermark, type WalkOutcome, type WalkPlan, type WalkPort } from './types.js'
+import { WalkState } from './walkstate.js'
+import { readZone } from './zone.js'
 
 /** Page sizes of the readings: coprime, so that each reading cuts the records of one `updated_at` at other places. */
 export const pageSizes = [100, 97, 89, 83, 79] as const
@@ -31,9 +32,10 @@ const oftenUpTo = 5000
  *    the total falls. Goes on to 4 at the end of the list.
  * 4. Close: reads the first page again until it shows nothing new; newer records are read as well. Goes on to 5; or,
  *    where the list never stands still, to 6 as `unproven`.
- * 5. Judge: `proven` or `repaired` commits with the last page and ends the walk. `unproven` goes on to 6.
- * 6. Again: goes on to 2 with the next page size, and joins the books of the readings where only ties or a coincidence
- *    keep them open. Without a reading left, the walk ends as `unproven`.
+ * 5. Judge: reads a late zone of more than a page once more, if the list has stirred. `proven` or `repaired` commits with
+ *    the last page and ends the walk. `unproven` goes on to 6.
+ * 6. Again: goes on to 2 with the next page size, and joins the books of the readings where only ties keep them open.
+ *    Without a reading left, the walk ends as `unproven`.
  *
  * A list that is not newest first, or has no total to rely on, leaves these states: readPlainly reads every page of it.
  * In states 1 to 5 a source that shows far too few records ends the walk with a Skip; in every state an error of the port
@@ -43,8 +45,7 @@ export class Walk<P> {
   readonly #state: WalkState<P>
 
   constructor(port: WalkPort<P>, plan: WalkPlan) {
-    const odd = { isUnordered: false, search: new Search(), holes: new Map() }
-    this.#state = { port, plan, newest: '', wasEven: false, ...odd }
+    this.#state = new WalkState(port, plan)
   }
 
   /** Throws Skip when the list cannot be read or is not believed. */
@@ -67,20 +68,17 @@ export class Walk<P> {
       outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
       if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })
-      const { isShort } = reading.joint
-      joint =
-        isShort || this.#state.search.before || reading.joint.standing() === 'even'
-          ? reading.joint
-          : undefined
+      joint = reading.joint.isShort || this.#state.search.before ? reading.joint : undefined
     }
     if (!outcome) throw new Bug('A walk needs a page size')
     return outcome
   }
 
   async #end(reading: Reading<P>, isFinal: boolean): Promise<WalkOutcome> {
-    const last = await closeReading(reading)
-    if (!last) return outcomeOf(reading.own, 'unproven', 'moving')
-    const outcome = judgeReading(reading, isFinal)
+    const closing = await closeReading(reading)
+    if (!closing) return this.#state.tell(outcomeOf(reading.own, 'unproven', 'moving'))
+    const last = await readZone(reading, closing)
+    const outcome = this.#state.tell(judgeReading(reading, isFinal))
     await this.#state.port.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
     return outcome
   }

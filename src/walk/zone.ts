@@ -1,0 +1,57 @@
+/**
+ * Reads the late zone once more where it is larger than a page and the list has stirred (docs/guarantees.md, The verdict
+ * of a walk). A record that slipped or came late while the zone was read the first time shows itself now.
+ */
+import type { ClosingPage } from './close.js'
+import type { Reading } from './reading.js'
+import type { Sighting } from './sightings.js'
+import type { WalkPage } from './types.js'
+
+/** Readings of a zone that keeps moving. */
+const attempts = 5
+
+/**
+ * Tells the books whether the zone agrees with what was seen. The first page of the zone is the one that has closed the
+ * reading. Returns the last page, which is not stored yet.
+ */
+export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>): Promise<WalkPage<P>> {
+  const books = reading.books.filter((book) => book.needsZone)
+  const from = books.reduce(
+    (low, { lateFrom }) => (lateFrom < low ? lateFrom : low),
+    books[0]?.lateFrom ?? '',
+  )
+  let { page, fresh } = closing
+  for (let attempt = 1; books.length > 0 && attempt <= attempts; attempt++) {
+    const zone = await readOnce(reading, page, from)
+    for (const book of books) book.readZone(fresh === 0 && zone.agrees)
+    if ((fresh === 0 && zone.agrees) || attempt === attempts) return zone.last
+    await reading.walk.port.store(zone.last, {})
+    page = await reading.fetch(1, reading.perPage)
+    fresh = enter(reading, page)
+  }
+  return page
+}
+
+/** Takes a page of the zone into the books. Returns how many records were unseen; a fall counts as one. */
+function enter<P>(reading: Reading<P>, page: WalkPage<P>): number {
+  const { fresh, fell } = reading.see(page)
+  return fresh.length + (fell > 0 ? 1 : 0)
+}
+
+async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string) {
+  const ids = new Set<Sighting['id']>()
+  let [page, unseen] = [first, 0]
+  for (let number = 1; ; number++) {
+    const zone = page.sightings.filter(({ updatedAt }) => updatedAt > from)
+    for (const { id } of zone) ids.add(id)
+    const isEnd = zone.length < page.sightings.length || page.sightings.length === 0
+    if (isEnd || number >= page.totalPages) {
+      // Ties within the zone may hide a record from both readings: then the distinct ids are fewer than their places.
+      const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)
+      return { last: page, agrees: unseen === 0 && ids.size === places }
+    }
+    await reading.walk.port.store(page, {})
+    page = await reading.fetch(number + 1, reading.perPage)
+    unseen += enter(reading, page)
+  }
+}
