@@ -58,6 +58,10 @@ export const stateTables = {
       remembered: json(
         'What is odd about the list (docs/guarantees.md, Premises): records never shown, holes, places shown twice, no true order or total; null where nothing is.',
       ),
+      stamps_ahead: integer(
+        "Records stamped ahead of the source's clock by a minute or more, when the last walk read them; null where there are none.",
+      ),
+      stamps_ahead_until: timestamp('The newest of their stamps: until then each run reads them again.'),
       refill: text(
         'Why the next sync reads the whole list again, such as a table that had to be created anew; null when nothing is to be filled.',
       ),

@@ -5,40 +5,11 @@
 import type { Int64 } from '../../schema/resource.js'
 import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
-import { OlderPart, type Place } from './olderpart.js'
+import { OlderPart, type Place, uncounted } from './olderpart.js'
+import type { OpenBook, RestoredBook, Standing } from './openbook.js'
 import type { Sighting } from './sightings.js'
 import { type Edges, TieWatch } from './ties.js'
-import type { Balance, Doubts, WalkProgress } from './types.js'
-
-/**
- * How the books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
- * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
- * `open`: a record may be missing.
- */
-export type Standing = 'closed' | 'complete' | 'open'
-
-export interface OpenBook {
-  readonly floor: string
-  /** T0. */
-  readonly total: number
-  /** Newest `updated_at` of the first response, but none that lies in the future (clocks.ts). */
-  readonly ceiling: string
-  /** A record newer than this may become visible after the first response, though it is no newer than the ceiling. */
-  readonly lateFrom?: string
-  /** Whether the first response showed every record newer than `lateFrom`. */
-  readonly isZoneSeen?: boolean
-  /** Whether the first response showed every record newer than the ceiling: not where pages of them lie ahead of it. */
-  readonly isTopSeen?: boolean
-}
-
-interface Restored {
-  readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & {
-    readonly doubts?: Partial<Doubts>
-  }
-  readonly lateFrom: string
-  readonly ids: readonly Int64[]
-  readonly entered: readonly Int64[]
-}
+import type { Balance, Doubts } from './types.js'
 
 /**
  * T0 is `total_count` of the first response, c the newest `updated_at` of that response, S the set of all ids seen.
@@ -50,9 +21,8 @@ interface Restored {
  * that the first response counted. A record newer than c has plainly entered. A late record is no newer than c and
  * becomes visible after the first response. Late records lie in the late zone, which is the part of the list above
  * the floor of the next walk. If the first response showed the whole zone, every other record that turns up in the zone
- * has entered, and the count is exact. A zone of more than a page (a bulk change within the last minutes) leaves
- * doubts: see `surprise` and `vanished`. Where such a zone has stirred, the count says nothing: the zone is read once
- * more (zone.ts), and the part behind it is counted for itself (olderpart.ts).
+ * has entered, and the count is exact. Where a zone of more than a page (a bulk change within the last minutes) has
+ * stirred, it is read once more (zone.ts), and the part behind it is counted for itself (olderpart.ts).
  */
 export class Book {
   readonly floor: string
@@ -73,8 +43,6 @@ export class Book {
   #late = false
   /** A record newer than the ceiling was seen. */
   #moved = false
-  /** Pages were read together. */
-  #wasTogether = false
   /** A response differed from what a list that stands still would have shown. */
   #hasStirred = false
   /** The late zone was read again after the reading: whether that showed nothing unseen. */
@@ -105,17 +73,20 @@ export class Book {
   }
 
   /** The book of a walk that an earlier process began. */
-  static restored(floor: string, { progress, lateFrom, ids, entered }: Restored): Book {
+  static restored(floor: string, { progress, lateFrom, ids, entered }: RestoredBook): Book {
     const ties = new TieWatch(progress.boundary, progress.tied)
     const { first: total, ceiling, doubts } = progress
     const { isZoneSeen = false, isTopSeen = true } = doubts ?? {}
-    const book = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen }, ties, doubts?.older)
+    const book = new Book(
+      { floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen },
+      ties,
+      doubts?.older ?? uncounted,
+    )
     book.#opening = []
     book.#doubtful = doubts?.isOpen ?? true
     book.#late = doubts?.isLate ?? true
     book.#moved = doubts?.hasMoved ?? true
-    book.#hasStirred = doubts?.hasStirred ?? true
-    book.#wasTogether = doubts?.wasTogether ?? true
+    book.#hasStirred = doubts?.hasStirred ?? doubts?.hasMoved ?? true
     for (const id of ids) book.#seen.add(id)
     for (const id of entered) book.#entered.add(id)
     book.#last = progress.last
@@ -140,7 +111,6 @@ export class Book {
       hasMoved: this.#moved,
       isTopSeen: this.#isTopSeen,
       hasStirred: this.#hasStirred,
-      wasTogether: this.#wasTogether,
       ...(this.#older && { older: this.#older.state }),
     }
   }
@@ -161,7 +131,6 @@ export class Book {
     const fresh = sightings.flatMap(({ id }, i) => (isNew[i] && typeof id !== 'string' ? [id] : []))
     this.#hasStirred ||= total !== this.#first || (place !== undefined && isNew.includes(false))
     if (place) this.#older?.response(total, sightings, isNew, place, place.isInOrder && fell === 0)
-    if (place?.isInOrder === false) this.#wasTogether = true
     this.#fresh = new Set(this.#opening ? fresh : [])
     this.#opening ??= sightings
     return { fresh, created: this.#enter(sightings), fell }
@@ -170,9 +139,7 @@ export class Book {
   /** false: a response before has shown the record. */
   #see(id: Int64 | string): boolean {
     if (typeof id !== 'string') return this.#seen.add(id)
-    if (this.#unstorable.has(id)) return false
-    this.#unstorable.add(id)
-    return true
+    return !this.#unstorable.has(id) && this.#unstorable.add(id).size > 0
   }
 
   /** Returns the new records of the latest response whose `created_at` alone shows that they entered. */
@@ -291,12 +258,12 @@ export class Book {
     this.#zoneAgrees = agrees
   }
 
-  /** Whether the only fault is that ties may hide the missing records: another reading, joined to this one, can close. */
+  /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
     if (this.needsZone) return this.#zoneAgrees === true && this.#older?.isShort === true
     const { first, last, distinct, entered, fallen } = this.balance()
-    const isShort = fallen === 0 && first + entered === last && distinct < last
-    return isShort && !this.#doubtful && !this.#surprised && !this.#vanished
+    if (this.#doubtful || this.#surprised || this.#vanished) return false
+    return fallen === 0 && first + entered === last && distinct < last
   }
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
@@ -315,9 +282,10 @@ export class Book {
    * unless ties hide records there, or pages were read together. Then all of that part must have been seen.
    */
   #standingByZone(): Standing {
-    if (!this.#zoneAgrees) return 'open'
+    // What is counted and never shown may be hidden by anything.
+    if (!this.#zoneAgrees || this.balance().distinct < this.#last) return 'open'
     if (this.#older?.isWhole) return 'complete'
-    return this.#wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'
+    return this.#older?.wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'
   }
 
   balance(): Balance {

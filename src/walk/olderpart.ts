@@ -17,7 +17,12 @@ export interface OlderCount {
   readonly seen: number
   /** When it was counted, by the source's clock at the latest. */
   readonly at: string
+  /** Pages of the list were read together. */
+  readonly wasTogether: boolean
 }
+
+/** Of a walk whose progress does not tell: records of the part may have been seen before it could be counted. */
+export const uncounted: OlderCount = { counted: null, seen: 1, at: '', wasTogether: true }
 
 /**
  * The part of a list behind the late zone. Nothing can enter it while the walk reads, because an update moves a record to
@@ -28,23 +33,30 @@ export class OlderPart {
   #counted: number | null
   #seen: number
   #at: string
+  #wasTogether: boolean
 
   constructor(
     private readonly lateFrom: string,
-    { counted, seen, at }: OlderCount = { counted: null, seen: 0, at: '' },
+    { counted, seen, at, wasTogether }: OlderCount = { counted: null, seen: 0, at: '', wasTogether: false },
   ) {
     this.#counted = counted
     this.#seen = seen
     this.#at = at
+    this.#wasTogether = wasTogether
   }
 
   get state(): OlderCount {
-    return { counted: this.#counted, seen: this.#seen, at: this.#at }
+    return { counted: this.#counted, seen: this.#seen, at: this.#at, wasTogether: this.#wasTogether }
   }
 
   /** Every record of the part was seen. */
   get isWhole(): boolean {
     return this.#seen === this.#counted
+  }
+
+  /** Responses that overlap in time have no order: a record may slip between them, whatever the totals say. */
+  get wasTogether(): boolean {
+    return this.#wasTogether
   }
 
   get isShort(): boolean {
@@ -59,9 +71,10 @@ export class OlderPart {
     total: number,
     sightings: readonly Sighting[],
     isNew: readonly boolean[],
-    { page, perPage, at }: Place,
+    { page, perPage, at, isInOrder }: Place,
     isNext: boolean,
   ): void {
+    this.#wasTogether ||= !isInOrder
     const first = sightings.findIndex(({ updatedAt }) => updatedAt <= this.lateFrom)
     if (first < 0) return
     if (this.#counted === null && this.#seen === 0) {

@@ -63,7 +63,6 @@ export interface Doubts {
   readonly hasMoved: boolean
   readonly isTopSeen: boolean
   readonly hasStirred: boolean
-  readonly wasTogether: boolean
   readonly older?: OlderCount
 }
 

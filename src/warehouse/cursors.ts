@@ -12,6 +12,8 @@ export interface CursorKey {
 /** How far a cursor has come. */
 export interface CursorState {
   readonly watermark: string | null
+  /** The newest stamp that lay ahead of the source's clock when the last walk read it; null where none did. */
+  readonly stampsAheadUntil?: string | null
   /** After the last run that worked on it, and why. */
   readonly status: string | null
   readonly reason: string | null
@@ -54,6 +56,7 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
       cursorName({ tenantId: row.tenant_id, resource: row.resource }),
       {
         watermark: row.watermark,
+        stampsAheadUntil: row.stamps_ahead_until ?? null,
         status: row.status,
         reason: row.reason ?? null,
         lastSuccessAt: row.last_success_at,

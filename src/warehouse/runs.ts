@@ -3,7 +3,7 @@
  */
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { StateRows } from '../model/state.js'
-import { cursorName, type Reader } from './cursors.js'
+import { type CursorKey, cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 
 type RunRow = Insertable<StateRows['sync_runs']>
@@ -33,6 +33,29 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
     .flatMap((row) => row?.at ?? [])
     .sort()
     .at(-1)
+}
+
+/**
+ * The newest watermark of a cursor that no wrong clock has made: one that lay in the past when its run began, and that
+ * lies no later than `until`. null where the runs recorded none.
+ */
+export async function soundWatermark(
+  warehouse: Reader,
+  key: CursorKey,
+  until: string,
+): Promise<string | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select((eb) => eb.fn.max<string | null>('c.watermark').as('watermark'))
+      .where('c.tenant_id', '=', key.tenantId)
+      .where('c.resource', '=', key.resource)
+      .where('c.watermark', '<=', until)
+      .whereRef('c.watermark', '<', 'r.started_at')
+      .executeTakeFirst(),
+  )
+  return row?.watermark ?? null
 }
 
 /** A killed run could not record its own end; whoever holds the lease after it knows that it has ended. */

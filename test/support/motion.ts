@@ -20,6 +20,8 @@ export class Tally {
   withLate = 0
   /** Wrong where no counting can know, which docs/guarantees.md excepts: by verdict. */
   readonly beyond: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
+  /** An exchange in the late zone left no trace in any response: the next run reads the zone again. */
+  traceless = 0
   scenarios = 0
   runs = 0
   deaths = 0
@@ -34,7 +36,7 @@ export class Tally {
       `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short, ${this.windows} windows; verdicts: ` +
       `${proven} proven (${this.wrong.proven} wrong), ${repaired} repaired (${this.wrong.repaired} wrong), ` +
       `${unproven} unproven; ${this.withLate} with late commits; beyond counting: ${this.beyond.proven} proven, ` +
-      `${this.beyond.repaired} repaired; ${this.again} syncs repeated on a still source`
+      `${this.beyond.repaired} repaired; ${this.traceless} without a trace; ${this.again} syncs repeated on a still source`
     )
   }
 }
@@ -193,6 +195,10 @@ export class Play {
       // What came late lies within the overlap: the next walk starts in front of it.
       const until = this.#world.latecomers.has(id) ? nextFloor : watermark
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
+      if (cursor.completeness === 'proven' && standing.micros > nextFloor && this.#isTraceless()) {
+        this.#tally.traceless++
+        return
+      }
       if (this.#isBeyond(standing.micros)) {
         this.#tally.beyond[cursor.completeness]++
         console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.#script)}`)
@@ -212,14 +218,18 @@ export class Play {
   }
 
   /**
-   * What no counting can know (docs/guarantees.md): a record was deleted, and no total fell; and something made up for
-   * it, either late where more than a page may be late, or by coming back, where ties may hide a third.
+   * What no counting can know (docs/guarantees.md): a record was deleted, and no total fell; and another made up for it
+   * by coming back, where ties may hide a third.
    */
   #isBeyond(missing: bigint): boolean {
-    const { masked, late, returned, wide } = this.#world
-    if (!this.#during(masked)) return false
-    const isWide = wide.some((at) => at > (this.#begun ?? 0))
-    return (this.#during(late) && isWide) || (this.#during(returned) && this.#world.isTied(missing))
+    const { masked, returned } = this.#world
+    return this.#during(masked) && this.#during(returned) && this.#world.isTied(missing)
+  }
+
+  /** A record was deleted and another came late behind it, where more than a page may be late. */
+  #isTraceless(): boolean {
+    const { masked, late, wide } = this.#world
+    return this.#during(masked) && this.#during(late) && wide.some((at) => at > (this.#begun ?? 0))
   }
 
   /** The source stands still: now a sync must say that it is done, and be right. */

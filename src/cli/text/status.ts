@@ -18,6 +18,7 @@ export function statusText(report: StatusReport): string {
     perTenant(report),
     perResource(report),
     troubles(troubled),
+    stampsAhead(report),
     quarantine(report),
     next(report, troubled),
   ])
@@ -106,6 +107,15 @@ const troubles = (troubled: readonly CursorStatus[]): string =>
       const error = last_error ? `: ${last_error}` : ''
       return `✗ tenant ${tenant_id}, ${resource}: ${state}, ${age}${error}`
     },
+    (others) => `… and ${others} more: shopsync status --json`,
+  )
+
+const stampsAhead = ({ cursors }: StatusReport): string =>
+  firstOf(
+    cursors.filter(({ stamps_ahead }) => stamps_ahead !== null),
+    shownTroubles,
+    ({ tenant_id, resource, stamps_ahead }) =>
+      `! tenant ${tenant_id}, ${resource}: ${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
     (others) => `… and ${others} more: shopsync status --json`,
   )
 

@@ -25,6 +25,8 @@ export interface CursorStatus {
   readonly rows: Int64
   readonly walk_under_way: boolean
   readonly last_error: string | null
+  /** Records stamped ahead of the source's clock, and the newest of their stamps; null where there are none. */
+  readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
 }
 
 export interface StatusHolder {
@@ -147,6 +149,9 @@ async function readCursors(
         rows: counts.get(resource)?.get(tenant_id) ?? 0,
         walk_under_way: row !== undefined && row.walk !== null,
         last_error: row?.last_error ?? null,
+        stamps_ahead: row?.stamps_ahead_until
+          ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
+          : null,
       }
     }),
   )

@@ -36,6 +36,7 @@ import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
+import { believedWatermark, stampColumns, warnOfStamps } from './stamps.js'
 
 /** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {
@@ -93,6 +94,7 @@ export class CursorWalk implements CursorWork {
 
   async run(): Promise<CursorResult> {
     const { warehouse, config } = this.context
+    await this.#doubtWatermark()
     if (await this.#isSearchDue()) this.#floor = floorOf(null, 0)
     else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
@@ -120,11 +122,28 @@ export class CursorWalk implements CursorWork {
     }
   }
 
+  async #doubtWatermark(): Promise<void> {
+    const ask = async () => (await this.#fetch(1, 1)).clocks
+    const believed = await believedWatermark(this.context, this.task, this.#before, ask)
+    if (believed === this.#before) return
+    this.#before = believed
+    this.#watermark = believed
+    this.#floor = floorOf(this.mode === 'full' ? null : believed, this.context.config.sync.overlap)
+  }
+
+  /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
+  async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
+    const own = now(this.context)
+    const answer = await this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
+    return { ...answer, clocks: { source: answer.clocks?.source ?? null, own } }
+  }
+
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
     const known = knownOf(this.#memory)
     const whole = { ...walkPlan(this.context, this.#floor), known, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
     if (movesWatermark(outcome)) return this.#committed ?? outcome
+    warnOfStamps(this.context, this.task, outcome)
     await this.#giveUp(outcome)
     return outcome
   }
@@ -167,10 +186,7 @@ export class CursorWalk implements CursorWork {
 
   #port(): WalkPort<Fetched<EncodedPage>> {
     return {
-      fetch: (page, perPage) =>
-        this.context.warehouse.fetching(() =>
-          this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage)),
-        ),
+      fetch: (page, perPage) => this.context.warehouse.fetching(() => this.#fetch(page, perPage)),
       store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),
       readAhead: () => this.#pace.readAhead(),
@@ -193,6 +209,7 @@ export class CursorWalk implements CursorWork {
       this.#watermark = this.#moved(recall.outcome)
       this.#memory = recall.memory
       this.#committed = recall.outcome
+      warnOfStamps(this.context, this.task, recall.outcome)
     }
     return (id) => previous.get(id)?.updatedAt
   }
@@ -238,6 +255,7 @@ export class CursorWalk implements CursorWork {
       last_run_id: this.context.runId,
       walk: null,
       remembered: storedMemory(memory),
+      ...stampColumns(outcome),
     })
   }
 
@@ -251,6 +269,7 @@ export class CursorWalk implements CursorWork {
       last_error: outcome.reason && reasons[outcome.reason],
       last_run_id: runId,
       walk: null,
+      ...stampColumns(outcome),
     })
     await warehouse.write([forgetWalkParts(warehouse.db, this.#key), cursor], fence)
   }

@@ -2,6 +2,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { ListRequest, Page, Priority, Source } from '../../api/source.js'
 import { Retry } from '../../errors.js'
 import type { Flattened } from '../../model/flatten/batch.js'
+import { endOfSecond, fromMicros } from '../../timestamp.js'
+import type { Clocks } from '../../walk/clocks.js'
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { CursorTask } from '../run/context.js'
@@ -18,6 +20,15 @@ interface ListOptions {
 /** One cursor's list whose pages are compared, or encoded when they are stored. */
 export const flatList = (source: Source, task: CursorTask, options: ListOptions): CursorList<Flattened> =>
   new CursorList(source, task, options, (flattened) => flattened)
+
+/** The first year that no timestamp can name. */
+const year10000 = 253_402_300_800_000_000n
+
+/** A `Date` has whole seconds: within its second, every stamp is possible. */
+export function clocksOf({ serverDate, startedAt }: Pick<Page, 'serverDate' | 'startedAt'>): Clocks {
+  const isUsable = serverDate !== undefined && serverDate >= 0n && serverDate < year10000
+  return { source: isUsable ? endOfSecond(fromMicros(serverDate)) : null, own: startedAt }
+}
 
 /** One cursor's list at the source: its pages, its counts, and single records. */
 export class CursorList<P extends FlatPage = Flattened> {
@@ -104,6 +115,7 @@ export class CursorList<P extends FlatPage = Flattened> {
       totalPages,
       records: records.length,
       sightings,
+      clocks: clocksOf(answer),
       payload: {
         flattened: this.form(isPart ? resource.flatten(kept, careful) : flattened),
         records: kept.length,
