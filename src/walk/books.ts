@@ -129,7 +129,7 @@ export class Book {
     this.#last = total
     const isNew = sightings.map(({ id }) => this.#see(id))
     const fresh = sightings.flatMap(({ id }, i) => (isNew[i] && typeof id !== 'string' ? [id] : []))
-    this.#hasStirred ||= total !== this.#first || (place !== undefined && isNew.includes(false))
+    this.#hasStirred ||= total !== this.#first || (place?.isAnew === true && isNew.includes(false))
     if (place) this.#older?.response(total, sightings, isNew, place, place.isInOrder && fell === 0)
     this.#fresh = new Set(this.#opening ? fresh : [])
     this.#opening ??= sightings

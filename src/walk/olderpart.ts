@@ -8,6 +8,8 @@ export interface Place {
   readonly isInOrder: boolean
   /** The source's clock at the latest. */
   readonly at: string
+  /** No earlier process has read pages of this reading: a resumed walk reads up to two pages again. */
+  readonly isAnew: boolean
 }
 
 /** What a resumed walk needs of an older part. */

@@ -144,7 +144,7 @@ export class Reading<P> implements PagerPort<P> {
     const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
     const at = page.clocks?.source ?? forever
     const place: Place | undefined = isOnward
-      ? { page: page.page, perPage, isInOrder: inOrder, at }
+      ? { page: page.page, perPage, isInOrder: inOrder, at, isAnew: !this.isResumed }
       : undefined
     const response = own.response(totalFor(own), page.sightings, place)
     this.#progress?.entered(response.created)

@@ -36,7 +36,7 @@ import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
-import { believedWatermark, stampColumns, warnOfStamps } from './stamps.js'
+import { believedWatermark, stampsAheadColumns, warnOfStamps } from './stamps.js'
 
 /** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {
@@ -255,7 +255,7 @@ export class CursorWalk implements CursorWork {
       last_run_id: this.context.runId,
       walk: null,
       remembered: storedMemory(memory),
-      ...stampColumns(outcome),
+      ...stampsAheadColumns(outcome),
     })
   }
 
@@ -269,7 +269,7 @@ export class CursorWalk implements CursorWork {
       last_error: outcome.reason && reasons[outcome.reason],
       last_run_id: runId,
       walk: null,
-      ...stampColumns(outcome),
+      ...stampsAheadColumns(outcome),
     })
     await warehouse.write([forgetWalkParts(warehouse.db, this.#key), cursor], fence)
   }

@@ -38,7 +38,7 @@ export function warnOfStamps(context: RunContext, task: CursorTask, { ahead }: W
   )
 }
 
-export const stampColumns = ({ ahead }: WalkOutcome) => ({
+export const stampsAheadColumns = ({ ahead }: WalkOutcome) => ({
   stamps_ahead: ahead?.records ?? null,
   stamps_ahead_until: ahead?.until ?? null,
 })
