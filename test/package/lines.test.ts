@@ -80,7 +80,7 @@ const adapted = (line: string): string =>
     .replaceAll('/srv/shopsync', here.folder)
     .replaceAll('/usr/local/bin', tools)
     .replace('warehouse.db', join(here.folder, 'warehouse.db'))
-    .replace('--port 8080', '--port 0')
+    .replace('--port 8080 --tenants 3', '--port 0 --tenants 1')
     .replace('shopsync sandbox --faults', 'shopsync sandbox --port 0 --faults')
 
 interface Ran {

@@ -120,12 +120,15 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('without the register, pairs that cancel out are overlooked', async () => {
+  // What the counts overlook, and what the register is for, depends on no database.
+  const once = it.runIf(kind.name === warehouses()[0]?.name)
+
+  once('without the register, pairs that cancel out are overlooked', async () => {
     const { equal, rounds } = await trials(6000, 8, { blind: true })
     expect(equal).toBeLessThan(rounds)
   })
 
-  it('what was never stored is found more often than not, and never called lost', async () => {
+  once('what was never stored is found more often than not, and never called lost', async () => {
     const { equal, rounds } = await trials(6000, 10, { late: true })
     expect(equal).toBeGreaterThan(rounds / 2)
   })
