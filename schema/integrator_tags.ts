@@ -1,24 +1,8 @@
 import { defineResource, field, id, oneOf, stamps, text } from './resource.js'
 
-const taggable = [
-  'Appointment',
-  'Assignment',
-  'CannedJob',
-  'Category',
-  'Customer',
-  'GpException',
-  'Inventory',
-  'Payment',
-  'PaymentTransaction',
-  'PurchaseRecord',
-  'Recommendation',
-  'RepairOrder',
-  'Shop',
-  'Staff',
-  'Status',
-  'Vehicle',
-  'Vendor',
-]
+const taggable =
+  'Appointment Assignment CannedJob Category Customer GpException Inventory Payment PaymentTransaction ' +
+  'PurchaseRecord Recommendation RepairOrder Shop Staff Status Vehicle Vendor'
 
 export default defineResource({
   name: 'integrator_tags',
@@ -31,7 +15,7 @@ export default defineResource({
   fields: {
     id: id('Id of the tag.'),
     ...stamps,
-    taggable_type: oneOf(taggable, 'Type of the tagged entity.'),
+    taggable_type: oneOf(taggable.split(' '), 'Type of the tagged entity.'),
     taggable_id: field('id', 'Id of the tagged entity.', { indexed: true }),
     name: text('Tag name.'),
     value: text('Tag value.'),

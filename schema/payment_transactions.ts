@@ -1,20 +1,9 @@
 import { cents, defineResource, id, nullable, oneOf, ref, stamps, text } from './resource.js'
 
-const statuses = [
-  'approved',
-  'retry',
-  'declined',
-  'authentication_error',
-  'invalid_hsn',
-  'request_error',
-  'server_error',
-  'terminal_not_connected_error',
-  'terminal_in_use_error',
-  'transaction_cancelled_error',
-  'pin_debit_not_supported',
-  'decryption_failure',
-  'signature_not_supported',
-]
+const statuses =
+  'approved retry declined authentication_error invalid_hsn request_error server_error ' +
+  'terminal_not_connected_error terminal_in_use_error transaction_cancelled_error pin_debit_not_supported ' +
+  'decryption_failure signature_not_supported'
 
 export default defineResource({
   name: 'payment_transactions',
@@ -35,7 +24,7 @@ export default defineResource({
     ),
     repair_order_id: ref('repair_orders', 'RO the transaction was made against.', { indexed: true }),
     staff_id: ref('staffs', 'Staff member who attempted it.'),
-    status: oneOf(statuses, "Outcome. Only 'approved' is successful (authorized)."),
+    status: oneOf(statuses.split(' '), "Outcome. Only 'approved' is successful (authorized)."),
     serial_number: text('HSN of the card reader.'),
     mid: text('Merchant id.'),
     requested_amount_cents: cents('Amount the user tried to charge or refund.'),

@@ -40,7 +40,7 @@ export function fillDeclared(world: World, orders: number, seed: number, until: 
       )
       const head = { id: world.id(resource.name), created_at: print(created), updated_at: print(updated) }
       const values = new ChosenValues(world, random, resource.singular, updated)
-      world.emitAny(resource.name, declaredRecord(resource, head, values), updated)
+      world.emit(resource.name, declaredRecord(resource, head, values), updated)
     }
   }
 }
@@ -49,22 +49,10 @@ export function fillDeclared(world: World, orders: number, seed: number, until: 
 export function makeDeclared(world: World, resource: Resource, at: Moment): void {
   const head = world.stamps(resource.name, at)
   const values = new ChosenValues(world, world.random, resource.singular, at)
-  world.emitAny(resource.name, declaredRecord(resource, head, values), at)
+  world.emit(resource.name, declaredRecord(resource, head, values), at)
 }
 
-const WORDS = [
-  'amber',
-  'brass',
-  'copper',
-  'élan',
-  'flint',
-  'garnet',
-  'hazel',
-  'indigo',
-  'jade',
-  'Köln',
-  'linen',
-]
+const WORDS = 'amber brass copper élan flint garnet hazel indigo jade Köln linen'.split(' ')
 
 /** Chooses values by seeded chance. References are ids of existing records. */
 class ChosenValues implements Values {

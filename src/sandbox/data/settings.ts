@@ -13,15 +13,7 @@ import {
   STREETS,
   VENDORS,
 } from './vocabulary.js'
-import {
-  type CannedJob,
-  DAY,
-  type HandMade,
-  type Moment,
-  type ShopFacts,
-  type Stock,
-  type World,
-} from './world.js'
+import { type CannedJob, DAY, type Moment, type ShopFacts, type Stock, type World } from './world.js'
 
 /** Makes the records of a business before its first customer: shops, staff, vendors, canned jobs, stock. */
 export function furnish(world: World, shopCount: number, start: Moment, until: Moment): void {
@@ -48,7 +40,7 @@ export function furnish(world: World, shopCount: number, start: Moment, until: M
   })
 }
 
-type Make = (resource: HandMade, fields: Record<string, unknown>) => number
+type Make = (resource: string, fields: Record<string, unknown>) => number
 
 /** Every shop has vendors of its own. They are there before the shops, whose ids will be 1, 2 and so on. */
 function findVendors(world: World, make: Make, shopCount: number): number[][] {

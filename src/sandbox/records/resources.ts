@@ -32,20 +32,12 @@ export const TAGGABLE: ReadonlyMap<string, string> = new Map(
 )
 
 /** The document names events of webhooks for these resources alone. */
-const ANNOUNCED = new Set([
-  'assignments',
-  'categories',
-  'customers',
-  'staffs',
-  'inventories',
-  'past_recommendations',
-  'shops',
-  'vehicles',
-  'payment_transactions',
-  'statuses',
-  'repair_orders',
-  'purchase_records',
-])
+const ANNOUNCED = new Set(
+  (
+    'assignments categories customers staffs inventories past_recommendations shops vehicles payment_transactions ' +
+    'statuses repair_orders purchase_records'
+  ).split(' '),
+)
 
 const ACTIONS = ['created', 'updated', 'deleted'] as const
 export type Action = (typeof ACTIONS)[number]
