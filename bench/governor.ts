@@ -1,7 +1,7 @@
 /**
- * What the rate governor makes of a limit, in virtual time: how much of each window is used while work remains, and
- * how many requests are refused. `node dist/bench/governor.js [--all] [--seed N]`; without --all only what misses the
- * goal is shown.
+ * Measures the rate governor in virtual time: which share of each window it uses while work remains, and how many
+ * requests the server refuses. `node dist/bench/governor.js [--all] [--seed N]`; without --all it prints only the rows
+ * that miss the goal.
  */
 import { sendable, simulate, type Tally } from '../test/support/simulation.js'
 
@@ -11,7 +11,7 @@ const LATENCIES = [20, 200, 2000]
 const OTHERS = [0, 0.1, 0.25, 0.5]
 const PROCESSES = [2, 4]
 const CONNECTIONS = 16
-/** Requests simulated a row, about. */
+/** A row simulates about so many requests. */
 const REQUESTS = 20_000
 
 const seed = Number(process.argv[process.argv.indexOf('--seed') + 1] ?? 0) || 0
@@ -22,7 +22,7 @@ interface Row extends Tally {
   readonly latency: number
   readonly others: number
   readonly processes: number
-  /** What can be used of a window at all, by our connections and the others, as a share of the limit. */
+  /** The share of the limit that our connections and the other clients can use at all. */
   readonly possible: number
   readonly good: boolean
 }

@@ -1,8 +1,8 @@
 /**
  * node dist/bench/idle.js [--tenants 100,1000]
  *
- * A sync that finds nothing new, of so many tenants with all their resources: processor time of the whole client a
- * request, and peak memory. Each run in a process of its own.
+ * Measures syncs that find nothing new, for each number of tenants and all resources: the client's processor time per
+ * request, and its peak memory. Each sync runs in a process of its own.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -46,7 +46,7 @@ async function measured(tenants: number): Promise<Idle> {
   const program = fileURLToPath(import.meta.url)
   const args = [program, '--child', JSON.stringify([source.url, `sqlite:${join(folder, 'idle.db')}`])]
   try {
-    // The first one makes the tables and the cursors.
+    // The first sync makes the tables and the cursors; the second one is measured.
     await promisify(execFile)(process.execPath, args)
     const { stdout } = await promisify(execFile)(process.execPath, args)
     return JSON.parse(stdout) as Idle

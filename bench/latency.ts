@@ -1,8 +1,8 @@
 /**
  * node dist/bench/latency.js [--records 40000] [--milliseconds 200] [--rounds 3]
  *
- * One big cursor, first load, where each answer takes so long and no rate limit binds: the walk that asks for one page
- * after the other against the one that asks for several together. Both have to end with books that close.
+ * Measures the first load of one big cursor, where each answer takes `--milliseconds` and no rate limit binds. One walk
+ * asks for one page after the other, another walk for several pages together. The books of both have to close.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

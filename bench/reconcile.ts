@@ -1,6 +1,6 @@
 /**
- * What it costs to find deleted and missing records by counting, against listing everything. Prints tables, and draws
- * docs/reconcile.svg.
+ * Measures what it costs to find deleted and missing records by counting, and by listing everything. Prints tables and
+ * draws docs/reconcile.svg.
  *
  *   npm run build && node dist/bench/reconcile.js
  */
@@ -28,7 +28,7 @@ async function deleted(records: number, differences: number): Promise<Figures> {
   return new SimulatedCursor(records, { deleted: pick(records, differences) }, random).compare()
 }
 
-/** A million records, three deleted and two missing, many times over: each run cuts elsewhere. */
+/** Repeats one case: a million records, three deleted, two missing. Each repetition draws other cut points. */
 async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<void> {
   const requests: number[] = []
   let complete = 0
@@ -36,7 +36,7 @@ async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<v
     const ids = pick(1_000_000, 5)
     const differences = { deleted: ids.slice(0, 3), [cause]: ids.slice(3) }
     const cursor = new SimulatedCursor(1_000_000, differences, random)
-    // The walk that goes before, and the question which tenants there are.
+    // Two requests more: the walk before the comparison, and the question which tenants there are.
     requests.push((await cursor.compare()).requests + 2)
     if (cursor.left(ids) === 0) complete++
   }
@@ -103,7 +103,7 @@ async function grid(): Promise<void> {
   )
 }
 
-/** Up to how many deletes counting is the cheaper way. */
+/** Finds the number of deletions up to which counting costs less than listing. */
 async function crossover(): Promise<void> {
   const rows: string[][] = []
   for (const records of [1000, 10_000, 100_000, 1_000_000]) {

@@ -1,4 +1,4 @@
-/** The figures that can be had from the real programs: sandbox, client and a SQLite warehouse. */
+/** Measures with the real programs: the sandbox, the client and a SQLite warehouse. Used by bench/reconcile.ts. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export interface World {
   remove(id: number): void
 }
 
-/** A source with so many records, and what is done with it. */
+/** Makes a source with so many records and an empty warehouse, and removes both when `use` has ended. */
 export async function withWorld<T>(records: number, use: (world: World) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
   const sandbox = await createSandbox({ data: 'none' })

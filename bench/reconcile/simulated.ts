@@ -1,7 +1,7 @@
 /**
- * A cursor of any size, simulated: the records 0 to N-1, one every few seconds, without the memory that ten million
- * records take. Some were deleted at the source, some the warehouse lacks: those that it has lost its register knows of,
- * those that it never had nobody does. Both sides answer as the real ones do.
+ * Simulates a cursor of any size: its records are the numbers 0 to N-1, one every few seconds, so that ten million
+ * records take no memory. The source has deleted some records. The warehouse lacks others: its register knows those that
+ * the warehouse lost, and nothing knows those that it never had. Both sides answer as the real ones do.
  */
 import { Bisection } from '../../src/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../src/compare/comparison.js'
@@ -15,13 +15,13 @@ import type { WalkPage } from '../../src/walk/types.js'
 const base = 1_600_000_000_000_000n
 const step = 3_141_593n
 const timeOf = (i: number): string => fromMicros(base + BigInt(i) * step)
-/** How many of the times 0 to N-1 are at or before t. */
+/** Counts the records 0 to N-1 whose time is at or before t. */
 const upTo = (t: string, n: number): number =>
   t === forever
     ? n
     : Math.max(0, Math.min(n, Number((toMicros(t) - base) / step) + (toMicros(t) >= base ? 1 : 0)))
 
-/** A whole sequence but for some numbers. */
+/** The numbers 0 to N-1 without some of them, the gaps. */
 class Sequence {
   readonly size: number
   readonly #gaps: readonly number[]
@@ -35,7 +35,7 @@ class Sequence {
     return this.#gaps[this.#below(i)] !== i
   }
 
-  /** How many of 0 to i-1 there are. */
+  /** Counts the numbers below i. */
   count(i: number): number {
     return i - this.#below(i)
   }
@@ -50,7 +50,7 @@ class Sequence {
     return from
   }
 
-  /** The number of which there are k below. */
+  /** The number that has k numbers below it. */
   at(k: number): number {
     let [from, to] = [k, Math.min(this.size, k + this.#gaps.length)]
     while (from < to) {
@@ -62,7 +62,7 @@ class Sequence {
   }
 }
 
-/** Records by number, and what is different about them. */
+/** The numbers of the records in which source and warehouse differ, by cause. */
 export interface Differences {
   readonly deleted?: readonly number[]
   readonly lost?: readonly number[]
@@ -70,9 +70,9 @@ export interface Differences {
 }
 
 export interface Figures extends Comparison {
-  /** All of them: counting, listing, and asking for single records. */
+  /** All requests: those that count, those that list, and those for single records. */
   readonly requests: number
-  /** Of those: for single records, which every way of finding deletes has to ask for. */
+  /** The requests for single records among them: every way of finding deletions needs these. */
   readonly items: number
 }
 
@@ -152,7 +152,7 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
     return candidates.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
   }
 
-  /** Each that has vanished is asked for by its id, and one that exists, where one is not found. */
+  /** Asks for each vanished row by its id; where one is not found, also for a record that exists. */
   async recall(): Promise<Move[]> {
     const found = this.#lost.filter((id) => this.#source.has(id))
     const asked = this.#lost.length + (found.length < this.#lost.length ? 1 : 0)
@@ -168,14 +168,14 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
 
   note(): void {}
 
-  /** How many of these differ still. */
+  /** Counts the given records in which the two sides still differ. */
   left(ids: readonly number[]): number {
     const isLive = (id: number): boolean =>
       (this.#rows.has(id) || this.#stored.has(id)) && !this.#gone.has(id)
     return ids.filter((id) => isLive(id) !== this.#source.has(id)).length
   }
 
-  /** One comparison; a full listing, where that is chosen, is counted and not done. */
+  /** Makes one comparison. Where it chooses a full listing, it counts the listing's requests and makes none of them. */
   async compare(): Promise<Figures> {
     const found = await new Bisection(this).run()
     if (found.method === 'listing') this.requests += fullCost(this.#source.count(this.#source.size))

@@ -53,7 +53,7 @@ const body = (text: string | Buffer, headers: Record<string, string> = {}): Faul
 
 const gzipped = gzipSync(GOOD)
 
-/** Each with a piece of the message that it ends in when it never mends. */
+/** The faults, each with a part of the message that people read where the fault stays. */
 const faults: Record<string, [fault: Fault, said: RegExp]> = {
   'reset before the headers': [
     (good) =>

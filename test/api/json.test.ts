@@ -4,7 +4,7 @@ import { NumberToken, parseJson, parseTokens } from '../../src/api/http/json.js'
 import { mayHoldWideIntegers } from '../../src/api/http/wideintegers.js'
 import { toJson } from '../../src/json.js'
 
-/** How an independent reader takes a number: every integer exact. */
+/** The independent reader's number: every integer is exact. */
 const exactInteger = (token: string): unknown => {
   const plain = JSON.parse(token) as number
   const digits = token.replace('-', '')
@@ -12,7 +12,7 @@ const exactInteger = (token: string): unknown => {
   return BigInt(token)
 }
 
-/** An independent reader: character by character, by the grammar. */
+/** Reads JSON independently of the client: character by character, by the grammar. */
 function read(text: string, numeral: (token: string) => unknown = exactInteger): unknown {
   let at = 0
   const space = (): void => {

@@ -26,7 +26,7 @@ const right: Readonly<Record<Kind, fc.Arbitrary<unknown>>> = {
   json: fc.jsonValue({ maxDepth: 2 }),
 }
 
-/** `careful`: with what only a careful page may hold. */
+/** `careful` adds the values that only a careful page may hold. */
 export function recordsOf(resource: Resource, embedded: Resource, careful: boolean): fc.Arbitrary<unknown[]> {
   const texts = careful ? fc.oneof(plainText, dirtyText) : plainText
   const numbers = careful

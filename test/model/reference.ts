@@ -1,6 +1,6 @@
 /**
- * Flatten once more, slowly and as plainly as can be: what the compiled one is compared with. It knows rows by column
- * name, and shares nothing with the compiled one but the converters, which have tests of their own.
+ * Flattens records a second time, slowly and plainly: differential.test.ts compares the compiled readers with it. It
+ * knows rows by column name, and shares the converters alone with the compiled readers; those have tests of their own.
  */
 import type { Children, Field, Resource, Scalars, Shape } from '../../schema/resource.js'
 import type { Value } from '../../src/model/flatten/batch.js'
@@ -21,14 +21,14 @@ export interface Reference {
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-/** Without a prototype, so that a member can have any name. */
+/** Makes an object without a prototype, so that a member can have any name. */
 const empty = (): Json => Object.create(null) as Json
 const isMissing = (value: unknown): boolean => value === null || value === undefined
 const join = (path: string, name: string): string => [path, name].filter((part) => part !== '').join('.')
 
 class Reader {
   readonly rows = new Map<string, Row[]>()
-  /** By place; the first one counts. What has no id is told apart by its value. */
+  /** By place; the first entry of a place counts. The value tells records without an id apart. */
   readonly quarantine = new Map<string, string>()
   readonly drift = new Set<string>()
   readonly tags = new Map<unknown, Row>()
@@ -200,7 +200,7 @@ function usableKey(record: unknown): { id: Value; version: string } | null {
   return id === null || version === null ? null : { id, version: String(version) }
 }
 
-/** The newest version of each record, the first of equally new ones; newest first. */
+/** The newest version of each record, newest first; of equally new versions the first counts. */
 function newest(records: readonly unknown[]): unknown[] {
   const keys = records.map(usableKey)
   const isBeaten = (i: number): boolean =>
@@ -215,7 +215,7 @@ function newest(records: readonly unknown[]): unknown[] {
   return kept.map(({ record }) => record)
 }
 
-/** Of a resource that is not the embedded one itself. */
+/** The rows of a page of records. `resource` is not the embedded resource itself. */
 export function reference(resource: Resource, embedded: Resource, records: readonly unknown[]): Reference {
   const reader = new Reader(resource, embedded)
   for (const record of newest(records)) reader.record(record)
@@ -236,7 +236,7 @@ export function reference(resource: Resource, embedded: Resource, records: reado
   }
 }
 
-/** Members sorted: their order is nobody's promise. */
+/** Sorts the members: nothing promises their order. */
 export const extraText = (extra: unknown): string => {
   const members = Object.entries(extra as Json).map(([name, value]) => jsonText({ [name]: value }, true).text)
   return members.sort().join('\n')

@@ -6,7 +6,7 @@ const FIRST = BigInt(Date.UTC(2001, 0, 1)) * 1000n - (2000n * 365n + 485n) * 86_
 const LAST = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59)) * 1000n + 999_999n
 const instants = fc.bigInt({ min: FIRST, max: LAST })
 
-/** By Date, which is right to the millisecond, and the microseconds put behind it. */
+/** Computes the expected text with Date, which is right to the millisecond, and appends the microseconds. */
 function byDate(micros: bigint): string {
   const rest = ((micros % 1000n) + 1000n) % 1000n
   const text = new Date(Number((micros - rest) / 1000n)).toISOString()

@@ -1,6 +1,6 @@
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/api/source.js'
 
-/** A source whose lists pass through a function on their way. */
+/** A source that hands each request for a list to a function, which may ask the real source. */
 export class Between implements Source {
   readonly #source: Source
   readonly #list: (request: ListRequest, ask: () => Promise<Page>) => Promise<Page>

@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Once all promises that can be kept have been. */
+/** Resolves when every promise that can settle now has settled. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -19,7 +19,7 @@ export const work = (tenantId = 1, priority: RequestClaim['priority'] = 'increme
   priority,
 })
 
-/** Permits as they are granted, in order, with the name of what was asked. */
+/** Asks for permits, and records those that the governor grants, in the order of granting, with the claim's name. */
 export function ask(
   governor: Governor,
   claims: ReadonlyArray<[name: string, claim: RequestClaim]>,
@@ -51,7 +51,7 @@ export function ok(
 export const many = (count: number, claim = work()): Array<[string, RequestClaim]> =>
   Array.from({ length: count }, (_, index) => [String(index), claim])
 
-/** One request through, so that the governor knows the window. */
+/** Sends one request through the governor, so that it knows the window. */
 export async function learn(
   governor: Governor,
   clock: VirtualClock,

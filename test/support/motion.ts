@@ -9,10 +9,10 @@ import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
 import { syncInOrder } from './run.js'
 import { wipe } from './through.js'
 
-/** How often a sync may have to be repeated, once the source stands still, until it says that it is done. */
+/** So many syncs a scenario may need, once the source stands still, until one of them says that it is done. */
 const patience = 4
 
-/** What the runs of many scenarios came to. */
+/** Adds up the outcomes of many scenarios. */
 export class Tally {
   readonly verdicts: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
   readonly wrong: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
@@ -55,7 +55,7 @@ export interface Mutant {
   readonly plant?: () => () => void
 }
 
-/** What a scenario leaves in a warehouse. */
+/** The tables that a scenario writes. */
 const tables = [
   resource,
   'tenants',
@@ -87,7 +87,7 @@ export class Play {
   readonly #mutant: Mutant | undefined
   /** The newest version that the warehouse ever held, by id. */
   readonly #held = new Map<number, number>()
-  /** Before which request the walk began that is under way. */
+  /** The number of the request before which the present walk began. */
   #begun: number | undefined
   #misled = false
 

@@ -14,10 +14,11 @@ function plant<K extends keyof Book>(name: K, descriptor: PropertyDescriptor): (
 }
 
 /**
- * Records that were read already get one updated_at, time passes, one is created: of those touched, which the source
- * shows in another order each time, the closing pages show some and not others. Only so can the newest of the last
- * response be wrong: all that is newer than the first response is read down to what was seen, and nothing of it can
- * be missed but by ties. The overlap would hide even that; so there is none.
+ * The scenario stamps records that the walk has read already with one updated_at, lets time pass and creates a record.
+ * The source shows the stamped records in another order each time, so that the closing pages show some of them and not
+ * others. Only then can the newest record of the last response mislead: the walk reads everything newer than its first
+ * response down to what it saw, and only ties can hide a part of that. An overlap would hide this mistake too, so the
+ * scenario has none.
  */
 const tiedBehind: fc.Arbitrary<MotionScript> = fc
   .record({
@@ -52,7 +53,7 @@ const tiedBehind: fc.Arbitrary<MotionScript> = fc
 
 const { response, standing } = Book.prototype
 
-/** Each breaks one thing that the laws rest on. The suite must bring every one of them to light. */
+/** Each mutant breaks one thing that the laws rest on. The suite must catch every mutant. */
 export const mutants: readonly Mutant[] = [
   {
     name: 'no stepping back when the total falls',

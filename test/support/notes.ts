@@ -8,7 +8,7 @@ import { type RunOptions, sync } from './run.js'
 import { rowsOf } from './warehouse.js'
 
 export const base = 1_767_225_600_000_000n
-/** So many seconds after the beginning of 2026. */
+/** The instant so many seconds, and microseconds, after the beginning of 2026. */
 export const at = (seconds: number, micros = 0): string =>
   fromMicros(base + BigInt(seconds) * 1_000_000n + BigInt(micros))
 
@@ -52,7 +52,7 @@ export async function liveIds(warehouse: Warehouse, table = 'notes'): Promise<nu
   return [...(await live(warehouse, table)).keys()].sort((a, b) => a - b)
 }
 
-/** Rows vanish from the warehouse behind everybody's back. */
+/** Deletes rows from the warehouse as a person with a database tool would: nothing tells the program. */
 export async function lose(warehouse: Warehouse, ids: readonly number[], table = 'notes'): Promise<void> {
   if (ids.length === 0) return
   await warehouse.write([

@@ -60,7 +60,7 @@ function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOpti
   })
 }
 
-/** What a run is given, on the sandbox and a warehouse. */
+/** The dependencies of a run on the sandbox and a warehouse. */
 export async function depsOf(
   sandbox: Target,
   warehouse: Warehouse,

@@ -9,7 +9,7 @@ export const SECRET = 'top-secret-4711'
 
 const opened: Array<() => Promise<void>> = []
 
-/** To be called after each test. */
+/** Ends the servers of a test; every file that starts servers calls it after each test. */
 export async function closeAll(): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
@@ -32,7 +32,7 @@ export async function httpServer(
   return { url: await listen(server, () => server.closeAllConnections()), seen }
 }
 
-/** A server that says exactly what it is told to, which need not be HTTP. */
+/** A server that sends exactly the text that a test gives it; the text need not be HTTP. */
 export async function rawServer(answer: (socket: Socket, number: number) => void): Promise<Stand> {
   const seen: Stand['seen'] = []
   const sockets = new Set<Socket>()
@@ -118,7 +118,7 @@ export function rawJson(body: string): string {
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
-/** What a promise was refused with. */
+/** The error with which a promise was rejected. */
 export async function refusal(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise

@@ -119,7 +119,7 @@ class Windows {
 
 const START = 1_700_000_000_000
 
-/** Endless work for one governor, or several, against one server, in virtual time. */
+/** Gives one governor, or several, endless work against one server, in virtual time. */
 export function simulate(scenario: Scenario): Tally {
   const world = new World(scenario)
   const begin = START + world.random() * scenario.window
@@ -157,7 +157,7 @@ class World {
     }
   }
 
-  /** Requests of others, by chance. */
+  /** Sends the other clients' requests at random times. */
   other(): void {
     const { others, limit, window, skew } = this.scenario
     const wait = (-Math.log(1 - this.random()) * window) / (others * limit)
@@ -221,7 +221,7 @@ class Client {
   }
 }
 
-/** What could be used of a window at all: by our connections at this latency, and by the others. */
+/** The requests of a window that our connections, at this latency, and the other clients can send at all. */
 export function sendable(scenario: Omit<Scenario, 'windows' | 'skew' | 'seed' | 'reserve'>): number {
   const { limit, processes = 1, connections, window, latency, others } = scenario
   return Math.min(limit, (processes * connections * window) / latency + others * limit)

@@ -25,7 +25,7 @@ export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = 
   })
 }
 
-/** A session before and after each of whose statements something may happen. */
+/** A session that calls `moment` before and after each statement. */
 export function watched(session: Session, moment: () => void): Session {
   const around =
     <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>

@@ -1,6 +1,6 @@
 /**
- * One run of the sync in a process of its own, with a lease, or a use of the writer thread, that the program's
- * configuration does not offer: `node worker.js '{…}'`.
+ * Makes one run of the sync in a process of its own, `node worker.js '{…}'`. The tests choose the length of its lease and
+ * its use of the writer thread here, because the program's configuration offers neither.
  */
 import { Stop } from '../../src/errors.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
