@@ -4,6 +4,7 @@
  */
 import { Command as Commander, type CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../config/config.js'
+import { isSlip } from '../config/nearest.js'
 import type { Argument, Command, Globals, Option } from './command.js'
 import { packageVersion } from './package.js'
 
@@ -76,6 +77,22 @@ export function globalsOf(root: Commander): Globals {
   return { config, json: json === true, quiet: quiet === true, logLevel }
 }
 
+/** Flags and commands that cost much or erase: a guess that is taken up unread must not begin them. */
+const costly: ReadonlySet<string> = new Set([
+  '--full',
+  '--accept-deletes',
+  '--yes',
+  '--force',
+  'forget',
+  'adopt',
+])
+
+/** What commander guesses, but for costly words that are more than one slip of the finger away. */
+function suggestion(found: string, meant: string | undefined): string | undefined {
+  const word = /'([^']*)'/.exec(found)?.[1] ?? ''
+  return meant !== undefined && costly.has(meant) && !isSlip(word, meant) ? undefined : meant
+}
+
 /** The message for words that commander refuses; undefined when commander only printed help or the version. */
 export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
   if (error.exitCode === 0) return undefined
@@ -83,7 +100,7 @@ export function usageProblem(error: CommanderError): { message: string; hint: st
     return { message: 'No command was given', hint: 'Type shopsync --help to see what there is' }
   }
   const [found = '', ...more] = error.message.replace(/^error: /, '').split('\n')
-  const meant = /\(Did you mean (.+)\?\)/s.exec(more.join('\n'))?.[1]
+  const meant = suggestion(found, /\(Did you mean (.+)\?\)/s.exec(more.join('\n'))?.[1])
   const message = found.charAt(0).toUpperCase() + found.slice(1).replace(/\.$/, '')
   return {
     message,

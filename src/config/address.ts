@@ -35,22 +35,44 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
 
 /** The mistake in an address of a warehouse. The address may hold a password, so that no message quotes it. */
 export function warehouseProblem(url: string): Problem | undefined {
-  const problem = (found: string): Problem => ({
+  const problem = (found: string, hint = 'Type "url": "sqlite:./warehouse.db"'): Problem => ({
     path: 'warehouse.url',
     found,
     expected: '"sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
-    hint: 'Type "url": "sqlite:./warehouse.db"',
+    hint,
   })
+  if (/^sqlite:(:|file:)/.test(url))
+    return problem('an address in memory, or of another form than a path: a warehouse has to outlive the run')
+  if (/^sqlite:~(?!\/)/.test(url)) return problem('a path that begins with ~ and is not below ~/')
   if (/^sqlite:(?!\/\/)./s.test(url)) return undefined
   if (url.startsWith('sqlite:'))
     return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
-  if (/^postgres(ql)?:\/\//.test(url))
-    return URL.canParse(url) ? undefined : problem('a Postgres address that cannot be read')
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    if (!URL.canParse(url)) return problem('a Postgres address that cannot be read', escapes)
+    return isEscaped(new URL(url)) ? undefined : problem('a "%" that is no escape', escapes)
+  }
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
   return problem(
     scheme ? `an address that begins with "${scheme}:"` : 'an address without "sqlite:" or "postgres:"',
   )
 }
+
+const escapes =
+  'In user, password and database, type % as %25, @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F'
+
+/** Whether every part of an address can be unescaped: the driver fails where one cannot. */
+function isEscaped({ username, password, hostname, pathname, search }: URL): boolean {
+  try {
+    for (const part of [username, password, hostname, pathname, search]) decodeURIComponent(part)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The address with ~/ replaced by the home directory, as a shell would: no shell reads the configuration. */
+export const atHome = (url: string, home: string): string =>
+  url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${home}`)
 
 /** Which source is asked: what a warehouse remembers of it. */
 export interface SourceAddress {

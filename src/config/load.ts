@@ -3,10 +3,11 @@
  * Used by src/cli/configuration.ts.
  */
 import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
-import { baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
+import { atHome, baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
@@ -139,7 +140,7 @@ export function refuse(
 function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
   const { api, warehouse, sync, reconcile, status, history, log } = document
   const { attempts, base, max } = api.retry
-  const url = textOf(warehouse.url)
+  const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
     const { enabled = true, path, columns = {} } = document.resources[name] ?? {}
     return [name, { enabled, path, columns }] as const

@@ -16,8 +16,16 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
+/** A longer word is no slip of the finger; comparing it would take as long as the square of its length. */
+const longestWord = 64
+
+/** Whether a word is one slip of the finger away from another: an edit, or a swap of neighbours. */
+export const isSlip = (word: string, meant: string): boolean =>
+  word.length <= longestWord && distance(word, meant) <= 1
+
 /** The known word that a person most likely meant; undefined when every word differs too much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
+  if (word.length > longestWord) return undefined
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
   const ranked = [...known]
     .map((candidate) => ({ candidate, edits: distance(plain(word), plain(candidate)) }))
@@ -29,8 +37,9 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
 
 /** The known key nearest to an unknown one, however different: an error about a key always names one. */
 export function nearestOrFirst(word: string, known: readonly string[]): string | undefined {
+  const begin = word.slice(0, longestWord)
   return (
     nearest(word, known) ??
-    [...known].sort((a, b) => distance(word, a) - distance(word, b) || a.localeCompare(b))[0]
+    [...known].sort((a, b) => distance(begin, a) - distance(begin, b) || a.localeCompare(b))[0]
   )
 }

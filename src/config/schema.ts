@@ -144,7 +144,7 @@ const sync = (resources: Resources) =>
 const columnName = 'the name of a field as the API sends it'
 
 const resource = (of: Resource, tablesOf: TableLister) => {
-  const taken = new Set(tablesOf(of)[0]?.columns.map(({ name }) => name))
+  const taken = (tablesOf(of)[0]?.columns ?? []).map(({ name }) => name)
   return z
     .strictObject({
       enabled: flag('false: no request asks for the resource.', true),
@@ -157,8 +157,15 @@ const resource = (of: Resource, tablesOf: TableLister) => {
           error: 'an object such as {"vin": "text"}',
         })
         .superRefine((columns, context) => {
-          for (const name of Object.keys(columns).filter((key) => taken.has(key))) {
-            const message = `a field that has no column yet; ${of.name}.${name} is there already`
+          // SQLite takes names that differ in capitals for one column; one configuration fits both databases.
+          const known = new Map(taken.map((name) => [name.toLowerCase(), name]))
+          for (const name of Object.keys(columns)) {
+            const other = known.get(name.toLowerCase())
+            known.set(name.toLowerCase(), other ?? name)
+            if (other === undefined) continue
+            const there = `${of.name}.${other} is there already`
+            const why = other === name ? there : `${there}, and SQLite takes both names for one column`
+            const message = `a field that has no column yet; ${why}`
             context.addIssue({ code: 'custom', path: [name], message })
           }
         })

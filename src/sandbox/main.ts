@@ -28,16 +28,29 @@ export interface RunSandboxOptions extends Passed {
   readonly faultsFile?: string
   readonly signal: AbortSignal
   readonly print: (line: string) => void
+  /** Takes the facts in place of the lines. */
+  readonly announce?: (facts: SandboxFacts) => Promise<void>
+}
+
+/** How to reach a sandbox, for programs. */
+export interface SandboxFacts {
+  readonly url: string
+  readonly partner_id: string
+  readonly secret: string
+  readonly tenants: readonly (number | bigint)[]
+  /** A configuration to sync from it. */
+  readonly config: object
 }
 
 /** Starts the sandbox, prints how to reach it, and runs until the signal fires. Rejects when the start fails. */
 export async function runSandbox(options: RunSandboxOptions): Promise<void> {
-  const { signal, print, live = false, liveEveryMs = 2000, faultsFile, port = 8080 } = options
+  const { signal, print, announce, live = false, liveEveryMs = 2000, faultsFile, port = 8080 } = options
   const script = faultsFile === undefined ? [] : readScript(faultsFile)
   const sandbox = await createSandbox({ ...options, port, script })
   try {
     for (const id of options.readOnlyTenants ?? []) sandbox.store.grant(id, false)
-    for (const line of greeting(sandbox, options)) print(line)
+    if (announce) await announce(factsOf(sandbox))
+    else for (const line of greeting(sandbox, options)) print(line)
     if (live) await keepWorking(sandbox, liveEveryMs, signal)
     else if (!signal.aborted) await once(signal, 'abort')
   } finally {
@@ -62,12 +75,21 @@ async function keepWorking(sandbox: Sandbox, everyMs: number, signal: AbortSigna
   }
 }
 
+const configOf = (sandbox: Sandbox): object => ({
+  api: { baseUrl: sandbox.url, partnerId: sandbox.partnerId, secret: sandbox.secret },
+  warehouse: { url: 'sqlite:./warehouse.db' },
+})
+
+const factsOf = (sandbox: Sandbox): SandboxFacts => ({
+  url: sandbox.url,
+  partner_id: sandbox.partnerId,
+  secret: sandbox.secret,
+  tenants: sandbox.store.granted.map(({ id }) => id),
+  config: configOf(sandbox),
+})
+
 function greeting(sandbox: Sandbox, { rate }: RunSandboxOptions): string[] {
   const tenants = sandbox.store.granted.map(({ id, writable }) => (writable ? `${id}` : `${id} (read only)`))
-  const config = {
-    api: { baseUrl: sandbox.url, partnerId: sandbox.partnerId, secret: sandbox.secret },
-    warehouse: { url: 'sqlite:./warehouse.db' },
-  }
   return [
     `sandbox     ${sandbox.url}`,
     `partner id  ${sandbox.partnerId}`,
@@ -76,7 +98,7 @@ function greeting(sandbox: Sandbox, { rate }: RunSandboxOptions): string[] {
     ...(rate?.limit === undefined ? [] : [`rate limit  ${rate.limit} requests a minute`]),
     '',
     'config.json to sync from it:',
-    JSON.stringify(config, null, 2),
+    JSON.stringify(configOf(sandbox), null, 2),
     '',
     'Stop with Ctrl-C.',
   ]

@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
+
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -294,4 +296,50 @@ describe('the commonest mistakes say what was found, what was expected and what 
 test('config.example.json is accepted as it is', () => {
   const example = readFileSync(new URL('../../config.example.json', import.meta.url), 'utf8')
   expect(readThis(example).sync.overlap).toBe(300_000)
+})
+
+describe('a value that would break later', () => {
+  const refusal = (document: object): string => {
+    try {
+      readThis(document)
+    } catch (error) {
+      return String(error)
+    }
+    return 'nothing'
+  }
+  const { api } = good
+
+  test.each([
+    ['an overlap of 9999 years', { ...good, sync: { overlap: 'P9999Y' } }, /sync\.overlap.*at most P3650D/],
+    [
+      'a % in a password',
+      { api, warehouse: { url: 'postgres://me:50%off@localhost/db' } },
+      /warehouse\.url.*a "%" that is no escape.*type % as %25/,
+    ],
+    ['a warehouse in memory', { api, warehouse: { url: 'sqlite::memory:' } }, /an address in memory/],
+    ['the home of somebody', { api, warehouse: { url: 'sqlite:~bob/w.db' } }, /begins with ~/],
+    [
+      'ID beside id',
+      { ...good, resources: { vehicles: { columns: { ID: 'text' } } } },
+      /vehicles\.id is there already, and SQLite takes both names for one column/,
+    ],
+    [
+      'vin beside VIN',
+      { ...good, resources: { vehicles: { columns: { vin: 'text', VIN: 'text' } } } },
+      /vehicles\.vin is there already, and SQLite takes both names for one column/,
+    ],
+  ])('%s is refused', (_name, document, said) => {
+    expect(refusal(document)).toMatch(said)
+  })
+
+  test('~/ is the home directory', () => {
+    const config = readThis({ ...good, warehouse: { url: 'sqlite:~/w.db' } })
+    expect(config.warehouse.url.reveal()).toBe(`sqlite:${homedir()}/w.db`)
+    expect(config.warehouse.label).toBe(`sqlite:${homedir()}/w.db`)
+  })
+
+  test('a password with its escapes is taken', () => {
+    const url = 'postgres://me:50%25off@localhost/db'
+    expect(readThis({ ...good, warehouse: { url } }).warehouse.url.reveal()).toBe(url)
+  })
 })

@@ -8,7 +8,8 @@ export const sandboxCommand: Command = {
   name: 'sandbox',
   summary: 'a local server of the whole API with generated data',
   help: `
-Prints its address, its credentials and a configuration to sync from it; runs until it is stopped (Ctrl-C).
+Prints its address, its credentials and a configuration to sync from it, with --json as one document, with --quiet
+nothing; runs until it is stopped (Ctrl-C).
 Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
   options: [
     { flags: '--port <n>', description: 'port to listen on, 0 for a free one (default: 8080)' },
@@ -46,7 +47,9 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
         ...(faultsFile !== undefined && { faultsFile }),
         live: options.live === true,
         signal: signals.signal,
-        print: (line) => out.result(line),
+        // --quiet silences the greeting: whoever gave it knows the port, and the rest is in docs/sandbox.md.
+        print: (line) => void (out.quiet || out.result(line)),
+        ...(out.json && { announce: (facts) => out.document(facts) }),
       })
     } catch (error) {
       throw portTaken(error, port ?? 8080)

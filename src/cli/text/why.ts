@@ -16,9 +16,14 @@ export function whyText({ table, id, belongs_to: owner, rows, known_since }: Why
 }
 
 function rowText(told: Told): string {
-  const { brought, row } = told
+  const { brought, row, owner } = told
   const position = 'position' in row ? `, position ${row.position}` : ''
-  const state = told.state === 'deleted' ? `deleted; found gone at ${row._deleted_at}` : 'live'
+  const state =
+    told.state === 'live'
+      ? 'live'
+      : owner
+        ? 'deleted with its record; it stays as it was'
+        : `deleted; found gone at ${row._deleted_at}`
   const lines = [
     broughtText(brought),
     ...(brought.confirmed_at === brought.at
@@ -33,7 +38,9 @@ function rowText(told: Told): string {
     ),
     sourceText(told.source),
   ]
-  const title = `${told.table} ${row.id ?? row.name ?? ''} of tenant ${told.tenant_id}${position}: ${state}`
+  const of = owner ? `${owner.table} ${owner.id}, tenant ${told.tenant_id}` : `tenant ${told.tenant_id}`
+  const name = [told.table, row.id ?? row.name].filter((part) => part !== undefined).join(' ')
+  const title = `${name} of ${of}${position}: ${state}`
   return `${title}\n${indent(lines.join('\n'))}`
 }
 

@@ -3,15 +3,17 @@
  * Used by `shopsync why`.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { nearest } from '../../config/nearest.js'
 import { describeError, Skip, Stop } from '../../errors.js'
 import { parseInt64 } from '../../int64.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import type { Table } from '../../model/tables.js'
 import { foreignText } from '../../warehouse/belonging.js'
+import { rootTable } from '../../warehouse/database.js'
 import { knownSince } from '../../warehouse/history.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
-import type { Dependencies } from '../run/context.js'
+import { type Dependencies, rootOf } from '../run/context.js'
 import { flatList } from '../walks/list.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
@@ -21,6 +23,8 @@ import type { Quarantined } from './quarantine.js'
 export interface Told {
   readonly table: string
   readonly tenant_id: Int64
+  /** Of a row that is part of a record: the record's own row. */
+  readonly owner: { readonly table: string; readonly id: Int64 } | null
   /** The row as it is stored. */
   readonly row: Readonly<Record<string, unknown>>
   readonly state: 'live' | 'deleted'
@@ -66,9 +70,12 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   const table = model.tableByName.get(name)
   const resource = table && model.byName.get(table.resource)
   if (table && resource) return { table, resource }
-  throw new Stop(`There is no table ${name}`, {
+  const tables = [...model.tableByName.keys()]
+  const near = nearest(name, tables)
+  const meant = near ? `Did you mean ${near}? ` : ''
+  throw new Stop(`There is no table ${name.slice(0, 100)}`, {
     exitCode: 2,
-    hint: `Expected one of ${[...model.tableByName.keys()].join(', ')}`,
+    hint: `${meant}Expected one of ${tables.join(', ')}`,
   })
 }
 
@@ -148,6 +155,22 @@ const quarantineOf = (
       .execute(),
   )
 
+/** The row of a record whose part is asked about. */
+const readRecord = (
+  warehouse: Warehouse,
+  resource: ResourceModel,
+  tenantId: Int64,
+  id: Int64,
+): Promise<Row | undefined> =>
+  warehouse.read((db) =>
+    db
+      .selectFrom(rootTable(rootOf(resource)))
+      .select(['updated_at', '_deleted_at'])
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', id)
+      .executeTakeFirst(),
+  )
+
 async function tell(
   deps: Reading,
   ask: typeof askSource,
@@ -155,20 +178,24 @@ async function tell(
   row: Row,
 ): Promise<Told> {
   const tenantId = row.tenant_id as Int64
-  const owner = (row[table.owner ?? 'id'] ?? null) as Int64 | null
+  const id = (row[table.owner ?? 'id'] ?? null) as Int64 | null
   const syncedAt = String(row._synced_at)
   const cursor = { tenantId, resource: resource.name }
-  const deleted = typeof row._deleted_at === 'string'
-  const version = typeof row.updated_at === 'string' && table.role === 'root' ? row.updated_at : null
+  const isPart = table.owner !== undefined && id !== null
+  // A part has neither a version nor a mark of deletion of its own.
+  const record = isPart ? await readRecord(deps.warehouse, resource, tenantId, id) : row
+  const deleted = typeof record?._deleted_at === 'string'
+  const version = typeof record?.updated_at === 'string' ? record.updated_at : null
   return {
     table: table.name,
     tenant_id: tenantId,
+    owner: isPart ? { table: rootOf(resource).name, id } : null,
     row,
     state: deleted ? 'deleted' : 'live',
-    brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted }),
+    brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
-    quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, owner),
-    source: await ask(deps, resource, tenantId, owner),
+    quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
+    source: await ask(deps, resource, tenantId, id),
   }
 }
 

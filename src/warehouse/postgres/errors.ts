@@ -59,6 +59,12 @@ const trouble = (cause: Error, code: string, hint: string, where: string): Skip 
 export const classify = (error: unknown, where: string): Error =>
   classifyWith(error, (cause, code) => {
     const { message } = cause
+    if (/does not support SSL|SSL is not enabled|certificate/.test(message))
+      return new Stop(`The warehouse ${where} cannot be reached over TLS: ${message}`, {
+        exitCode: 3,
+        hint: 'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; within one machine or a private network leave sslmode out',
+        cause,
+      })
     // 55P03: another session has locked a table; when it stays locked, this is the trouble of that table alone.
     if (lost.test(code) || transient.test(code) || lostText.test(message))
       return new Retry(`The warehouse ${where} does not answer (${code || message})`, {

@@ -1,0 +1,108 @@
+/** What people mistype or misplace ends in a sentence that says what was found, what was expected and what to type. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Place, place, shopsync } from '../support/place.js'
+import { freePort } from '../support/postgres.js'
+import type { Ended } from '../support/process.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 1 })
+  expect((await here.run('sync', '--quiet')).code).toBe(0)
+})
+afterAll(() => here.remove())
+
+/** Ended as wrong usage does, with these words and without a stack. */
+function refused(ended: Ended, said: RegExp, code = 2): void {
+  expect(ended.stderr).toMatch(said)
+  expect(ended.stderr).not.toMatch(/should not have happened|^\s+at /m)
+  expect(ended.code).toBe(code)
+}
+
+describe('a near name', () => {
+  test.each([
+    ['a table', ['why', 'repair_order_part', '1'], /Did you mean repair_order_parts\?/],
+    ['a job', ['run', 'hourl'], /Did you mean shopsync run hourly\?/],
+    ['a resource', ['sync', '--resource', 'custmers'], /Did you mean customers\?/],
+    ['a flag', ['sync', '--tenat', '1'], /Did you mean --tenant\?/],
+    ['a new flag', ['verify', '--time-limt', 'PT1M'], /Did you mean --time-limit\?/],
+    ['a command', ['stauts'], /Did you mean status\?/],
+    ['a costly flag that is one slip away', ['sync', '--ful'], /Did you mean --full\?/],
+  ])('of %s is named', async (_what, words, said) => {
+    refused(await here.run(...words), said)
+  })
+
+  test('of a costly flag is not guessed', async () => {
+    const ended = await here.run('sync', '--all')
+    refused(ended, /unknown option '--all'/i)
+    expect(ended.stderr).not.toContain('--full')
+  })
+
+  test('of a word as long as a page is not looked for', async () => {
+    for (const words of [
+      ['why', 'x'.repeat(100_000), '1'],
+      ['run', 'y'.repeat(100_000)],
+    ])
+      refused(await here.run(...words), /expected one of/i)
+  })
+})
+
+test('why speaks of a part of a record with its record', async () => {
+  const { stdout, code } = await here.run('why', 'repair_order_services', '1', '--tenant', '101')
+  expect(stdout).toMatch(/^repair_order_services 1 of repair_orders \d+, tenant 101, position 0: live/)
+  expect(code).toBe(0)
+})
+
+test('a time limit that is none is refused', async () => {
+  refused(await here.run('sync', '--time-limit', '5 minutes'), /Found --time-limit "5 minutes".*PT45M/)
+})
+
+describe('the sandbox', () => {
+  const stopped = (words: readonly string[], until: (text: string) => boolean): Promise<Ended> =>
+    shopsync(['sandbox', '--port', '0', '--tenants', '1', ...words], {
+      during: (child) => {
+        let text = ''
+        for (const stream of [child.stdout, child.stderr])
+          stream?.on('data', (chunk: Buffer) => {
+            text += chunk.toString()
+            if (until(text)) child.kill('SIGTERM')
+          })
+      },
+    })
+
+  test('--json prints one document', async () => {
+    const ended = await stopped(['--json'], (text) => text.trimEnd().endsWith('\n}'))
+    expect(ended.json()).toMatchObject({
+      url: expect.stringMatching(/^http:/),
+      tenants: [101],
+      config: { api: { partnerId: expect.anything() } },
+    })
+    expect(ended.code).toBe(0)
+  })
+
+  test('--quiet prints nothing', async () => {
+    const port = await freePort()
+    const answers = async (): Promise<boolean> =>
+      fetch(`http://127.0.0.1:${port}`).then(
+        () => true,
+        () => false,
+      )
+    const ended = await shopsync(['sandbox', '--port', String(port), '--quiet'], {
+      during: async (child) => {
+        while (!(await answers())) await sleep(50)
+        child.kill('SIGTERM')
+      },
+    })
+    expect(ended).toMatchObject({ stdout: '', stderr: '' })
+  })
+})
+
+describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
+  test('sslmode=require on a server without SSL says so', async () => {
+    const elsewhere = await place({ tenants: 1 })
+    const url = `${inject('postgresUrl')}?sslmode=require`
+    elsewhere.configure({ warehouse: { url, schema: 'no_ssl' } })
+    refused(await elsewhere.run('sync'), /cannot be reached over TLS.*ssl = on/s, 3)
+    await elsewhere.remove()
+  })
+})
