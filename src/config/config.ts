@@ -47,7 +47,8 @@ export interface Config {
     /** Tenants that are not walked, and not complained about. */
     readonly exceptTenants: readonly Int64[]
     readonly resources: 'all' | readonly string[]
-    readonly overlap: number
+    /** Milliseconds; `auto`: from the lateness measured. */
+    readonly overlap: number | 'auto'
     readonly concurrency: number
   }
   /** One entry for every declared resource. */

@@ -102,3 +102,19 @@ export function jsonSchema(shape: z.ZodType, head: { title: string; description:
   })
   return { $schema, ...head, ...body }
 }
+
+/** A duration, or "auto" for one that is measured. */
+export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {
+  const error = `an ISO 8601 duration such as "${preset}", or "auto"`
+  const longest = parseDuration(most) ?? 0
+  const isAuto = (value: string): boolean => value === 'auto'
+  return z
+    .string({ error })
+    .refine((value) => isAuto(value) || parseDuration(value) !== undefined, { error, abort: true })
+    .refine((value) => isAuto(value) || (parseDuration(value) ?? 0) <= longest, {
+      error: `${error}, of at most ${most}`,
+    })
+    .transform((value) => (isAuto(value) ? ('auto' as const) : (parseDuration(value) ?? 0)))
+    .prefault(preset)
+    .describe(doc)
+}

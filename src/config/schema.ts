@@ -9,6 +9,7 @@ import { logLevels } from './config.js'
 import {
   choice,
   durationLeaf,
+  durationOrAutoLeaf,
   flag,
   jsonSchema,
   type Resources,
@@ -130,9 +131,9 @@ const sync = (resources: Resources) =>
         'Tenants that are not walked, and of which nothing is said: a customer who left. Their rows stay until `shopsync forget`.',
       ),
       resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
-      overlap: durationLeaf(
+      overlap: durationOrAutoLeaf(
         'PT5M',
-        'How far before its watermark a run starts again, for records that became visible late.',
+        'How far before its watermark a run starts again, for records that became visible late. "auto": twice the largest lateness of the last 30 days, from a minute to six hours.',
       ),
       concurrency: whole(1, 64)
         .default(8)

@@ -62,6 +62,18 @@ export const stateTables = {
         "Records stamped ahead of the source's clock by a minute or more, when the last walk read them; null where there are none.",
       ),
       stamps_ahead_until: timestamp('The newest of their stamps: until then each run reads them again.'),
+      walked_at: timestamp(
+        "When the last proven or repaired walk began, by the source's clock: what is stamped earlier and found later was late by so much.",
+      ),
+      complete_through: timestamp(
+        'Every creation and update up to then is in the warehouse, unless it became visible later than any in the last 30 days.',
+      ),
+      complete_through_before: timestamp(
+        'What complete_through was before a late record set it back; null when it has caught up.',
+      ),
+      deletes_checked_at: timestamp(
+        'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal.',
+      ),
       refill: text(
         'Why the next sync reads the whole list again, such as a table that had to be created anew; null when nothing is to be filled.',
       ),
@@ -208,6 +220,20 @@ export const stateTables = {
       state: text(
         '`column`: the values are in the column; `filling`: they move there from `_extra`; `emptying`: they move back.',
       ),
+    },
+  }),
+  sync_lateness: define({
+    doc: 'How late records became visible, by resource and day: the distribution, all tenants together.',
+    key: ['resource', 'day', 'way', 'up_to_ms'],
+    fields: {
+      resource: text('Resource.'),
+      day: text('Day of the run, in UTC, such as 2026-01-31.'),
+      way: text('`walk`: found by a walk, late or not. `reconcile`: late, and found by reconcile alone.'),
+      up_to_ms: integer(
+        'Milliseconds by which the records were late at most: a power of two; 0 for records in time.',
+      ),
+      records: integer('How many.'),
+      largest_us: integer('The largest lateness among them, in microseconds.'),
     },
   }),
   sync_lease: define({

@@ -14,6 +14,11 @@ export interface CursorState {
   readonly watermark: string | null
   /** The newest stamp that lay ahead of the source's clock when the last walk read it; null where none did. */
   readonly stampsAheadUntil?: string | null
+  /** The source's clock when the last proven or repaired walk began. */
+  readonly walkedAt?: string | null
+  readonly completeThrough?: string | null
+  /** Until it is reached again, what `completeThrough` was before a late record set it back. */
+  readonly completeThroughBefore?: string | null
   /** After the last run that worked on it, and why. */
   readonly status: string | null
   readonly reason: string | null
@@ -57,6 +62,9 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
       {
         watermark: row.watermark,
         stampsAheadUntil: row.stamps_ahead_until ?? null,
+        walkedAt: row.walked_at ?? null,
+        completeThrough: row.complete_through ?? null,
+        completeThroughBefore: row.complete_through_before ?? null,
         status: row.status,
         reason: row.reason ?? null,
         lastSuccessAt: row.last_success_at,

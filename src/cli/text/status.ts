@@ -19,6 +19,8 @@ export function statusText(report: StatusReport): string {
     perResource(report),
     troubles(troubled),
     stampsAhead(report),
+    setBack(report),
+    lateness(report),
     quarantine(report),
     next(report, troubled),
   ])
@@ -77,7 +79,20 @@ const rowsOf = (cursors: readonly CursorStatus[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
 const perGroup = (title: string, rows: readonly string[][]): string =>
-  rows.length === 0 ? '' : table([title, 'oldest', 'newest record', right('live records'), 'state'], rows)
+  rows.length === 0
+    ? ''
+    : table(
+        [
+          title,
+          'oldest',
+          'newest record',
+          'complete through',
+          'deletes checked',
+          right('live records'),
+          'state',
+        ],
+        rows,
+      )
 
 const perTenant = ({ tenants, cursors }: StatusReport): string =>
   perGroup(
@@ -85,7 +100,7 @@ const perTenant = ({ tenants, cursors }: StatusReport): string =>
     tenants.map(({ tenant_id, revoked_at }) => {
       const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
       const state = revoked_at === null ? states(own) : `access revoked ${atSecond(revoked_at)}`
-      return [String(tenant_id), ageOf(own), newest(own), rowsOf(own), state]
+      return [String(tenant_id), ageOf(own), newest(own), ...completeness(own), rowsOf(own), state]
     }),
   )
 
@@ -94,7 +109,7 @@ const perResource = ({ cursors }: StatusReport): string =>
     'resource',
     [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
       const own = cursors.filter((cursor) => cursor.resource === name && cursor.state !== 'revoked')
-      return [name, ageOf(own), newest(own), rowsOf(own), states(own)]
+      return [name, ageOf(own), newest(own), ...completeness(own), rowsOf(own), states(own)]
     }),
   )
 
@@ -109,6 +124,45 @@ const troubles = (troubled: readonly CursorStatus[]): string =>
     },
     (others) => `… and ${others} more: shopsync status --json`,
   )
+
+/** The earliest of the cursors' instants; `-` where one has none. */
+const earliest = (times: readonly (string | null)[]): string => {
+  const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
+  return first ? atSecond(first) : '-'
+}
+
+const completeness = (cursors: readonly CursorStatus[]): string[] => [
+  earliest(cursors.map((cursor) => cursor.complete_through)),
+  earliest(cursors.map((cursor) => cursor.deletes_checked_at)),
+]
+
+const setBack = ({ cursors }: StatusReport): string =>
+  firstOf(
+    cursors.filter(({ complete_through_before: before }) => before !== null),
+    shownTroubles,
+    ({ tenant_id, resource, complete_through, complete_through_before }) =>
+      `! tenant ${tenant_id}, ${resource}: complete through ${atSecond(complete_through ?? '')}, set back from ${atSecond(complete_through_before ?? '')} by a record that became visible late`,
+    (others) => `… and ${others} more: shopsync status --json`,
+  )
+
+const lateness = (report: StatusReport): string => {
+  const late = report.lateness.filter((one) => one.largest_seconds + one.reconciled_largest_seconds > 0)
+  if (late.length === 0) return ''
+  const seconds = (amount: number): string => span(Math.ceil(amount) * 1000)
+  const rows = late.map((one) => [
+    one.resource,
+    count(one.records),
+    seconds(one.largest_seconds),
+    seconds(one.p999_seconds),
+    one.reconciled_records === 0
+      ? '-'
+      : `${count(one.reconciled_records)}, ${seconds(one.reconciled_largest_seconds)}`,
+  ])
+  return table(
+    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'by reconcile alone'],
+    rows as string[][],
+  )
+}
 
 const stampsAhead = ({ cursors }: StatusReport): string =>
   firstOf(

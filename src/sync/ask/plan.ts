@@ -16,6 +16,7 @@ import {
   stateOf,
 } from '../run/context.js'
 import type { CursorEnd } from '../run/cursor.js'
+import { overlapOf } from '../run/lateness.js'
 import { readOnlyRun } from '../run/readonlyrun.js'
 import type { RunRequest } from '../run/report.js'
 import { floorOf, remaining } from '../run/resume.js'
@@ -127,7 +128,10 @@ class Forecast implements CursorWork {
 
   async #walk(): Promise<Cost> {
     const isFull = this.#request.mode === 'full' || this.how.isRefilled || this.#state?.refill != null
-    const floor = floorOf(isFull ? null : (this.#state?.watermark ?? null), this.context.config.sync.overlap)
+    const floor = floorOf(
+      isFull ? null : (this.#state?.watermark ?? null),
+      overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
+    )
     const records = await countAfter(this.#list, floor)
     const below = remaining(this.#state)
     const checks = burstChecks(pagesOf(below === 0 ? records : below))

@@ -7,8 +7,10 @@ import type { SourceAddress } from '../../config/address.js'
 import { since } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
 import { rootTable } from '../../warehouse/database.js'
+import { readLateness } from '../../warehouse/lateness.js'
 import { isOver } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { latenessOf } from '../run/lateness.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 
 export interface CursorStatus {
@@ -27,6 +29,24 @@ export interface CursorStatus {
   readonly last_error: string | null
   /** Records stamped ahead of the source's clock, and the newest of their stamps; null where there are none. */
   readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
+  /** Every creation and update up to then is here; what it was before a late record set it back, else null. */
+  readonly complete_through: string | null
+  readonly complete_through_before: string | null
+  /** Every deletion up to then is here. */
+  readonly deletes_checked_at: string | null
+}
+
+/** The lateness of one resource's records. */
+export interface LatenessStatus {
+  readonly resource: string
+  /** Records that walks found while lateness could be measured. */
+  readonly records: number
+  readonly largest_seconds: number
+  /** Of a thousand records, 999 were no later. */
+  readonly p999_seconds: number
+  /** Records that reconcile alone brought. */
+  readonly reconciled_records: number
+  readonly reconciled_largest_seconds: number
 }
 
 export interface StatusHolder {
@@ -49,6 +69,8 @@ export interface StatusReport {
   readonly tenants: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
   readonly cursors: readonly CursorStatus[]
   readonly quarantined: Int64
+  /** How late records became visible in the last 30 days, by resource, all tenants together. */
+  readonly lateness: readonly LatenessStatus[]
   /** The run that writes at the moment; null when none does. */
   readonly lease: StatusHolder | null
   readonly last_run: {
@@ -93,8 +115,18 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   }
   // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
-    return { healthy: false, ...head, tenants: [], cursors: [], quarantined: 0, lease: null, last_run: null }
+    return {
+      healthy: false,
+      ...head,
+      tenants: [],
+      cursors: [],
+      quarantined: 0,
+      lateness: [],
+      lease: null,
+      last_run: null,
+    }
   }
+  const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
   return options.warehouse.read(async (db) => {
     const tenants = await db
       .selectFrom('tenants')
@@ -109,11 +141,26 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       ...head,
       tenants: chosen,
       cursors,
+      lateness,
       quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
       lease: await readHolder(db, options.nowMicros),
       last_run: await readLastRun(db),
     }
   })
+}
+
+async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions): Promise<LatenessStatus[]> {
+  const measured = latenessOf(await readLateness(warehouse, fromMicros(nowMicros)))
+  return [...measured]
+    .filter(([resource]) => resources.includes(resource))
+    .map(([resource, { records, largestMicros, mostMicros, reconciled }]) => ({
+      resource,
+      records,
+      largest_seconds: largestMicros / 1e6,
+      p999_seconds: mostMicros / 1e6,
+      reconciled_records: reconciled.records,
+      reconciled_largest_seconds: reconciled.largestMicros / 1e6,
+    }))
 }
 
 /** Tables that the next run would create: of an empty warehouse, or for a resource that is new. */
@@ -152,6 +199,9 @@ async function readCursors(
         stamps_ahead: row?.stamps_ahead_until
           ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
           : null,
+        complete_through: row?.complete_through ?? null,
+        complete_through_before: row?.complete_through_before ?? null,
+        deletes_checked_at: row?.deletes_checked_at ?? null,
       }
     }),
   )

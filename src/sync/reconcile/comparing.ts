@@ -38,6 +38,7 @@ export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'>
 }
 
 interface ComparingParts {
+  readonly overlapMs: number
   readonly list: CursorList
   readonly rows: ComparedRows
   readonly repair: Repair
@@ -88,7 +89,7 @@ export class Comparing {
       readAhead: () => pace.readAhead(),
       note,
     }
-    return new Walk(port, walkPlan(this.context, floor)).run()
+    return new Walk(port, walkPlan(this.context, floor, this.parts.overlapMs)).run()
   }
 
   /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */

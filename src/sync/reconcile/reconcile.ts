@@ -10,6 +10,7 @@ import { epoch, forever } from '../../walk/cutpoint.js'
 import { supersedes } from '../../warehouse/apply.js'
 import { cursorName, newCursor } from '../../warehouse/cursors.js'
 import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
+import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
 import { addCounts, type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
@@ -18,6 +19,7 @@ import { type CursorList, flatList } from '../walks/list.js'
 import { Breaker } from './breaker.js'
 import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
 import { Confirmation } from './confirm.js'
+import { Latecomers } from './latecomers.js'
 import { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import { RegisterCheck } from './registercheck.js'
@@ -45,6 +47,7 @@ export class Reconciliation implements CursorWork, Repair {
   readonly #liveRows: LiveRows
   readonly #check: RegisterCheck
   readonly #note: Note
+  readonly #latecomers: Latecomers
   #walk: CursorWalk
   /** What the walks before the present one have counted. */
   #walked = noCounts
@@ -67,12 +70,14 @@ export class Reconciliation implements CursorWork, Repair {
     this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#store = new PageStore(context, keyOf(task), 'reconcile')
     this.#comparing = new Comparing(context, {
+      overlapMs: overlapOf(context.config.sync.overlap, context.lateness, task.resource.name),
       list: this.#list,
       rows: this.#liveRows,
       repair: this,
       note: this.#note,
     })
     this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note)
+    this.#latecomers = new Latecomers(context, task)
     this.#walk = new CursorWalk(context, task, source, 'sync')
   }
 
@@ -91,8 +96,10 @@ export class Reconciliation implements CursorWork, Repair {
   async run(): Promise<CursorResult> {
     const { outcome } = await this.#walk.run()
     if (outcome?.verdict === 'unproven') return { ...this.progress, outcome }
+    this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
     const { isEven, verdict, odd, ...rest } = found
+    await this.#latecomers.keep(isEven)
     if (isEven) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.context, this.task, found.warehouse)
     this.#unstorable = odd
@@ -111,9 +118,13 @@ export class Reconciliation implements CursorWork, Repair {
       check: this.#check,
       liveRows: this.#liveRows,
       confirmation: this.#confirmation,
-      repair: this,
+      repair: { settle: (rows) => this.settle(rows), store: (page) => this.#keep(page, false) },
       note: this.#note,
     })
+  }
+
+  async #hasLostRows(): Promise<boolean> {
+    return (await this.#check.live()) !== (await this.#liveRows.count(epoch, forever))
   }
 
   /** The source has moved: another walk, from the watermark of the walk before. */
@@ -127,8 +138,15 @@ export class Reconciliation implements CursorWork, Repair {
     await this.#walk.run()
   }
 
-  async store(fetched: Fetched): Promise<Move[]> {
-    const { previous } = await this.#store.storeFlat(fetched)
+  store(fetched: Fetched): Promise<Move[]> {
+    return this.#keep(fetched, true)
+  }
+
+  /** `mayBeLate`: the records were missing for no reason that the warehouse knows of. */
+  async #keep(fetched: Fetched, mayBeLate: boolean): Promise<Move[]> {
+    const applied = await this.#store.storeFlat(fetched)
+    if (mayBeLate) this.#latecomers.take(fetched, applied)
+    const { previous } = applied
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
       const stored = previous.get(id)
       if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) return []

@@ -7,6 +7,7 @@ import type { Source } from '../../api/source.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import { type CursorContext, type CursorTask, keyOf, noteOf, stateOf } from '../run/context.js'
+import { overlapOf } from '../run/lateness.js'
 import { floorOf } from '../run/resume.js'
 import {
   type CursorProgress,
@@ -57,6 +58,7 @@ export class Verification implements VerifyWork {
   readonly #liveRows: LiveRows
   readonly #dryRun: DryRun
   readonly #comparing: Comparing
+  readonly #overlapMs: number
   found: Verified | undefined
 
   constructor(
@@ -75,7 +77,9 @@ export class Verification implements VerifyWork {
       catchUp: () => this.#catchUp(),
       note,
     })
+    this.#overlapMs = overlapOf(context.config.sync.overlap, context.lateness, task.resource.name)
     this.#comparing = new Comparing(context, {
+      overlapMs: this.#overlapMs,
       list: this.#list,
       rows: this.#dryRun,
       repair: this.#dryRun,
@@ -93,7 +97,7 @@ export class Verification implements VerifyWork {
 
   /** Walks what is newer than the watermark: no sync has read it yet. */
   #catchUp(): Promise<WalkOutcome> {
-    return this.#comparing.walk(floorOf(this.#watermark, this.context.config.sync.overlap))
+    return this.#comparing.walk(floorOf(this.#watermark, this.#overlapMs))
   }
 
   async run(): Promise<CursorResult> {

@@ -14,6 +14,7 @@ import { fromMicros } from '../../timestamp.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../../warehouse/cursors.js'
 import { usualLeaseMs } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import type { ResourceLateness } from './lateness.js'
 import type { Note, Observer } from './report.js'
 
 /** What a run is given. */
@@ -47,6 +48,8 @@ export interface Dependencies {
 export interface CursorContext extends Dependencies {
   /** Every cursor's state at the start of the run, by `cursorName`. */
   readonly cursors: ReadonlyMap<string, CursorState>
+  /** How late records became visible in the last 30 days, by resource. */
+  readonly lateness: ReadonlyMap<string, ResourceLateness>
   /** Values, items and records that went to quarantine so far. */
   readonly counted: { quarantined: number }
   /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */

@@ -2,10 +2,12 @@ import { setMaxListeners } from 'node:events'
 import type { Reason } from '../../reasons.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
+import { readLateness } from '../../warehouse/lateness.js'
 import { chooseResources, planTasks } from './choice.js'
-import type { CursorContext, Dependencies } from './context.js'
+import { type CursorContext, type Dependencies, now } from './context.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
+import { latenessOf } from './lateness.js'
 import type { CursorChoice } from './report.js'
 import type { Begin } from './work.js'
 
@@ -35,6 +37,9 @@ export async function readOnlyRun(
   const context: CursorContext = {
     ...deps,
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
+    lateness: latenessOf(
+      (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
+    ),
     counted: { quarantined: 0 },
     grants: new GrantWatch(ask),
   }

@@ -38,10 +38,11 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
 
 /** A walk from that floor, and where the walk after it would start. */
 export const walkPlan = (
-  { config, pageSizes: sizes = pageSizes }: Pick<Dependencies, 'config' | 'pageSizes'>,
+  { pageSizes: sizes = pageSizes }: Pick<Dependencies, 'pageSizes'>,
   floor: string,
+  overlapMs: number,
 ): WalkPlan => ({
   floor,
-  nextFloor: (ceiling) => floorOf(ceiling, config.sync.overlap),
+  nextFloor: (ceiling) => floorOf(ceiling, overlapMs),
   pageSizes: sizes,
 })

@@ -9,12 +9,14 @@ import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
+import { readLateness } from '../../warehouse/lateness.js'
 import { lastTurns } from '../../warehouse/runs.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, now, type RunContext } from './context.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import { endingOf } from './ending.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
+import { latenessOf } from './lateness.js'
 import { workOf } from './modes.js'
 import { pruneHistory } from './prune.js'
 import { recordGrants } from './recordgrants.js'
@@ -77,6 +79,7 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       ...deps,
       ...lease,
       cursors: await readCursors(deps.warehouse),
+      lateness: latenessOf(await readLateness(deps.warehouse, startedAt)),
       counted: { quarantined: 0 },
       grants: new GrantWatch(ask),
     }

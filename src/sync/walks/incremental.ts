@@ -30,9 +30,11 @@ import { endRefill, moveCursor } from '../../warehouse/cursors.js'
 import { forgetNameless } from '../../warehouse/quarantine.js'
 import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
+import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import { floorOf, storedWalk, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
+import { Freshness, unmeasured } from './freshness.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
@@ -50,6 +52,8 @@ export class CursorWalk implements CursorWork {
   #memory: Memory
   /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
   #committed: WalkOutcome | undefined
+  /** Of the walk under way; undefined where it was begun by an earlier run. */
+  #freshness: Freshness | undefined
   readonly mode: WalkMode
 
   constructor(
@@ -58,7 +62,7 @@ export class CursorWalk implements CursorWork {
     source: Source,
     asked: WalkMode,
   ) {
-    const { warehouse, signal, config } = context
+    const { warehouse, signal } = context
     this.mode = walkMode(this.#state, asked)
     const options = { priority: 'incremental', signal } as const
     this.#list = new CursorList(source, task, options, (flattened) => warehouse.encode(flattened))
@@ -68,7 +72,7 @@ export class CursorWalk implements CursorWork {
     this.#before = this.#state?.watermark ?? null
     this.#watermark = this.#before
     this.#memory = memoryOf(this.#state?.remembered)
-    this.#floor = floorOf(this.mode === 'full' ? null : this.#before, config.sync.overlap)
+    this.#floor = floorOf(this.mode === 'full' ? null : this.#before, this.#overlapMs)
   }
 
   get #key() {
@@ -79,6 +83,10 @@ export class CursorWalk implements CursorWork {
     return stateOf(this.context, this.task)
   }
 
+  get #overlapMs(): number {
+    return overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name)
+  }
+
   get #refill(): string | null {
     return this.#state?.refill ?? null
   }
@@ -87,13 +95,18 @@ export class CursorWalk implements CursorWork {
     return { ...this.#store.counts, watermark: this.#watermark }
   }
 
+  /** When the last walk began; null where that is not known. */
+  get walkedAt(): string | null {
+    return this.#freshness?.walkedAt ?? null
+  }
+
   /** What is remembered of the list, this walk included. */
   get memory(): Memory {
     return this.#memory
   }
 
   async run(): Promise<CursorResult> {
-    const { warehouse, config } = this.context
+    const { warehouse } = this.context
     await this.#doubtWatermark()
     if (await this.#isSearchDue()) this.#floor = floorOf(null, 0)
     else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
@@ -114,7 +127,7 @@ export class CursorWalk implements CursorWork {
     // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
     // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
-    this.#floor = floorOf(this.#before, config.sync.overlap)
+    this.#floor = floorOf(this.#before, this.#overlapMs)
     const next = await this.#walk({})
     return {
       ...this.progress,
@@ -128,21 +141,28 @@ export class CursorWalk implements CursorWork {
     if (believed === this.#before) return
     this.#before = believed
     this.#watermark = believed
-    this.#floor = floorOf(this.mode === 'full' ? null : believed, this.context.config.sync.overlap)
+    this.#floor = floorOf(this.mode === 'full' ? null : believed, this.#overlapMs)
   }
 
   /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
   async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
     const own = now(this.context)
     const answer = await this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
-    return { ...answer, clocks: { source: answer.clocks?.source ?? null, own } }
+    const clocks = { source: answer.clocks?.source ?? null, own }
+    this.#freshness?.answered(clocks)
+    return { ...answer, clocks }
   }
 
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
     const known = knownOf(this.#memory)
-    const whole = { ...walkPlan(this.context, this.#floor), known, ...plan }
+    const isMeasured = this.mode === 'sync' && !isWholeFrom(this.#floor)
+    this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, isMeasured)
+    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
-    if (movesWatermark(outcome)) return this.#committed ?? outcome
+    if (movesWatermark(outcome)) {
+      await this.#freshness?.keep(this.#committed ?? outcome)
+      return this.#committed ?? outcome
+    }
     warnOfStamps(this.context, this.task, outcome)
     await this.#giveUp(outcome)
     return outcome
@@ -202,16 +222,17 @@ export class CursorWalk implements CursorWork {
     const end = { isWhole, today: this.#startedAt.slice(0, 10), isSearch: false }
     const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
     const statements = this.#statements(recall ? { ...commit, ...recall } : commit, recall?.memory)
-    const { previous } = await this.#pace.storing(
+    const applied = await this.#pace.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
+    this.#freshness?.stored(page.payload.flattened.records, applied)
     if (recall) {
       this.#watermark = this.#moved(recall.outcome)
       this.#memory = recall.memory
       this.#committed = recall.outcome
       warnOfStamps(this.context, this.task, recall.outcome)
     }
-    return (id) => previous.get(id)?.updatedAt
+    return (id) => applied.previous.get(id)?.updatedAt
   }
 
   /** A watermark never moves back: the newest record may have been deleted since. */
@@ -256,6 +277,7 @@ export class CursorWalk implements CursorWork {
       walk: null,
       remembered: storedMemory(memory),
       ...stampsAheadColumns(outcome),
+      ...this.#freshness?.columns(outcome),
     })
   }
 
@@ -270,6 +292,7 @@ export class CursorWalk implements CursorWork {
       last_run_id: runId,
       walk: null,
       ...stampsAheadColumns(outcome),
+      ...unmeasured,
     })
     await warehouse.write([forgetWalkParts(warehouse.db, this.#key), cursor], fence)
   }

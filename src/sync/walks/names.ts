@@ -5,6 +5,7 @@
 
 import type { Priority, Source } from '../../api/source.js'
 import type { Value } from '../../model/flatten/batch.js'
+import type { Clocks } from '../../walk/clocks.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { rootTable } from '../../warehouse/database.js'
 import { type CursorContext, type CursorTask, keyOf, now, type RunContext, rootOf } from '../run/context.js'
@@ -16,10 +17,13 @@ import {
   noCounts,
   wholeOutcome,
 } from '../run/work.js'
+import { Freshness } from './freshness.js'
+import { clocksOf } from './list.js'
 
 interface NamesRead extends Fetched {
   /** The names that can be stored. */
   readonly names: ReadonlySet<Value>
+  readonly clocks: Clocks
 }
 
 /** The list of names at the source. */
@@ -33,7 +37,15 @@ export async function readNames(
   const flattened = resource.flatten(values, careful)
   const rows = flattened.rows.get(rootOf(resource).name) ?? []
   const names = new Set(rows.map(([name]) => name ?? null))
-  return { flattened, records: values.length, startedAt, requestId, page: undefined, names }
+  return {
+    flattened,
+    records: values.length,
+    startedAt,
+    requestId,
+    page: undefined,
+    names,
+    clocks: clocksOf(answer),
+  }
 }
 
 /** The names of the live rows. */
@@ -69,6 +81,7 @@ export class NamesSync implements CursorWork {
   async run(): Promise<CursorResult> {
     const { warehouse, signal, runId, observer } = this.context
     const key = keyOf(this.task)
+    const began = now(this.context)
     const read = await readNames(this.source, this.task, { priority: 'incremental', signal })
     const { names, records, startedAt } = read
     const gone = warehouse.db
@@ -78,7 +91,13 @@ export class NamesSync implements CursorWork {
       .where('_deleted_at', 'is', null)
       .where('_synced_at', '<', startedAt)
       .compile()
+    const freshness = new Freshness(this.context, this.task, false)
+    freshness.answered({ ...read.clocks, own: began })
+    const outcome = wholeOutcome(records)
     const cursor = moveCursor(warehouse.db, key, {
+      ...freshness.columns(outcome),
+      // The list is read whole: what it no longer shows is deleted.
+      deletes_checked_at: began,
       status: 'ok',
       completeness: 'proven',
       reason: null,
@@ -97,7 +116,7 @@ export class NamesSync implements CursorWork {
       written,
       removed: surplus(before, names),
       watermark: null,
-      outcome: wholeOutcome(records),
+      outcome,
     }
   }
 }

@@ -1,0 +1,79 @@
+/*
+ * How far a cursor is complete after a walk, and how late the records were that the walk found. The incremental walk and
+ * the sync of names use it.
+ */
+import type { Clocks } from '../../walk/clocks.js'
+import type { WalkOutcome } from '../../walk/types.js'
+import type { Applied } from '../../warehouse/batch.js'
+import { moveCursor } from '../../warehouse/cursors.js'
+import { addLateness } from '../../warehouse/lateness.js'
+import { type CursorTask, keyOf, now, type RunContext, stateOf } from '../run/context.js'
+import { completeThrough, LatenessMeter } from '../run/lateness.js'
+
+/** When the request of a walk's first response was answered: the earlier of the source's clock and ours. */
+const beginningOf = ({ source, own }: Clocks): string => {
+  const date = source === null ? own : `${source.slice(0, 19)}.000000Z`
+  return date < own ? date : own
+}
+
+/** A walk that proved nothing: the next one has nothing to measure from. */
+export const unmeasured = { walked_at: null }
+
+export class Freshness {
+  #clocks: Clocks | undefined
+  readonly #meter: LatenessMeter
+
+  /** Where a walk reads what earlier ones have left out on purpose, `isMeasured` is false. */
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+    isMeasured: boolean,
+  ) {
+    const state = stateOf(context, task)
+    const since = state?.status === 'ok' && !state.remembered ? (state.walkedAt ?? null) : null
+    this.#meter = new LatenessMeter(isMeasured ? since : null)
+  }
+
+  /** Takes the clocks of a response: those of the walk's first one count. */
+  answered(clocks: Clocks | undefined): void {
+    this.#clocks ??= clocks
+  }
+
+  /** By the source's clock; by ours where the source has none. */
+  get walkedAt(): string | null {
+    if (!this.#clocks) return null
+    const { source, own } = this.#clocks
+    return source === null ? own : `${source.slice(0, 19)}.000000Z`
+  }
+
+  stored(records: Parameters<LatenessMeter['take']>[0], { previous }: Pick<Applied, 'previous'>): void {
+    this.#meter.take(records, previous)
+  }
+
+  /** The columns of the cursor after a walk: one that proves nothing leaves the next one nothing to measure from. */
+  columns({ verdict }: WalkOutcome) {
+    if (verdict !== 'proven' && verdict !== 'repaired') return unmeasured
+    if (!this.#clocks) return {}
+    const { lateness } = this.context
+    const state = stateOf(this.context, this.task)
+    const known = lateness.get(this.task.resource.name)
+    const through = completeThrough(beginningOf(this.#clocks), known, this.#meter.largestMicros)
+    const before = state?.completeThroughBefore ?? state?.completeThrough ?? null
+    return {
+      walked_at: this.walkedAt,
+      complete_through: through,
+      complete_through_before: before !== null && through < before ? before : null,
+    }
+  }
+
+  /** Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. */
+  async keep(outcome: WalkOutcome): Promise<void> {
+    const { warehouse, fence } = this.context
+    const day = now(this.context).slice(0, 10)
+    const { name } = this.task.resource
+    const added = addLateness(warehouse.db, { resource: name, day, way: 'walk' }, this.#meter.buckets)
+    if (added.length === 0) return
+    const cursor = moveCursor(warehouse.db, keyOf(this.task), this.columns(outcome))
+    await warehouse.write(this.#meter.largestMicros > 0 ? [...added, cursor] : added, fence)
+  }
+}
