@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { model } from '../../src/model/registry.js'
@@ -25,7 +26,10 @@ function expected(sandbox: Sandbox): Oracle {
   return oracle
 }
 
-/** Every cell of every table against the source, and every field of the source against a cell. */
+/**
+ * Compares every cell of every table with the source, and every field of the source with a cell. `expect` is called
+ * where something differs: ten calls a row would take longer than the syncs.
+ */
 async function compare(warehouse: Warehouse, oracle: Oracle): Promise<number> {
   let cells = 0
   for (const table of known.tables) {
@@ -39,15 +43,18 @@ async function compare(warehouse: Warehouse, oracle: Oracle): Promise<number> {
       const extra = (_extra ?? {}) as Json
       const { nulls, ...rest } = split({ ...own, ...extra })
       const there = split(source)
-      expect(rest.values, `${table.name} ${key}`).toEqual(there.values)
-      expect(_deleted_at ?? null).toBeNull()
-      expect(typeof _synced_at).toBe('string')
+      if (!isDeepStrictEqual(rest.values, there.values))
+        expect(rest.values, `${table.name} ${key}`).toEqual(there.values)
+      const stamped = [_deleted_at ?? null, typeof _synced_at]
+      if (!isDeepStrictEqual(stamped, [null, 'string'])) expect(stamped).toEqual([null, 'string'])
       // An object that is null is a null in each of its columns.
-      for (const name of there.nulls)
+      const isNull = (name: string): boolean =>
+        nulls.some((column) => column === name || column.startsWith(`${name}_`))
+      if (!there.nulls.every(isNull))
         expect(
-          nulls.some((column) => column === name || column.startsWith(`${name}_`)),
-          `${table.name}.${name} is null at the source`,
-        ).toBe(true)
+          there.nulls.filter((name) => !isNull(name)),
+          `null at the source of ${table.name} ${key}`,
+        ).toEqual([])
       cells += Object.keys(row).length
     }
   }
