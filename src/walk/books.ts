@@ -45,8 +45,8 @@ export class Book {
   #moved = false
   /** A response differed from what a list that stands still would have shown. */
   #hasStirred = false
-  /** The late zone was read again after the reading: whether that showed nothing unseen. */
-  #zoneAgrees: boolean | undefined
+  /** The late zone was read again after the reading: whether that showed no unseen record, and hid none. */
+  zoneAgrees: boolean | undefined
   readonly lateFrom: string
   readonly #isZoneSeen: boolean
   readonly #isTopSeen: boolean
@@ -253,14 +253,14 @@ export class Book {
     return this.#hasStirred || this.#moved || this.#surprised || this.#vanished || !this.#isTopSeen
   }
 
-  /** The late zone was read again. `agrees`: the list showed it whole, and showed no record that was unseen. */
-  readZone(agrees: boolean): void {
-    this.#zoneAgrees = agrees
+  get isEven(): boolean {
+    const { first, last, distinct, entered, fallen } = this.balance()
+    return fallen === 0 && first + entered === last && distinct === last
   }
 
   /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
-    if (this.needsZone) return this.#zoneAgrees === true && this.#older?.isShort === true
+    if (this.needsZone) return this.zoneAgrees === true && this.#older?.isShort === true
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful || this.#surprised || this.#vanished) return false
     return fallen === 0 && first + entered === last && distinct < last
@@ -271,7 +271,7 @@ export class Book {
     if (this.needsZone) return this.#standingByZone()
     const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful || this.#surprised) return 'open'
-    if (fallen === 0 && first + entered === last && distinct === last && !this.#vanished) return 'closed'
+    if (this.isEven && !this.#vanished) return 'closed'
     const deleted = first + entered - last
     const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
     return fallen > 0 && plausible && !this.ties.found && !this.#late ? 'complete' : 'open'
@@ -283,7 +283,7 @@ export class Book {
    */
   #standingByZone(): Standing {
     // What is counted and never shown may be hidden by anything.
-    if (!this.#zoneAgrees || this.balance().distinct < this.#last) return 'open'
+    if (!this.zoneAgrees || this.balance().distinct < this.#last) return 'open'
     if (this.#older?.isWhole) return 'complete'
     return this.#older?.wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'
   }

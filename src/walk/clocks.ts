@@ -26,6 +26,9 @@ export const believedUntil = (clocks: Clocks | undefined): string => {
   return clocks.source !== null && clocks.source < clocks.own ? clocks.source : clocks.own
 }
 
+/** How late it was at the source when it answered: a stamp beyond that is no news of this moment. */
+export const sourceTime = (clocks: Clocks | undefined): string => clocks?.source ?? clocks?.own ?? forever
+
 /** The later of the two clocks: a watermark beyond it cannot have been true. */
 export const possibleUntil = ({ source, own }: Clocks): string =>
   source !== null && source > own ? source : own
@@ -35,8 +38,7 @@ export function stampedAhead(
   sightings: readonly Sighting[],
   clocks: Clocks | undefined,
 ): readonly Sighting[] {
-  if (!clocks) return []
-  const now = clocks.source ?? clocks.own
+  const now = sourceTime(clocks)
   if (!sightings.some(({ updatedAt }) => updatedAt > now)) return []
   const from = addMicros(now, minute)
   return sightings.filter(({ updatedAt }) => updatedAt >= from)

@@ -1,4 +1,4 @@
-import { believedUntil } from './clocks.js'
+import { sourceTime } from './clocks.js'
 import { type Reading, refuseLoss } from './reading.js'
 import { edgesOf } from './ties.js'
 import type { WalkPage } from './types.js'
@@ -22,7 +22,7 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
   for (let round = 0; round < closingRounds; round++) {
     const page = await reading.fetch(1, perPage)
     const seen = walk.newest
-    const limit = believedUntil(page.clocks)
+    const limit = sourceTime(page.clocks)
     const isNewer = (time: string): boolean => time > seen && time <= limit
     const hasNews = page.sightings.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
     if (!hasNews) return { page, fresh: enterLast(reading, page) }

@@ -1,4 +1,4 @@
-import { believedUntil, stampedAhead } from './clocks.js'
+import { sourceTime, stampedAhead } from './clocks.js'
 import { IdSet } from './idset.js'
 import type { Hole } from './oddities.js'
 import { Search } from './surplus.js'
@@ -23,7 +23,7 @@ export class WalkState<P> {
 
   /** A page is stored: nothing on it is news any more. */
   stored({ sightings, clocks }: WalkPage<P>): void {
-    const limit = believedUntil(clocks)
+    const limit = sourceTime(clocks)
     for (const { updatedAt } of sightings)
       if (updatedAt > this.newest && updatedAt <= limit) this.newest = updatedAt
   }

@@ -9,6 +9,8 @@ import type { WalkPage } from './types.js'
 
 /** Readings of a zone that keeps moving. */
 const attempts = 5
+/** Readings that bring nothing new, where none can show the zone whole. */
+const enough = 3
 
 /**
  * Tells the books whether the zone agrees with what was seen. The first page of the zone is the one that has closed the
@@ -21,10 +23,14 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
     books[0]?.lateFrom ?? '',
   )
   let { page, fresh } = closing
+  let quiet = 0
   for (let attempt = 1; books.length > 0 && attempt <= attempts; attempt++) {
     const zone = await readOnce(reading, page, from)
-    for (const book of books) book.readZone(fresh === 0 && zone.agrees)
-    if ((fresh === 0 && zone.agrees) || attempt === attempts) return zone.last
+    quiet = fresh + zone.unseen === 0 ? quiet + 1 : 0
+    // Where ties hide records from each reading of the zone, several that bring nothing new have to do.
+    for (const book of books)
+      book.zoneAgrees = quiet > 0 && (zone.isShown || (quiet >= enough && book.isEven))
+    if (books.every((book) => book.zoneAgrees) || attempt === attempts) return zone.last
     await reading.walk.port.store(zone.last, {})
     page = await reading.fetch(1, reading.perPage)
     fresh = enter(reading, page)
@@ -48,7 +54,7 @@ async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string
     if (isEnd || number >= page.totalPages) {
       // Ties within the zone may hide a record from both readings: then the distinct ids are fewer than their places.
       const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)
-      return { last: page, agrees: unseen === 0 && ids.size === places }
+      return { last: page, unseen, isShown: ids.size === places }
     }
     await reading.walk.port.store(page, {})
     page = await reading.fetch(number + 1, reading.perPage)
