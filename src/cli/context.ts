@@ -28,6 +28,7 @@ export class CommandContext {
   writeLog: (text: string) => void = (text) => void process.stderr.write(text)
   readonly #closers: (() => Promise<void>)[] = []
   #warehouse: Warehouse | undefined
+  #reading: Warehouse | undefined
   #source: Source | undefined
 
   constructor(
@@ -48,9 +49,19 @@ export class CommandContext {
     return chosenByFlags(this.config, this.invocation.options)
   }
 
-  /** The warehouse as it is: for commands that only read, and for migrate. */
+  /** The warehouse as it is: for migrate, and for commands that write. */
   async warehouse(): Promise<Warehouse> {
-    if (this.#warehouse) return this.#warehouse
+    this.#warehouse ??= await this.#open({})
+    return this.#warehouse
+  }
+
+  /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
+  async readingWarehouse(): Promise<Warehouse> {
+    this.#reading ??= this.#warehouse ?? (await this.#open({ existing: true }))
+    return this.#reading
+  }
+
+  async #open(how: { readonly existing?: boolean }): Promise<Warehouse> {
     const { openWarehouse } = await import('../warehouse/open.js')
     const { url, schema } = this.config.warehouse
     const warehouse = await openWarehouse({
@@ -59,10 +70,10 @@ export class CommandContext {
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
+      ...how,
     })
     collectAt(warehouse.dialect.heapGrowth)
     this.#closers.push(() => warehouse.close())
-    this.#warehouse = warehouse
     return warehouse
   }
 

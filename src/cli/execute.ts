@@ -4,7 +4,7 @@
  */
 import { describeError, Retry, Skip, Stop } from '../errors.js'
 import type { VerifyOptions } from '../sync/reconcile/verify.js'
-import { runVerify, type VerifyReport } from '../sync/reconcile/verifyrun.js'
+import { checkTables, runVerify, type VerifyReport } from '../sync/reconcile/verifyrun.js'
 import { now } from '../sync/run/context.js'
 import { within } from '../sync/run/ending.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
@@ -15,6 +15,7 @@ import { type CommandContext, withContext } from './context.js'
 import { listOf } from './flags.js'
 import { ProgressDisplay, type ProgressTally, resumption, Tracker } from './text/progress.js'
 import { runSummary } from './text/summary.js'
+import { runTroubles } from './text/troubles.js'
 import { timeLimitOf } from './timelimit.js'
 
 /** The part of a request that each command states for itself; tenants and resources come from the flags. */
@@ -30,6 +31,7 @@ export function runOnce(
     // main says where an interrupted run resumes.
     if (invocation.signals.signal.aborted) return 1
     await invocation.out.answer(report, runSummary(report))
+    invocation.out.complain(runTroubles(report))
     return exitCodeOf(report)
   })
 }
@@ -68,7 +70,9 @@ export async function compareWithSource(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const limit = timeLimitOf(context.invocation.options)
-  const deps = await context.dependencies(await context.warehouse())
+  const warehouse = await context.readingWarehouse()
+  await checkTables({ warehouse })
+  const deps = await context.dependencies(warehouse)
   return within(limit, deps, (limited) => runVerify({ ...deps, ...limited }, choice, options))
 }
 

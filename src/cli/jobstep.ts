@@ -51,7 +51,7 @@ function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRang
 }
 
 /** The report of a `verify`, in the form that all steps of a job share. The table sync_runs has no row of it. */
-function asRun(found: VerifyReport, job: string, runId: string): RunReport {
+export function asRun(found: VerifyReport, job: string | null = null, runId = ''): RunReport {
   const states = { equal: 'ok', differs: 'partial', failed: 'failed' } as const
   return {
     run_id: runId,

@@ -42,6 +42,14 @@ export class Output {
     else this.print(text)
   }
 
+  /**
+   * What needs somebody, a line each, where --quiet keeps the rest from being said: cron mails what a program prints, and
+   * a run that fails without a word would go unnoticed.
+   */
+  complain(lines: readonly string[]): void {
+    if (this.quiet) for (const line of lines) this.options.stderr.write(`shopsync: ${line}\n`)
+  }
+
   /** A line on stderr that is no log entry. */
   note(text: string): void {
     if (!this.quiet) this.options.stderr.write(`${text}\n`)
@@ -52,9 +60,12 @@ export class Output {
     this.options.stderr.write(`${text}\n`)
   }
 
-  /** Errors are printed whatever the flags say; with --json, stdout gets the error as its document as well. */
+  /**
+   * Errors are printed whatever the flags say, but for a lock that another run holds: with --quiet the exit code says
+   * enough. With --json, stdout gets the error as its document as well.
+   */
   async error(error: unknown, exitCode: number): Promise<void> {
-    this.options.stderr.write(`shopsync: ${describeError(error)}\n`)
+    if (!this.quiet || exitCode !== 4) this.options.stderr.write(`shopsync: ${describeError(error)}\n`)
     if (!this.json) return
     const { message, hint = null } = wordsOf(error)
     await this.document({ error: { message, hint, exit_code: exitCode } })

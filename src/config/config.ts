@@ -54,7 +54,7 @@ export interface Config {
   /** One entry for every declared resource. */
   readonly resources: Readonly<Record<string, ResourceConfig>>
   readonly reconcile: { readonly maxDeletes: number }
-  readonly status: { readonly staleAfter: number }
+  readonly status: { readonly staleAfter: number; readonly deletesUncheckedAfter: number }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }

@@ -3,6 +3,13 @@ import { Cron } from 'croner'
 /** The five fields of crontab(5). croner reads more (seconds, dates, `@hourly`, `L`, `#`) that cron does not. */
 const crontab = /^\s*(?:(?:[\d*,/-]|[a-z]{3})+(?:\s+|$)){5}$/i
 
+/** Whether two intervals of a schedule are over since a moment, going by its next instants. Milliseconds of the epoch. */
+export function isTwoIntervalsAgo(schedule: string, since: number, now: number): boolean {
+  const cron = new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
+  const [first, , third] = cron.nextRuns(3, new Date(since))
+  return first !== undefined && third !== undefined && now - since > third.getTime() - first.getTime()
+}
+
 /** Why a text is no schedule of crontab(5); undefined where it is one. */
 export function cronProblem(text: string): string | undefined {
   const expected = 'five fields: minute hour day-of-month month day-of-week, such as "0 * * * *"'

@@ -224,6 +224,10 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
             'PT26H',
             'A cursor whose last complete run is older is stale, and `status` exits with 1.',
           ),
+          deletesUncheckedAfter: durationLeaf(
+            'P3D',
+            'Only `reconcile` sees deletions: a cursor whose deletions were checked once, and not for so long, makes `status` exit with 1.',
+          ),
         },
         'When `shopsync status` exits with 1.',
       ),

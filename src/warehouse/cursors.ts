@@ -76,7 +76,7 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
   )
 }
 
-const jsonOf = (value: unknown): unknown => (value === null ? null : readJson(value))
+const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))
 
 /** The list was read whole: what was demanded is filled. A demand that was made since stays. */
 export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>

@@ -18,6 +18,12 @@ export interface Change {
   readonly statement: CompiledQuery
 }
 
+/** Whether no version of shopsync has ever made its tables here. */
+export const isNewWarehouse = (changes: readonly Change[]): boolean =>
+  ['tenants', 'sync_cursors'].some((name) =>
+    changes.some(({ table, what }) => table === name && what === 'create table'),
+  )
+
 const longestName = 63
 
 /** Index names say which columns they order. All begin with the tenant, which names leave out. */

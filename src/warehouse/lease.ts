@@ -8,6 +8,7 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import { Retry, Skip, Stop } from '../errors.js'
 import { fromMicros, toMicros } from '../timestamp.js'
+import type { Reader } from './cursors.js'
 import type { Dialect, Session } from './dialect.js'
 
 /**
@@ -66,7 +67,8 @@ function thisMachine(): string {
   return [hostname(), boot, namespace].filter(Boolean).join('/')
 }
 
-function isDead(holder: LeaseHolder): boolean {
+/** Whether the holder's process is gone: known on the same machine alone. */
+export function isDead(holder: Pick<LeaseHolder, 'host' | 'pid'>): boolean {
   if (holder.host !== thisMachine() || holder.pid === null) return false
   try {
     process.kill(Number(holder.pid), 0)
@@ -189,6 +191,10 @@ export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<L
     },
   }
 }
+
+/** Who holds the lease, by its row. */
+export const lockHolder = (warehouse: Reader): Promise<LeaseHolder | undefined> =>
+  warehouse.read((db) => db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst())
 
 /** Stops when another run holds the lease; otherwise keeps every claim out until the transaction ends. */
 export async function checkFence(

@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly clock?: Clock
   readonly patience?: readonly number[]
   readonly signal?: AbortSignal
+  /** For commands that only read: what is not there is not made, and an empty warehouse stands in for it. */
+  readonly existing?: boolean
   /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */
   readonly silentMs?: number
   /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
@@ -20,8 +22,9 @@ export interface OpenOptions {
 }
 
 /** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
-async function dialectOf({ url, schema, threadFrom, silentMs }: OpenOptions): Promise<Dialect> {
-  if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url, threadFrom)
+async function dialectOf({ url, schema, threadFrom, silentMs, existing }: OpenOptions): Promise<Dialect> {
+  if (url.startsWith('sqlite:'))
+    return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing })
   if (/^postgres(ql)?:\/\//.test(url))
     return (await import('./postgres/dialect.js')).postgresDialect(url, schema, silentMs)
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {

@@ -56,7 +56,7 @@ describe('status', () => {
     expect(stdout).toContain('42 of 42 cursors stale or failing')
   })
 
-  test('counts neither the rows of deleted records nor the trouble of revoked tenants', async () => {
+  test('counts no rows of deleted records; a revoked tenant is trouble unless it is left out on purpose', async () => {
     const db = new Database(join(here.folder, 'data/warehouse.db'))
     const [, revoked] = here.sandbox.tenantIds
     const at = '2026-01-01T00:00:00.000000Z'
@@ -64,8 +64,11 @@ describe('status', () => {
     db.prepare('update tenants set revoked_at = ? where tenant_id = ?').run(at, revoked)
     db.prepare("update sync_cursors set status = 'failed' where tenant_id = ?").run(revoked)
     const { code, json } = await here.run('status', '--json')
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     const { cursors } = json<StatusReport>()
+    here.configure({ sync: { exceptTenants: [Number(revoked)] } })
+    expect((await here.run('status')).code).toBe(0)
+    here.configure()
     expect(cursors.filter((c) => c.resource === 'categories').map((c) => c.rows)).toEqual([0, 0])
     expect(new Set(cursors.filter((c) => c.tenant_id === revoked).map((c) => c.state))).toEqual(
       new Set(['revoked']),

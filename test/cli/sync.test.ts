@@ -49,7 +49,7 @@ describe('sync', () => {
         here.sandbox.tenantIds.map((id) => [id, 'categories']),
       )
       expect(Object.keys(report.cursors[0] ?? {}).sort()).toEqual(
-        'completeness error reason records requests resource rows_deleted rows_upserted status tenant_id watermark'.split(
+        'completeness error reason records requests resource rows_deleted rows_upserted status step tenant_id watermark'.split(
           ' ',
         ),
       )

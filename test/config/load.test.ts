@@ -71,7 +71,7 @@ describe('a configuration', () => {
       autoMigrate: true,
       label: 'sqlite:./warehouse.db',
     })
-    expect(config.status).toEqual({ staleAfter: 93_600_000 })
+    expect(config.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
     expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {} })
   })
 

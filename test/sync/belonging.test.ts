@@ -124,7 +124,9 @@ describe.each(warehouses())('on $name', (kind) => {
         source: { baseUrl: asked.url, partnerId: asked.partnerId },
         resources,
         tenants: null,
+        exceptTenants: [],
         staleAfterMs: 1e9,
+        deletesUncheckedAfterMs: 86_400_000 * 3,
         nowMicros: BigInt(Date.now()) * 1000n,
       })
     expect(await statusOf(other)).toMatchObject({ healthy: false, belongs_to: { configured: false } })

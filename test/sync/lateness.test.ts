@@ -73,6 +73,8 @@ describe.each(warehouses())('$name', (kind) => {
       resources: ['notes'],
       tenants: null,
       staleAfterMs: 86_400_000,
+      deletesUncheckedAfterMs: 86_400_000 * 3,
+      exceptTenants: [],
       nowMicros: clock.nowMicros(),
     })
     expect(status.cursors[0]).toMatchObject({

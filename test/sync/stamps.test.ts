@@ -42,6 +42,8 @@ const statusOf = (warehouse: Warehouse) =>
     resources: ['notes'],
     tenants: null,
     staleAfterMs: 86_400_000,
+    deletesUncheckedAfterMs: 86_400_000 * 3,
+    exceptTenants: [],
     nowMicros: clock.nowMicros(),
   })
 

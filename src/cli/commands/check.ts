@@ -54,7 +54,7 @@ async function examine(invocation: Invocation): Promise<Trial[]> {
 }
 
 async function examineParts(context: CommandContext, config: Config): Promise<Trial[]> {
-  const [{ checkApi, checkOwner, checkWarehouse, checkWays }, { Stamps }] = await Promise.all([
+  const [{ checkApi, checkOwner, checkRevoked, checkWarehouse, checkWays }, { Stamps }] = await Promise.all([
     import('../../sync/ask/check.js'),
     import('../../clock.js'),
   ])
@@ -63,11 +63,13 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   const source = await context.source(new Stamps(clock), attempts)
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
-  const { trials, largest } = await checkApi({ source, model, tenants, nowMicros, signal })
-  const stored = await checkWarehouse(() => context.warehouse(), config.warehouse.autoMigrate)
-  const warehouse = stored.of === 'warehouse' ? await context.warehouse() : undefined
+  const except = config.sync.exceptTenants
+  const { trials, largest, granted } = await checkApi({ source, model, tenants, except, nowMicros, signal })
+  const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
+  const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
   const owner = warehouse ? await checkOwner(warehouse, source.address) : []
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
-  return [...trials, ...ways, stored, ...owner]
+  const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
+  return [...trials, ...revoked, ...ways, stored, ...owner]
 }

@@ -57,7 +57,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
       ranges: mode === 'backfill' ? rangesByFlags(context) : [],
     }
     // A plan stores nothing: its stamps need not lie behind those of the warehouse, which may have no tables yet.
-    const deps = await context.dependencies(await context.warehouse(), { stamps: new Stamps(clock) })
+    const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
     const made = await makePlan(deps, request, config.api.rateReserve)
     if (out.json) await out.document(made)
     else out.result(planText(made))

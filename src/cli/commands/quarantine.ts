@@ -30,16 +30,23 @@ const parts = async () => ({
 })
 
 async function list({ out }: Invocation, context: CommandContext): Promise<number> {
-  const { listQuarantine, quarantineText } = await parts()
-  const entries = await listQuarantine(await context.readyWarehouse(), context.choice)
-  await out.answer(entries, quarantineText(entries))
+  const [{ listQuarantine, quarantineText, noWarehouseText }, { isNewWarehouse }] = await Promise.all([
+    parts(),
+    import('../../warehouse/ddl.js'),
+  ])
+  const warehouse = await context.readingWarehouse()
+  const isNew = isNewWarehouse(await warehouse.plan())
+  const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
+  await out.answer(entries, isNew ? noWarehouseText(warehouse.where) : quarantineText(entries))
   return 0
 }
 
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
-  const { replayQuarantine, replayText } = await parts()
+  const { replayQuarantine, replayText, leftText } = await parts()
   const deps = await context.dependencies(await context.readyWarehouse())
   const outcomes = await replayQuarantine(deps, context.choice)
   await out.answer(outcomes, replayText(outcomes))
-  return outcomes.every(({ outcome }) => outcome === 'stored') ? 0 : 1
+  const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
+  if (left > 0) out.complain([leftText(left)])
+  return left === 0 ? 0 : 1
 }

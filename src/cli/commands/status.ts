@@ -4,10 +4,12 @@ export const statusCommand: Command = {
   name: 'status',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
-Exits with 1 if anything is stale (older than status.staleAfter) or failing. Asks the warehouse only, not the API.
+Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
+deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, or if
+the last run ended without a word. Asks the warehouse only, not the API.
 --json lists every tenant and resource.`,
   run: async (invocation) => {
-    const [{ withContext }, { readStatus }, { statusText }] = await Promise.all([
+    const [{ withContext }, { readStatus }, { statusText, statusTroubles }] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
       import('../text/status.js'),
@@ -17,15 +19,18 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing. Ask
       const { tenants, resources } = context.choice
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({
-        warehouse: await context.warehouse(),
+        warehouse: await context.readingWarehouse(),
         label: config.warehouse.label,
         source: config.api,
         tenants,
+        exceptTenants: config.sync.exceptTenants,
         resources: enabled.filter((name) => resources?.includes(name) ?? true),
         staleAfterMs: config.status.staleAfter,
+        deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
         nowMicros: context.clock.nowMicros(),
       })
       await invocation.out.answer(report, statusText(report))
+      invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })
   },

@@ -17,17 +17,21 @@ field by field, at the cost of one request each.`,
     },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { compareWithSource }, { verifyText }] = await Promise.all([
-      import('../context.js'),
-      import('../execute.js'),
-      import('../text/verify.js'),
-    ])
+    const [{ withContext }, { compareWithSource }, { verifyText }, { runTroubles }, { asRun }] =
+      await Promise.all([
+        import('../context.js'),
+        import('../execute.js'),
+        import('../text/verify.js'),
+        import('../text/troubles.js'),
+        import('../jobstep.js'),
+      ])
     const { options, out } = invocation
     const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0
     return withContext(invocation, async (context) => {
       const how = { full: options.full === true, sample }
       const report = await compareWithSource(context, context.choice, how)
       await out.answer(report, verifyText(report))
+      out.complain(runTroubles(asRun(report)))
       return report.status === 'equal' ? 0 : 1
     })
   },

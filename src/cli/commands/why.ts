@@ -22,7 +22,7 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
     ])
     return withContext(invocation, async (context) => {
       const { out, argument = '', second = '' } = invocation
-      const warehouse = await context.warehouse()
+      const warehouse = await context.readingWarehouse()
       await checkTables({ warehouse })
       const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)

@@ -44,6 +44,20 @@ function words(trial: Trial, ok: boolean): Words {
     }
     case 'clock':
       return clockWords(trial.skew, ok)
+    case 'authorizations': {
+      const { shown, total } = trial
+      const found = `the list shows ${shown} of ${total ?? 'a number that changes'}, or some that cannot be read`
+      return {
+        what: 'authorizations',
+        found,
+        hint: 'No tenant is taken for revoked; tell the operator of the API',
+      }
+    }
+    case 'revoked': {
+      const { tenantId } = trial
+      const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+      return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
+    }
     case 'grant': {
       const granted = trial.granted.slice(0, 20).join(', ') || 'none'
       const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`

@@ -47,7 +47,13 @@ function cursorsText(cursors: RunPlan['cursors']): string {
   ])
 }
 
+const isNew = (changes: RunPlan['table_changes']): boolean =>
+  changes.some(({ table, what }) => table === 'sync_cursors' && what === 'create table')
+
 const changesText = (changes: RunPlan['table_changes']): string =>
+  isNew(changes) ? `There is no warehouse there yet: the run makes it. ${listOf(changes)}` : listOf(changes)
+
+const listOf = (changes: RunPlan['table_changes']): string =>
   changes.length === 0
     ? 'The tables are up to date.'
     : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${others} more`)}`

@@ -2,6 +2,13 @@ import { plural, table } from '../../format.js'
 import type { Quarantined, Replayed } from '../../sync/ask/quarantine.js'
 
 const empty = 'Nothing is in quarantine.'
+
+export const noWarehouseText = (where: string): string =>
+  `There is no warehouse at ${where} yet, and nothing is in quarantine. Type shopsync sync`
+
+export const leftText = (left: number): string =>
+  `${plural(left, 'record')} could not be stored still: shopsync quarantine list`
+
 const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 39)}…` : text)
 
 export function quarantineText(entries: readonly Quarantined[]): string {

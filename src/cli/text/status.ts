@@ -1,8 +1,16 @@
 /* The document of `shopsync status` in words. Used by src/cli/commands/status.ts. */
 import { atSecond, count, firstOf, paragraphs, plural, right, since, span, table } from '../../format.js'
-import { type CursorStatus, isTrouble, type StatusReport } from '../../sync/ask/status.js'
+import {
+  type CursorStatus,
+  isLostTenant,
+  isStateTrouble,
+  isTrouble,
+  type StatusReport,
+} from '../../sync/ask/status.js'
+import { revokedText } from '../../sync/run/absence.js'
 import { toMicros } from '../../timestamp.js'
 import { foreignAdvice } from './belonging.js'
+import { reasonText } from './troubles.js'
 
 const shownTroubles = 40
 
@@ -17,6 +25,9 @@ export function statusText(report: StatusReport): string {
     lease(report, now),
     perTenant(report),
     perResource(report),
+    lostTenants(report)
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
     troubles(troubled),
     stampsAhead(report),
     setBack(report),
@@ -29,7 +40,12 @@ export function statusText(report: StatusReport): string {
 
 function headline(report: StatusReport, troubled: readonly CursorStatus[]): string {
   const oldest = Math.max(0, ...report.cursors.map((cursor) => cursor.age_seconds ?? 0))
+  if (report.reason !== null) return `${report.warehouse}: ${reasonText(report.reason)}`
+  if (report.cursors.length === 0 && report.healthy) return `${report.warehouse}: every tenant was forgotten.`
   if (report.cursors.length === 0) return `${report.warehouse}: no tenant has been synced yet.`
+  const lost = report.tenants.filter(isLostTenant).length
+  if (troubled.length === 0 && lost > 0)
+    return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
     return `${report.warehouse}: ${troubled.length} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
   return `${report.warehouse}: all fresh; every cursor was complete ${span(oldest * 1000)} ago or later.`
@@ -44,8 +60,37 @@ function belonging({ belongs_to: owner }: StatusReport): string {
 function lastRun({ last_run: run }: StatusReport, now: bigint): string {
   if (!run?.started_at) return ''
   const name = run.job ? `${run.job} (${run.mode})` : run.mode
+  if (run.ended_without_a_word) return `✗ ${lostRun(run, now)}`
   const error = run.error ? `: ${run.error}` : ''
   return `Last run: ${name}, ${run.status}, ${span(since(run.started_at, now))} ago${error}`
+}
+
+const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
+  `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : `${span(since(started_at, now))} ago`}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
+
+/** The tenants that are no longer granted, a line each. */
+const lostTenants = ({ tenants }: StatusReport): string[] =>
+  tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
+
+/** Everything that needs somebody, a line each. */
+export function statusTroubles(report: StatusReport): string[] {
+  const now = toMicros(report.checked_at)
+  const troubled = report.cursors.filter(isTrouble)
+  const { last_run: run, belongs_to: owner } = report
+  const lines = [
+    report.cursors.length === 0 && !report.healthy && report.reason === null
+      ? headline(report, troubled)
+      : '',
+    reasonText(report.reason),
+    owner?.configured === false ? foreignAdvice : '',
+    run?.ended_without_a_word ? lostRun(run, now) : '',
+    ...lostTenants(report),
+    troubles(troubled).replaceAll('✗ ', ''),
+  ]
+  return lines
+    .filter((line) => line !== '')
+    .flatMap((line) => line.split('\n'))
+    .map((line) => `status: ${line}`)
 }
 
 function lease({ lease: holder }: StatusReport, now: bigint): string {
@@ -97,18 +142,22 @@ const perGroup = (title: string, rows: readonly string[][]): string =>
 const perTenant = ({ tenants, cursors }: StatusReport): string =>
   perGroup(
     'tenant',
-    tenants.map(({ tenant_id, revoked_at }) => {
+    tenants.map(({ tenant_id, revoked_at, excepted }) => {
       const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
-      const state = revoked_at === null ? states(own) : `access revoked ${atSecond(revoked_at)}`
+      const access = revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
+      const state = excepted ? 'left out by sync.exceptTenants' : access || states(own)
       return [String(tenant_id), ageOf(own), newest(own), ...completeness(own), rowsOf(own), state]
     }),
   )
+
+/** Its tenant is not walked. */
+const isOutside = ({ state }: CursorStatus): boolean => state === 'revoked' || state === 'excepted'
 
 const perResource = ({ cursors }: StatusReport): string =>
   perGroup(
     'resource',
     [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
-      const own = cursors.filter((cursor) => cursor.resource === name && cursor.state !== 'revoked')
+      const own = cursors.filter((cursor) => cursor.resource === name && !isOutside(cursor))
       return [name, ageOf(own), newest(own), ...completeness(own), rowsOf(own), states(own)]
     }),
   )
@@ -117,7 +166,9 @@ const troubles = (troubled: readonly CursorStatus[]): string =>
   firstOf(
     troubled,
     shownTroubles,
-    ({ tenant_id, resource, state, age_seconds, last_error }) => {
+    ({ tenant_id, resource, state, age_seconds, last_error, ...cursor }) => {
+      if (cursor.deletes_unchecked && !isStateTrouble({ state }))
+        return `✗ tenant ${tenant_id}, ${resource}: deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
       const age = age_seconds === null ? 'never complete' : `complete ${span(age_seconds * 1000)} ago`
       const error = last_error ? `: ${last_error}` : ''
       return `✗ tenant ${tenant_id}, ${resource}: ${state}, ${age}${error}`
@@ -182,5 +233,6 @@ function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
   if (report.cursors.length === 0) return 'Type shopsync sync'
   if (troubled.some((cursor) => cursor.state === 'failed'))
     return 'To see what is wrong, type shopsync check; to try again, shopsync sync'
-  return troubled.length > 0 ? 'Type shopsync sync' : ''
+  if (troubled.some(isStateTrouble)) return 'Type shopsync sync'
+  return troubled.length > 0 ? 'Only reconcile sees deletions: type shopsync reconcile' : ''
 }

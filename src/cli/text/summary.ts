@@ -6,6 +6,7 @@ import { count, firstOf, paragraphs, plural, right, span, table } from '../../fo
 import type { CursorReport, RunReport } from '../../sync/run/report.js'
 import { toMicros } from '../../timestamp.js'
 import { type Verdict, worstFirst } from '../../walk/types.js'
+import { cursorLine, failedCursors, isLeftOut, reasonText, tenantTroubles } from './troubles.js'
 
 const headings = [
   'resource',
@@ -26,11 +27,19 @@ export const elapsed = (report: RunReport): number =>
 
 /** The end of a run: its outcome, its totals, its failures, and the next steps. */
 export function runSummary(report: RunReport): string {
-  const failed = report.cursors.filter((cursor) => cursor.status === 'failed')
+  const ungranted = tenantTroubles(report)
+  const asked = report.cursors.filter((cursor) => !isLeftOut(cursor))
+  // Nothing was asked for but the grants: one line says all.
+  if (report.reason === null && asked.length === 0 && ungranted.length > 0) return `${ungranted.join('\n')}\n`
+  const failed = failedCursors(report)
   const text = paragraphs([
     headline(report),
-    totals(report.cursors),
+    totals(asked),
     compared(report.cursors),
+    [reasonText(report.reason), ...ungranted]
+      .filter((line) => line !== '')
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
     failures(failed),
     cutShort(report),
     absences(report),
@@ -134,7 +143,7 @@ function failures(failed: readonly CursorReport[]): string {
   const list = firstOf(
     failed,
     shownFailures,
-    ({ tenant_id, resource, error }) => `✗ tenant ${tenant_id}, ${resource}: ${error ?? 'no reason given'}`,
+    (cursor) => `✗ ${cursorLine(cursor)}`,
     (others) => `… and ${others} more: shopsync status`,
   )
   return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`

@@ -1,15 +1,30 @@
 import { count, paragraphs, plural, table } from '../../format.js'
 import type { VerifiedCursor, VerifyReport } from '../../sync/reconcile/verifyrun.js'
+import { reasonText } from './troubles.js'
 
 export function verifyText(report: VerifyReport): string {
   const equal = report.cursors.filter(({ status }) => status === 'equal')
-  const different = report.cursors.filter(({ status }) => status !== 'equal' && status !== 'unavailable')
+  const different = report.cursors.filter((cursor) => differs(cursor))
   const live = equal.reduce((sum, { warehouse = 0 }) => sum + warehouse, 0)
   return paragraphs([
     `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}`,
+    [reasonText(report.reason), ...lost(report)]
+      .filter((line) => line !== '')
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
     ...(different.length > 0 ? [differences(different), legend] : []),
   ])
 }
+
+const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'
+
+/** Found otherwise than at the source, or not to be compared; a tenant without a grant is told once for all its cursors. */
+const differs = (cursor: VerifiedCursor): boolean =>
+  cursor.status !== 'equal' && cursor.status !== 'unavailable' && !isLost(cursor)
+
+const lost = ({ cursors }: VerifyReport): string[] => [
+  ...new Set(cursors.filter(isLost).map(({ error, tenant_id }) => error ?? `Tenant ${tenant_id}`)),
+]
 
 const legend =
   'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'

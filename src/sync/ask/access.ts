@@ -14,6 +14,8 @@ export interface ApiCheck {
   readonly model: Model
   /** Tenants that the configuration names; null: all. */
   readonly tenants: readonly Int64[] | null
+  /** Tenants that are not to be walked. */
+  readonly except: readonly Int64[]
   readonly nowMicros: () => bigint
   readonly signal: AbortSignal
 }

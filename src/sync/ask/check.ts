@@ -4,14 +4,14 @@
  * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Page } from '../../api/source.js'
 import type { SourceAddress } from '../../config/address.js'
 import { Stop } from '../../errors.js'
-import { flattenAuthorization } from '../../model/flatten/authorization.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { isSame, readBelonging } from '../../warehouse/belonging.js'
 import { readProbe, storeProbe } from '../../warehouse/probes.js'
+import { knownTenants } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { type AuthorizationList, isWhole, readAuthorizations } from '../run/authorizations.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
@@ -20,51 +20,70 @@ import { failure, type Trial } from './trials.js'
 export interface ApiTrials {
   readonly trials: readonly Trial[]
   readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
+  /** The tenants that are granted; undefined where that is not known for all. */
+  readonly granted: readonly Int64[] | undefined
 }
 
 /** Tries the credentials; where the API accepts them, the clock, the access of each tenant, and each resource. */
 export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
-  const granted = new Set<Int64>()
-  let page: Page | undefined
+  const { source, signal, except } = options
+  let list: AuthorizationList
   try {
-    for (let number = 1; !page || number <= page.totalPages; number++) {
-      page = await options.source.authorizations(number, options.signal)
-      for (const record of page.records) {
-        const { row } = flattenAuthorization(record)
-        if (row) granted.add(row.tenant_id)
-      }
-      if (page.records.length === 0) break
-    }
+    list = await readAuthorizations({ source, signal, observer: {} })
   } catch (error) {
-    options.signal.throwIfAborted()
-    return { trials: [failure('credentials', error, 3)], largest: undefined }
+    signal.throwIfAborted()
+    return { trials: [failure('credentials', error, 3)], largest: undefined, granted: undefined }
   }
+  const granted = [...list.rows.keys()]
   const { window } = options.source.stats()
-  const wanted = [...granted].filter((tenant) => options.tenants?.includes(tenant) ?? true)
+  const isMeant = (tenant: Int64): boolean =>
+    !except.includes(tenant) && (options.tenants?.includes(tenant) ?? true)
+  const wanted = granted.filter(isMeant)
   const access = await new AccessCheck(options).run(wanted)
   const trials: Trial[] = [
-    { of: 'credentials', granted: granted.size, window, exitCode: granted.size > 0 ? 0 : 1 },
-    clock(options, page),
-    ...ungranted(options, [...granted]),
+    { of: 'credentials', granted: granted.length, window, exitCode: granted.length > 0 ? 0 : 1 },
+    clock(options, list.serverDate),
+    ...(isWhole(list) ? [] : [short(list)]),
+    ...ungranted(options, granted),
     ...access.trials,
   ]
-  return { trials, largest: access.largest }
+  return { trials, largest: access.largest, granted: isWhole(list) ? granted : undefined }
 }
+
+const short = ({ ids, total }: AuthorizationList): Trial => ({
+  of: 'authorizations',
+  shown: ids.size,
+  total,
+  exitCode: 1,
+})
 
 const tolerableSkew = 120_000
 
 /** A wrong clock loses no record, but makes ages and leases wrong. */
-function clock({ nowMicros }: ApiCheck, page: Page | undefined): Trial {
-  const server = page?.serverDate
+function clock({ nowMicros }: ApiCheck, server: bigint | undefined): Trial {
   if (server === undefined) return { of: 'clock', skew: undefined, exitCode: 0 }
   const skew = Number(nowMicros() - server) / 1000
   return { of: 'clock', skew, exitCode: Math.abs(skew) < tolerableSkew ? 0 : 1 }
 }
 
-const ungranted = ({ tenants }: ApiCheck, granted: readonly Int64[]): Trial[] =>
+const ungranted = ({ tenants, except }: ApiCheck, granted: readonly Int64[]): Trial[] =>
   (tenants ?? [])
-    .filter((tenantId) => !granted.includes(tenantId))
+    .filter((tenantId) => !granted.includes(tenantId) && !except.includes(tenantId))
     .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
+
+/** The tenants that the warehouse knows and that are not granted: their rows are not kept up to date. */
+export async function checkRevoked(
+  warehouse: Warehouse,
+  { tenants, except, granted }: Pick<ApiCheck, 'tenants' | 'except'> & { readonly granted: readonly Int64[] },
+): Promise<Trial[]> {
+  if (!(await warehouse.has('tenants'))) return []
+  const known = await knownTenants(warehouse)
+  // A tenant that the configuration names is told of already.
+  const outside = new Set([...granted, ...except])
+  return known
+    .filter(({ tenantId }) => tenants === null && !outside.has(tenantId))
+    .map(({ tenantId }) => ({ of: 'revoked', tenantId, exitCode: 1 }))
+}
 
 /** Tries whether the warehouse can be reached and written, has room, and whether its tables are up to date. */
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {

@@ -4,7 +4,7 @@ import { pageRecords } from '../../compare/cost.js'
 import { countAfter } from '../../walk/count.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { cursorName } from '../../warehouse/cursors.js'
-import type { Change } from '../../warehouse/ddl.js'
+import { type Change, isNewWarehouse } from '../../warehouse/ddl.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import {
   type CursorContext,
@@ -200,7 +200,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const before = deps.clock.nowMicros()
   const changes = await deps.warehouse.plan()
   const forecasts = new Map<string, Forecast>()
-  const isNew = creates(changes, 'sync_cursors') || creates(changes, 'tenants')
+  const isNew = isNewWarehouse(changes)
   const { ends } = await readOnlyRun(
     deps,
     request,

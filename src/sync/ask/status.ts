@@ -5,20 +5,24 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../../config/address.js'
 import { since } from '../../format.js'
+import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { rootTable } from '../../warehouse/database.js'
 import { readLateness } from '../../warehouse/lateness.js'
-import { isOver } from '../../warehouse/lease.js'
+import { wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
+import { type LastRun, readHolder, readLastRun, type StatusHolder } from './lastrun.js'
 
 export interface CursorStatus {
   readonly tenant_id: Int64
   readonly resource: string
   /** `never`: no run was complete; `stale`: the last complete run is too long ago; else the state after the last run. */
-  readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked'
+  readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked' | 'excepted'
   readonly completeness: string | null
+  /** Why, as a short code; null where nothing is odd. */
+  readonly reason: string | null
   readonly watermark: string | null
   readonly last_success_at: string | null
   /** Seconds since last_success_at. */
@@ -34,6 +38,8 @@ export interface CursorStatus {
   readonly complete_through_before: string | null
   /** Every deletion up to then is here. */
   readonly deletes_checked_at: string | null
+  /** Deletions were checked once, and not for longer than status.deletesUncheckedAfter. */
+  readonly deletes_unchecked: boolean
 }
 
 /** The lateness of one resource's records. */
@@ -49,13 +55,11 @@ export interface LatenessStatus {
   readonly reconciled_largest_seconds: number
 }
 
-export interface StatusHolder {
-  readonly run_id: string
-  readonly command: string | null
-  readonly host: string | null
-  readonly pid: Int64 | null
-  readonly since: string | null
-  readonly expires_at: string | null
+export interface TenantStatus {
+  readonly tenant_id: Int64
+  readonly revoked_at: string | null
+  /** Of sync.exceptTenants: not walked, and not complained about. */
+  readonly excepted: boolean
 }
 
 /** The JSON document of `shopsync status`. */
@@ -66,22 +70,16 @@ export interface StatusReport {
   /** null: no run has stored a source yet. */
   readonly belongs_to: BelongsTo | null
   readonly stale_after_seconds: number
-  readonly tenants: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
+  /** What concerns the whole warehouse; null where nothing does. */
+  readonly reason: Reason | null
+  readonly tenants: readonly TenantStatus[]
   readonly cursors: readonly CursorStatus[]
   readonly quarantined: Int64
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
   readonly lateness: readonly LatenessStatus[]
   /** The run that writes at the moment; null when none does. */
   readonly lease: StatusHolder | null
-  readonly last_run: {
-    readonly run_id: string
-    readonly job: string | null
-    readonly mode: string | null
-    readonly status: string | null
-    readonly started_at: string | null
-    readonly finished_at: string | null
-    readonly error: string | null
-  } | null
+  readonly last_run: LastRun | null
 }
 
 export interface StatusOptions {
@@ -94,13 +92,31 @@ export interface StatusOptions {
   readonly resources: readonly string[]
   /** Tenants the configuration names; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
+  /** Tenants that are not to be walked. */
+  readonly exceptTenants: readonly Int64[]
   readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
   readonly nowMicros: bigint
 }
 
 const troubled: ReadonlySet<CursorStatus['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
 
-export const isTrouble = (cursor: CursorStatus): boolean => troubled.has(cursor.state)
+/** Whether the runs of a cursor go wrong, or do not come. */
+export const isStateTrouble = ({ state }: Pick<CursorStatus, 'state'>): boolean => troubled.has(state)
+
+export const isTrouble = (cursor: CursorStatus): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
+
+/** A tenant whose grant was taken away, and of which nobody has said that this is right. */
+export const isLostTenant = ({ revoked_at, excepted }: TenantStatus): boolean =>
+  revoked_at !== null && !excepted
+
+/** Whether nothing of it needs somebody. */
+const isWell = ({ tenants, cursors, reason, last_run, belongs_to }: Omit<StatusReport, 'healthy'>): boolean =>
+  !tenants.some(isLostTenant) &&
+  !cursors.some(isTrouble) &&
+  reason === null &&
+  last_run?.ended_without_a_word !== true &&
+  belongs_to?.configured !== false
 
 type Db = Warehouse['db']
 
@@ -115,37 +131,29 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   }
   // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
-    return {
-      healthy: false,
-      ...head,
-      tenants: [],
-      cursors: [],
-      quarantined: 0,
-      lateness: [],
-      lease: null,
-      last_run: null,
-    }
+    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
+    return { healthy: false, ...head, ...state, quarantined: 0, lateness: [] }
   }
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
   return options.warehouse.read(async (db) => {
-    const tenants = await db
-      .selectFrom('tenants')
-      .select(['tenant_id', 'revoked_at'])
-      .orderBy('tenant_id')
-      .execute()
+    const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
+    const isForgotten = tenants.length === 0 && (await wasForgotten(options.warehouse))
     const cursors = await readCursors(db, options, chosen, missing)
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
-    return {
-      healthy: cursors.length > 0 && !cursors.some(isTrouble) && head.belongs_to?.configured !== false,
+    const lease = await readHolder(db, options.nowMicros)
+    const lastRun = await readLastRun(db, lease)
+    const found = {
       ...head,
+      reason: isForgotten ? null : grantsReason(tenants, lastRun),
       tenants: chosen,
       cursors,
       lateness,
       quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
-      lease: await readHolder(db, options.nowMicros),
-      last_run: await readLastRun(db),
+      lease,
+      last_run: lastRun,
     }
+    return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })
 }
 
@@ -163,6 +171,25 @@ async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions
     }))
 }
 
+async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
+  const rows = await db
+    .selectFrom('tenants')
+    .select(['tenant_id', 'revoked_at'])
+    .orderBy('tenant_id')
+    .execute()
+  return rows.map((row) => ({ ...row, excepted: exceptTenants.includes(row.tenant_id) }))
+}
+
+/** Whether nobody is granted: no tenant that is to be walked, or none at all, going by the last run. */
+function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null): Reason | null {
+  const wanted = tenants.filter(({ excepted }) => !excepted)
+  const isAlone =
+    tenants.length === 0
+      ? lastRun?.reason === 'no_grants'
+      : wanted.length > 0 && tenants.every(({ revoked_at }) => revoked_at !== null)
+  return isAlone ? 'no_grants' : null
+}
+
 /** Tables that the next run would create: of an empty warehouse, or for a resource that is new. */
 async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
   const changes = await warehouse.plan()
@@ -172,7 +199,7 @@ async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
 async function readCursors(
   db: Db,
   options: StatusOptions,
-  tenants: readonly { tenant_id: Int64; revoked_at: string | null }[],
+  tenants: readonly TenantStatus[],
   missing: ReadonlySet<string>,
 ): Promise<CursorStatus[]> {
   const rows = await db.selectFrom('sync_cursors').selectAll().execute()
@@ -181,15 +208,22 @@ async function readCursors(
   for (const resource of options.resources) {
     if (!missing.has(resource)) counts.set(resource, await liveRows(db, resource))
   }
-  return tenants.flatMap(({ tenant_id, revoked_at }) =>
+  return tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
     options.resources.map((resource): CursorStatus => {
       const row = byName.get(`${tenant_id} ${resource}`)
       const age = row?.last_success_at ? since(row.last_success_at, options.nowMicros) : null
+      const checked = row?.deletes_checked_at ?? null
+      const isWalked = revoked_at === null && !excepted
       return {
         tenant_id,
         resource,
-        state: revoked_at === null ? stateOf(row, age, options.staleAfterMs) : 'revoked',
+        state: excepted
+          ? 'excepted'
+          : revoked_at === null
+            ? stateOf(row, age, options.staleAfterMs)
+            : 'revoked',
         completeness: row?.completeness ?? null,
+        reason: row?.reason ?? null,
         watermark: row?.watermark ?? null,
         last_success_at: row?.last_success_at ?? null,
         age_seconds: age === null ? null : Math.round(age / 1000),
@@ -201,11 +235,15 @@ async function readCursors(
           : null,
         complete_through: row?.complete_through ?? null,
         complete_through_before: row?.complete_through_before ?? null,
-        deletes_checked_at: row?.deletes_checked_at ?? null,
+        deletes_checked_at: checked,
+        deletes_unchecked: isWalked && checked !== null && isLongAgo(checked, options),
       }
     }),
   )
 }
+
+const isLongAgo = (checked: string, { nowMicros, deletesUncheckedAfterMs }: StatusOptions): boolean =>
+  since(checked, nowMicros) > deletesUncheckedAfterMs
 
 interface CursorRow {
   readonly status: string | null
@@ -234,21 +272,4 @@ async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
     .groupBy('tenant_id')
     .execute()
   return new Map(rows.map((row) => [row.tenant_id, Number(row.n)]))
-}
-
-async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
-  const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
-  if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros))) return null
-  const { owner, command, host, pid, claimed_at, expires_at } = row
-  return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
-}
-
-async function readLastRun(db: Db): Promise<StatusReport['last_run']> {
-  const row = await db
-    .selectFrom('sync_runs')
-    .select(['run_id', 'job', 'mode', 'status', 'started_at', 'finished_at', 'error'])
-    .orderBy('started_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
 }

@@ -13,6 +13,10 @@ type Facts =
   | { readonly of: 'credentials'; readonly granted: number; readonly window: SourceStats['window'] }
   /** Milliseconds that this machine is ahead of the API; undefined when the API sends no Date. */
   | { readonly of: 'clock'; readonly skew: number | undefined }
+  /** The list of authorizations is short of its total, or cannot be read whole. */
+  | { readonly of: 'authorizations'; readonly shown: number; readonly total: number | undefined }
+  /** The warehouse knows the tenant, and nobody grants it. */
+  | { readonly of: 'revoked'; readonly tenantId: Int64 }
   | { readonly of: 'grant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
   /** `readable`: what the API shows of one resource; undefined when no resource is there to ask for. */
   | { readonly of: 'tenant'; readonly tenantId: Int64; readonly readable: Readable | undefined }

@@ -5,6 +5,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Reason } from '../../reasons.js'
 import { cursorName } from '../../warehouse/cursors.js'
+import { isNewWarehouse } from '../../warehouse/ddl.js'
 import { type CursorTask, type Dependencies, keyOf, now } from '../run/context.js'
 import type { CursorEnd } from '../run/cursor.js'
 import { readOnlyRun } from '../run/readonlyrun.js'
@@ -53,10 +54,16 @@ function cursorOf({ report }: CursorEnd, found: Verified | undefined): VerifiedC
   return { tenant_id, resource, status, requests, reason, error, ...found }
 }
 
-/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. */
+/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
 export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>): Promise<void> {
-  const [first, ...more] = await warehouse.plan()
+  const changes = await warehouse.plan()
+  const [first, ...more] = changes
   if (!first) return
+  if (isNewWarehouse(changes))
+    throw new Stop(`There is no warehouse at ${warehouse.where} yet: nothing was made`, {
+      exitCode: 1,
+      hint: 'Type shopsync sync',
+    })
   throw new Stop(
     `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.what} ${first.table}; expected its tables to be up to date`,
     { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },

@@ -21,7 +21,7 @@ export interface Explained {
 const wasThere = (state: CursorState | undefined): boolean =>
   state !== undefined && (state.watermark !== null || state.lastSuccessAt !== null || state.status === 'ok')
 
-const revokedText = (tenantId: Int64): string =>
+export const revokedText = (tenantId: Int64): string =>
   `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
 
 const missingText = (tenantId: Int64): string =>

@@ -24,6 +24,8 @@ export interface AuthorizationList {
   readonly total: number | undefined
   /** Authorizations of which nobody can tell which tenant they grant. */
   readonly unusable: number
+  /** The server's `Date` of the last page, in microseconds. */
+  readonly serverDate: bigint | undefined
   /** When the last of its requests was sent. */
   readonly syncedAt: string
 }
@@ -66,6 +68,7 @@ async function readOnce(deps: AskingGrants): Promise<AuthorizationList> {
     ids,
     total: totals.size === 1 ? total : undefined,
     unusable,
+    serverDate: page?.serverDate,
     syncedAt: page?.startedAt ?? '',
   }
 }

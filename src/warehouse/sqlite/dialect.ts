@@ -2,8 +2,8 @@
  * SQLite as a warehouse: one file, one writer at a time.
  * open.ts opens it for commands, thread/main.ts for the writer thread.
  */
-import { mkdirSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { columnTypes } from '../../model/dictionary.js'
@@ -29,9 +29,44 @@ const exactIntegers: KyselyPlugin = {
   },
 }
 
+/** SQLite's name for a database in memory: it stands in for a file that only readers have asked for. */
+const nowhere = ':memory:'
+
+/** Tries something in a folder beside a file that is not there, and removes the folder. */
+async function beside(
+  path: string,
+  where: string,
+  attempt: (folder: string) => Promise<void>,
+): Promise<void> {
+  let place = dirname(path)
+  while (!existsSync(place) && place !== dirname(place)) place = dirname(place)
+  let folder: string
+  try {
+    folder = mkdtempSync(join(place, '.shopsync-check-'))
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+  try {
+    await attempt(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Whether a file that is not there would have room. */
+const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void> =>
+  beside(path, where, async (folder) => {
+    const raw = open(join(folder, 'room.db'), where)
+    try {
+      await transact(raw, () => tryRoom(raw, bytes))
+    } finally {
+      raw.close()
+    }
+  })
+
 function open(path: string, where: string): BetterSqlite3.Database {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    if (path !== nowhere) mkdirSync(dirname(path), { recursive: true })
     const raw = new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
     raw.pragma('busy_timeout = 5000')
@@ -71,11 +106,20 @@ async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void
   }
 }
 
-/** `url`: `sqlite:PATH`; the file and its folder are created if missing. `threadFrom`: see OpenOptions. */
-export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows, SqlitePage> {
+interface SqliteOptions {
+  readonly threadFrom?: number | undefined
+  readonly existing?: boolean | undefined
+}
+
+/** `url`: `sqlite:PATH`; the file and its folder are created if missing, unless `existing`. See OpenOptions. */
+export function sqliteDialect(
+  url: string,
+  { threadFrom = 300, existing = false }: SqliteOptions = {},
+): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
-  const raw = open(path, where)
+  const isMissing = existing && !existsSync(path)
+  const raw = open(isMissing ? nowhere : path, where)
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
     plugins: [exactIntegers],
@@ -99,8 +143,8 @@ export function sqliteDialect(url: string, threadFrom = 300): Dialect<TupleRows,
     offload: (to, batch) => {
       return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined
     },
-    prepare: async () => {},
-    tryRoom: (_, { bytes }) => tryRoom(raw, bytes),
+    prepare: async () => (isMissing ? beside(path, where, async () => {}) : undefined),
+    tryRoom: (_, { bytes }) => (isMissing ? tryRoomBeside(path, where, bytes) : tryRoom(raw, bytes)),
     liveColumns: async () =>
       raw
         .prepare<[], LiveColumn>(

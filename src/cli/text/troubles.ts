@@ -1,0 +1,69 @@
+/*
+ * What of a run needs somebody, a line each: the lines that --quiet prints, and parts of the summary of a run.
+ */
+import { plural } from '../../format.js'
+import { type Reason, reasons } from '../../reasons.js'
+import type { CursorReport, RunReport } from '../../sync/run/report.js'
+
+/** More lines of one kind would hide the others. */
+const shownLines = 40
+
+/** What to do about what concerns a whole run. */
+const advice: Partial<Record<Reason, string>> = {
+  no_grants:
+    "Ask the tenants' owners for grants, or the API's operator what became of this partner; shopsync forget --tenant ID takes a tenant away that is not to come back",
+  grants_incomplete:
+    'Nobody is taken for revoked, and the next run asks again. If this stays so, tell the operator of the API',
+  record_unstorable: 'Some authorizations cannot be read: see shopsync quarantine list',
+}
+
+/** What concerns the whole run, in a line; an empty text where nothing does. */
+export function reasonText(reason: Reason | null): string {
+  if (reason === null || reason === 'interrupted' || reason === 'time_limit') return ''
+  const hint = advice[reason]
+  const found = reasons[reason]
+  return `${found.charAt(0).toUpperCase()}${found.slice(1)}${hint === undefined ? '' : `. ${hint}`}`
+}
+
+/** Whether a cursor speaks for all cursors of its tenant. */
+const isOfTenant = ({ reason }: CursorReport): boolean =>
+  reason === 'revoked' || reason === 'grants_incomplete'
+
+/** Whether nothing was asked of a cursor, since its tenant is not granted. */
+export const isLeftOut = (cursor: CursorReport): boolean => isOfTenant(cursor) && cursor.requests === 0
+
+/** The tenants that are not granted, a line each. */
+export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[] {
+  const lines = new Map(
+    cursors.filter(isOfTenant).map(({ tenant_id, error }) => [tenant_id, error ?? `Tenant ${tenant_id}`]),
+  )
+  return [...lines.values()]
+}
+
+/** The cursors that failed for a reason of their own. */
+export const failedCursors = ({ cursors }: Pick<RunReport, 'cursors'>): CursorReport[] =>
+  cursors.filter((cursor) => cursor.status === 'failed' && !isOfTenant(cursor))
+
+export const cursorLine = ({ tenant_id, resource, error }: CursorReport): string =>
+  `tenant ${tenant_id}, ${resource}: ${error ?? 'no reason given'}`
+
+/** Everything of a run that needs somebody, a line each. */
+export function runTroubles(report: RunReport): string[] {
+  const title = report.job ?? report.mode
+  const failed = failedCursors(report).map(cursorLine)
+  const more = failed.length - shownLines
+  const undone = report.cursors.filter(
+    ({ status, reason }) => status === 'skipped' && reason !== 'revoked',
+  ).length
+  const lines = [
+    reasonText(report.reason),
+    undone > 0 && report.reason !== null
+      ? `${reasons[report.reason]}: ${plural(undone, 'cursor')} not done, the next run goes on with them`
+      : '',
+    ...tenantTroubles(report),
+    ...failed.slice(0, shownLines),
+    more > 0 ? `… and ${plural(more, 'cursor')} more that failed: shopsync status` : '',
+  ]
+  // Words of a database may have several lines.
+  return lines.filter((line) => line !== '').map((line) => `${title}: ${line.replaceAll(/\s*\n\s*/g, ' ')}`)
+}

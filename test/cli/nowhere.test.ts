@@ -1,0 +1,44 @@
+/** Commands that only read, on a path without a warehouse: a sentence and its exit code, and nothing is created. */
+import { existsSync, readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { configure, Program, program } from '../support/process.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { reopen, warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+beforeAll(() => sandbox.store.addTenant({ id: 1 }))
+afterAll(() => undefined)
+
+const commands = [
+  ['status', 1, /no tenant has been synced yet/],
+  ['verify', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
+  ['why notes 1', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
+  ['run weekly-verify', 1, /There is no warehouse at/],
+  ['plan', 0, /There is no warehouse there yet: the run makes it/],
+  ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
+  ['check', 0, /tables? changes? to be made by the next run/],
+] as const
+
+describe.each(warehouses())('$name', (kind) => {
+  test.each(commands)('%s: exit code %i', async (words, code, sentence) => {
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes'])
+    const {
+      stdout,
+      stderr,
+      code: ended,
+    } = await new Program(program, [...words.split(' '), '--config', config]).ended
+    expect(ended, stderr).toBe(code)
+    expect(stdout + stderr).toMatch(sentence)
+    expect(stdout + stderr).not.toMatch(/should not have happened|\n +at /)
+    if (kind.name === 'sqlite') {
+      const path = address.url.slice('sqlite:'.length)
+      expect(existsSync(path)).toBe(false)
+      expect(readdirSync(path.slice(0, path.lastIndexOf('/')))).toEqual([])
+      return
+    }
+    const warehouse = await reopen(address)
+    expect((await warehouse.plan()).some(({ table }) => table === 'sync_cursors')).toBe(true)
+    await warehouse.close()
+  })
+})
