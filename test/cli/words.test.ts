@@ -3,6 +3,7 @@ import { joinReports } from '../../src/cli/jobstep.js'
 import { createLog } from '../../src/cli/log.js'
 import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
 import { runSummary } from '../../src/cli/text/summary.js'
+import { verifyText } from '../../src/cli/text/verify.js'
 import { count, dollars, span, table } from '../../src/format.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 
@@ -175,4 +176,22 @@ describe('the log', () => {
       expect.stringMatching(/^\d\d:\d\d:\d\d WARN {2}Cursor failed tenant=7 why="two words"\n$/),
     ])
   })
+})
+
+test('verify names what it did not compare once a reason, apart from what differs', () => {
+  const why = 'the time limit ended the run'
+  const skipped = { status: 'skipped', requests: 0, reason: 'time_limit', error: why } as const
+  const text = verifyText({
+    mode: 'verify',
+    status: 'failed',
+    started_at: '2026-01-01T00:00:00.000000Z',
+    finished_at: '2026-01-01T00:00:01.000000Z',
+    requests: 0,
+    cursors: [
+      { tenant_id: 1, resource: 'notes', ...skipped },
+      { tenant_id: 1, resource: 'shops', ...skipped },
+    ],
+  })
+  expect(text).toMatch(/\n2 cursors not compared: the time limit ended the run$/)
+  expect(text).not.toContain('missing')
 })

@@ -13,6 +13,7 @@ export function verifyText(report: VerifyReport): string {
       .map((line) => `✗ ${line}`)
       .join('\n'),
     ...(different.length > 0 ? [differences(different), legend] : []),
+    ...skipped(report.cursors),
   ])
 }
 
@@ -20,11 +21,21 @@ const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || 
 
 /** Found otherwise than at the source, or not to be compared; a tenant without a grant is told once for all its cursors. */
 const differs = (cursor: VerifiedCursor): boolean =>
-  cursor.status !== 'equal' && cursor.status !== 'unavailable' && !isLost(cursor)
+  !['equal', 'unavailable', 'skipped'].includes(cursor.status) && !isLost(cursor)
 
 const lost = ({ cursors }: VerifyReport): string[] => [
   ...new Set(cursors.filter(isLost).map(({ error, tenant_id }) => error ?? `Tenant ${tenant_id}`)),
 ]
+
+/** One line for each reason why cursors were not compared. */
+function skipped(cursors: readonly VerifiedCursor[]): string[] {
+  const left = cursors.filter((cursor) => cursor.status === 'skipped' && !isLost(cursor))
+  const whys = [...new Set(left.map(({ error }) => error ?? 'no reason given'))]
+  return whys.map((why) => {
+    const amount = left.filter(({ error }) => (error ?? 'no reason given') === why).length
+    return `${plural(amount, 'cursor')} not compared: ${why}`
+  })
+}
 
 const legend =
   'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'
