@@ -184,6 +184,7 @@ test('verify names what it did not compare once a reason, apart from what differ
   const text = verifyText({
     mode: 'verify',
     status: 'failed',
+    reason: 'time_limit',
     started_at: '2026-01-01T00:00:00.000000Z',
     finished_at: '2026-01-01T00:00:01.000000Z',
     requests: 0,
