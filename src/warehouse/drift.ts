@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely'
 import type { DriftEntry } from '../model/flatten/batch.js'
 import type { BatchStamp } from './batch.js'
 import type { Db } from './database.js'
@@ -38,3 +39,12 @@ export async function writeDrift(
   }
   return fresh
 }
+
+/** Forgets unknown fields that have columns now: they are known. */
+export const forgetKnownFields = (db: Db, resource: string, names: readonly string[]): CompiledQuery =>
+  db
+    .deleteFrom('sync_drift')
+    .where('resource', '=', resource)
+    .where('kind', '=', 'unknown_field')
+    .where('path', 'in', [...names])
+    .compile()

@@ -1,7 +1,8 @@
 import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
 import type { QuarantineEntry } from '../model/flatten/batch.js'
 import type { BatchStamp } from './batch.js'
-import { type CursorKey, cursorColumns } from './cursors.js'
+import { type CursorKey, cursorColumns, cursorName, type Reader } from './cursors.js'
 import type { Db } from './database.js'
 
 /** Entries a statement: 8 parameters each, far below the limits of both databases. */
@@ -82,3 +83,24 @@ export const forgetUnseen = (db: Db, resource: string, before: string): Compiled
     .where('resource', '=', resource)
     .where('last_seen_at', '<', before)
     .compile()
+
+/**
+ * How many values, items and records are in quarantine that were seen since a moment, by cursor. A value that several
+ * requests have shown is one entry: to count what each request brought would count it several times.
+ */
+export async function quarantinedSince(
+  warehouse: Reader,
+  since: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_quarantine')
+      .select((eb) => ['tenant_id', 'resource', eb.fn.countAll<Int64>().as('n')])
+      .where('last_seen_at', '>=', since)
+      .groupBy(['tenant_id', 'resource'])
+      .execute(),
+  )
+  return new Map(
+    rows.map(({ tenant_id, resource, n }) => [cursorName({ tenantId: tenant_id, resource }), Number(n)]),
+  )
+}

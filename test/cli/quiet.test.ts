@@ -150,3 +150,13 @@ test('deletions that were checked once and not for days need somebody', async ()
   await here.run('reconcile', '--quiet')
   expect((await here.run('status')).code).toBe(0)
 })
+
+test('a value that two steps of a job meet is counted once', async () => {
+  const at = '2026-11-21T00:00:00Z'
+  here.sandbox.store.put(101, 'notes', { id: 1, repair_order_id: 'x', created_at: at, updated_at: at })
+  mkdirSync(join(here.folder, 'jobs'))
+  const step = { command: 'sync', resources: ['notes'], full: true }
+  const job = { description: 'Twice.', steps: [step, step] }
+  writeFileSync(join(here.folder, 'jobs/twice.json'), JSON.stringify(job))
+  expect((await here.run('run', 'twice', '--json')).json<RunReport>()).toMatchObject({ quarantined: 1 })
+})

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { resources } from '../../schema/index.js'
+import { model } from '../../src/model/registry.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { listQuarantine, replayQuarantine } from '../../src/sync/ask/quarantine.js'
 import { depsOf, sync } from '../support/run.js'
-import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 let sandbox: Sandbox
 beforeEach(async () => {
@@ -56,5 +58,47 @@ describe.each(warehouses())('$name', (kind) => {
     await sync(sandbox, warehouse, { resources: ['payments'], mode: 'full' })
     expect((await listQuarantine(warehouse, everything)).map((row) => row.record_id)).toEqual(['2'])
     await warehouse.close()
+  })
+
+  it('counts a value once, however many requests have shown it', async () => {
+    const warehouse = await open(kind)
+    for (let id = 1; id <= 150; id++) {
+      const updated_at = `2026-11-01T0${Math.floor(id / 60)}:${String(id % 60).padStart(2, '0')}:00Z`
+      sandbox.store.put(1, 'payments', { id, updated_at, amount_cents: id === 150 ? 12.5 : id })
+    }
+    for (const mode of ['sync', 'full', 'reconcile'] as const) {
+      sandbox.resetRequests()
+      const report = await sync(sandbox, warehouse, { resources: ['payments'], mode, full: true })
+      const shown = sandbox.requests.filter(({ resource, page }) => resource === 'payments' && page === 1)
+      expect(shown.length).toBeGreaterThan(1)
+      expect([mode, report.quarantined]).toEqual([mode, 1])
+    }
+    const cursors = await rowsOf(warehouse, 'sync_run_cursors')
+    expect(cursors.map(({ quarantined }) => quarantined)).toEqual([1, 1, 1])
+    await warehouse.close()
+  })
+
+  it('a field that gets a column is no drift any more', async () => {
+    const address = kind.address()
+    const before = await reopen(address)
+    await before.migrate()
+    const put = (id: number): void =>
+      sandbox.store.put(1, 'notes', { id, mood: 'good', luck: 1, updated_at: '2026-11-01T00:00:00Z' })
+    put(1)
+    await sync(sandbox, before, { resources: ['notes'] })
+    const drift = async (): Promise<unknown[]> => (await rowsOf(before, 'sync_drift')).map(({ path }) => path)
+    expect(await drift()).toEqual(['luck', 'mood'])
+    const promoting = model(resources, {
+      notes: { enabled: true, path: undefined, columns: { mood: 'text' } },
+    })
+    const after = await reopen(address, promoting)
+    await after.migrate()
+    await sync(sandbox, after, { resources: ['notes'], known: promoting })
+    expect(await drift()).toEqual(['luck'])
+    put(2)
+    await sync(sandbox, after, { resources: ['notes'], known: promoting })
+    expect(await drift()).toEqual(['luck'])
+    await after.close()
+    await before.close()
   })
 })

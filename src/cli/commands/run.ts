@@ -32,11 +32,23 @@ due; cron has to be told:
         if (isLocked(error)) out.complain(await lockTroubles(context, job))
         throw error
       })
-      const whole = joinReports(reports)
+      const whole = await countedOnce(context, joinReports(reports))
       if (out.json && whole && !signals.signal.aborted) await out.document(whole)
       return whole?.status === 'ok' ? 0 : 1
     })
   },
+}
+
+/** A value that several steps have met is in quarantine once. */
+async function countedOnce(
+  context: CommandContext,
+  whole: RunReport | undefined,
+): Promise<RunReport | undefined> {
+  if (whole === undefined || whole.quarantined === 0) return whole
+  const { quarantinedSince } = await import('../../warehouse/quarantine.js')
+  const counts = await quarantinedSince(await context.readingWarehouse(), whole.started_at)
+  const met = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  return { ...whole, quarantined: Math.min(whole.quarantined, met) }
 }
 
 const isLocked = (error: unknown): boolean => error instanceof Stop && error.exitCode === 4

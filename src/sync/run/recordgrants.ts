@@ -8,7 +8,7 @@ import type { FlatAuthorization } from '../../model/flatten/authorization.js'
 import { writeDrift } from '../../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../../warehouse/quarantine.js'
 import { grantTenant, revokeTenant } from '../../warehouse/tenants.js'
-import type { Dependencies } from './context.js'
+import type { CursorContext } from './context.js'
 import type { Grants } from './grants.js'
 
 /** The tenant of an authorization that names none: nobody has this id. */
@@ -18,7 +18,7 @@ const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTena
 
 /** Records which tenants there are. Returns the grants, so that it stands behind the question. */
 export async function recordGrants(
-  { warehouse, observer }: Pick<Dependencies, 'warehouse' | 'observer'>,
+  { warehouse, observer, counted }: Pick<CursorContext, 'warehouse' | 'observer' | 'counted'>,
   grants: Grants,
   fence: Int64 | undefined,
 ): Promise<Grants> {
@@ -51,6 +51,7 @@ export async function recordGrants(
       },
     )
   const count = list.findings.reduce((sum, { quarantine }) => sum + quarantine.length, 0)
+  counted.quarantined += count
   if (count > 0)
     observer.notice?.('Values of authorizations could not be stored: see sync_quarantine', { count })
   return grants

@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { describeError } from '../../errors.js'
 import { toMicros } from '../../timestamp.js'
 import { moveCursor } from '../../warehouse/cursors.js'
+import { forgetKnownFields } from '../../warehouse/drift.js'
 import { endOrphans, endRun, newestOrphanStamp, startRun, storeRunCursors } from '../../warehouse/runs.js'
 import { keyOf, type RunContext, stateOf } from './context.js'
 import type { CursorEnd } from './cursor.js'
@@ -16,10 +17,10 @@ const cursorsAtOnce = 200
 
 /**
  * Records that the run has begun. Killed runs are recorded as interrupted, and the stamps of this run begin after
- * theirs, even if the clock was set back since.
+ * theirs, even if the clock was set back since. Unknown fields that have columns by now are known, and no drift.
  */
 export async function recordStart(
-  { warehouse, stamps, runId, fence }: RunContext,
+  { warehouse, model, stamps, runId, fence }: RunContext,
   { job, mode }: RunRequest,
   startedAt: string,
 ): Promise<void> {
@@ -34,7 +35,11 @@ export async function recordStart(
     host: hostname(),
     pid: process.pid,
   }
-  await warehouse.write([endOrphans(warehouse.db), startRun(warehouse.db, row)], fence)
+  const known = model.list.flatMap(({ name, promoted }) => {
+    const names = Object.keys(promoted)
+    return names.length > 0 ? [forgetKnownFields(warehouse.db, name, names)] : []
+  })
+  await warehouse.write([endOrphans(warehouse.db), startRun(warehouse.db, row), ...known], fence)
 }
 
 /**

@@ -8,11 +8,12 @@ import type { ResourceModel } from '../../model/registry.js'
 import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
-import { readCursors } from '../../warehouse/cursors.js'
+import { cursorName, readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
+import { quarantinedSince } from '../../warehouse/quarantine.js'
 import { lastTurns } from '../../warehouse/runs.js'
 import { chooseResources, planTasks } from './choice.js'
-import { asWriter, type Dependencies, now, type RunContext } from './context.js'
+import { asWriter, type Dependencies, keyOf, now, type RunContext } from './context.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import { endingOf } from './ending.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
@@ -37,7 +38,7 @@ function reportOf(
   context: RunContext,
   request: RunRequest,
   startedAt: string,
-  { ends, reason }: RunEnd,
+  { ends, reason, quarantined }: RunEnd,
 ): RunReport {
   const stats = context.source.stats()
   const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
@@ -55,7 +56,7 @@ function reportOf(
     retries: stats.retries,
     rows_upserted: sum('rows_upserted'),
     rows_deleted: sum('rows_deleted'),
-    quarantined: context.counted.quarantined,
+    quarantined,
     reason,
     cursors: ends.map((end) => end.report),
   }
@@ -74,13 +75,15 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     setMaxListeners(0, lease.signal)
     await checkBelonging(deps.warehouse, deps.source.address)
     await settleColumns(deps, lease)
-    const ask = async (): Promise<Grants> => recordGrants(deps, await askGrants(deps), lease.fence)
+    const counted = { quarantined: 0 }
+    const ask = async (): Promise<Grants> =>
+      recordGrants({ ...deps, counted }, await askGrants(deps), lease.fence)
     const context: RunContext = {
       ...deps,
       ...lease,
       cursors: await readCursors(deps.warehouse),
       lateness: latenessOf(await readLateness(deps.warehouse, startedAt)),
-      counted: { quarantined: 0 },
+      counted,
       grants: new GrantWatch(ask),
     }
     // A long walk is ahead: what it needs is started while the source is asked for the tenants.
@@ -88,7 +91,9 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       deps.warehouse.warm()
     try {
       await recordStart(context, request, startedAt)
-      const end = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
+      const since = fromMicros(context.stamps.next())
+      const done = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
+      const end = await withQuarantine(context, done, since)
       const { ends } = end
       const isLost = lease.signal.aborted && !deps.signal.aborted
       if (isLost) throw lease.signal.reason
@@ -102,7 +107,11 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
       return report
     } catch (error) {
       const reason = endingOf(deps.signal) ?? reasonOf(error)
-      const report = reportOf(context, request, startedAt, { ends: [], reason })
+      const report = reportOf(context, request, startedAt, {
+        ends: [],
+        reason,
+        quarantined: context.counted.quarantined,
+      })
       const status = reason === 'interrupted' ? 'interrupted' : 'failed'
       await recordEnd(context, report, { status, error }).catch(() => {})
       throw error
@@ -127,6 +136,16 @@ async function optimize(
 interface RunEnd {
   readonly ends: readonly CursorEnd[]
   readonly reason: Reason | null
+  /** Values, items and records that the run has met and that are in quarantine. */
+  readonly quarantined: number
+}
+
+/** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
+async function withQuarantine(context: RunContext, end: RunEnd, since: string): Promise<RunEnd> {
+  if (end.quarantined === 0) return end
+  const counts = await quarantinedSince(context.warehouse, since)
+  const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
+  return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
 async function workOnAll(
@@ -138,7 +157,11 @@ async function workOnAll(
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const chosen = planTasks(context, request, { resources, grants, turns })
   const ends = await runCursors(context, chosen, workOf(context, request))
-  return { ends, reason: endingOfRun(context, ends) ?? grants.reason }
+  return {
+    ends,
+    reason: endingOfRun(context, ends) ?? grants.reason,
+    quarantined: context.counted.quarantined,
+  }
 }
 
 /** What a failure of the whole run is counted as. */
