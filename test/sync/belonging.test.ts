@@ -150,37 +150,43 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
   })
 
-  it('adopted with other data walks everything, and reconcile --full removes what is foreign', async () => {
-    // Ids 11 to 20 are in both: the new source has newer records of them, and older ones would be its own history.
-    const [own, other] = [await source(), await source({ count: 40, first: 11, minute: 100 })]
-    const warehouse = await open(kind)
-    await sync(own, warehouse, { resources })
-    await warehouse.write([
-      warehouse.db
-        .updateTable('sync_source')
-        .set({ probe: JSON.stringify({ order: 'newest first' }), probed_at: at(0) })
-        .compile(),
-    ])
-    await with_(({ source: { address }, ...deps }) => adopt(deps, address, false))(other, warehouse)
-    for (const table of ['sync_cursors', 'sync_registers', 'sync_walk_parts', 'sync_backfills'])
-      expect([table, await rowsOf(warehouse, table)]).toEqual([table, []])
-    expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([{ base_url: other.url, probe: null }])
-    expect(await rowsOf(warehouse, 'notes')).toHaveLength(20)
+  it.each([['older', 0, 100]])(
+    'adopted with other data walks everything, and reconcile --full removes what is foreign and %s',
+    async (_which, ours, theirs) => {
+      // Ids 11 to 20 are in both, with other times.
+      const [own, other] = [
+        await source({ minute: ours }),
+        await source({ count: 40, first: 11, minute: theirs }),
+      ]
+      const warehouse = await open(kind)
+      await sync(own, warehouse, { resources })
+      await warehouse.write([
+        warehouse.db
+          .updateTable('sync_source')
+          .set({ probe: JSON.stringify({ order: 'newest first' }), probed_at: at(0) })
+          .compile(),
+      ])
+      await with_(({ source: { address }, ...deps }) => adopt(deps, address, false))(other, warehouse)
+      for (const table of ['sync_cursors', 'sync_registers', 'sync_walk_parts', 'sync_backfills'])
+        expect([table, await rowsOf(warehouse, table)]).toEqual([table, []])
+      expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([{ base_url: other.url, probe: null }])
+      expect(await rowsOf(warehouse, 'notes')).toHaveLength(20)
 
-    const walked = await sync(other, warehouse, { resources })
-    expect(walked.cursors).toMatchObject([{ records: 40 }, { records: 40 }])
-    const mended = await sync(other, warehouse, {
-      resources,
-      mode: 'reconcile',
-      full: true,
-      acceptDeletes: true,
-    })
-    expect(mended).toMatchObject({ status: 'ok', rows_deleted: 20 })
-    const verified = await with_((deps) => runVerify(deps, choice, { full: true, sample: 40 }))(
-      other,
-      warehouse,
-    )
-    expect(verified).toMatchObject({ status: 'equal' })
-    await warehouse.close()
-  })
+      const walked = await sync(other, warehouse, { resources })
+      expect(walked.cursors).toMatchObject([{ records: 40 }, { records: 40 }])
+      const mended = await sync(other, warehouse, {
+        resources,
+        mode: 'reconcile',
+        full: true,
+        acceptDeletes: true,
+      })
+      expect(mended).toMatchObject({ status: 'ok', rows_deleted: 20 })
+      const verified = await with_((deps) => runVerify(deps, choice, { full: true, sample: 40 }))(
+        other,
+        warehouse,
+      )
+      expect(verified).toMatchObject({ status: 'equal' })
+      await warehouse.close()
+    },
+  )
 })

@@ -1,0 +1,319 @@
+/**
+ * A year in the life of one warehouse, on a simulated clock: a sync each hour, a reconcile each night, and each month all
+ * that befalls a warehouse. After every run it holds what the run claims; at the end of each month `verify --full` is
+ * equal.
+ */
+import { copyFileSync, rmSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { resources as declared } from '../../schema/index.js'
+import { type Model, model } from '../../src/model/registry.js'
+import { adopt } from '../../src/sync/ask/adopt.js'
+import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
+import type { Dependencies } from '../../src/sync/run/context.js'
+import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
+import { runSync } from '../../src/sync/run/run.js'
+import { fromMicros, toMicros } from '../../src/timestamp.js'
+import type { Session } from '../../src/warehouse/dialect.js'
+import { openWarehouse } from '../../src/warehouse/open.js'
+import { Warehouse } from '../../src/warehouse/warehouse.js'
+import { HandClock } from './clocks.js'
+import type { Address } from './process.js'
+import { randomFrom } from './random.js'
+import { depsOf } from './run.js'
+import { cursorOf, type List, lists, tenants, YearSource } from './yearsource.js'
+
+const begin = '2026-01-01T00:00:00.000000Z'
+const hour = 3_600_000_000n
+const patience = [0, 0, 0, 0]
+
+class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+/** What happened, for the line that the suite prints. */
+export interface YearTally {
+  runs: number
+  whole: number
+  /** Runs that were less than whole, and said so. */
+  less: number
+  kills: number
+  requests: number
+  months: number
+}
+
+type Connected = { readonly deps: Dependencies; readonly close: () => Promise<void> }
+
+const plain = model(declared)
+const promoted = model(declared, { notes: { columns: { colour: 'text' } } })
+
+export class Year {
+  readonly tally: YearTally = { runs: 0, whole: 0, less: 0, kills: 0, requests: 0, months: 0 }
+  readonly #clock = new HandClock(begin, 1n)
+  readonly #random: () => number
+  #source!: YearSource
+  #warehouse!: Warehouse
+  #model: Model = plain
+  /** The host by which the source is reached: another one is another address of the same data. */
+  #host = '127.0.0.1'
+  #connected: Connected | undefined
+  #isKilled = false
+
+  constructor(
+    private readonly address: Address,
+    seed: number,
+  ) {
+    this.#random = randomFrom(seed)
+  }
+
+  async run(days: number): Promise<YearTally> {
+    this.#source = await YearSource.open(this.#clock, this.#random)
+    await this.#open()
+    for (let day = 0; day < days; day++) await this.#day(day)
+    await this.#disconnect()
+    await this.#warehouse.close()
+    await this.#source.sandbox.close()
+    return this.tally
+  }
+
+  async #open(): Promise<void> {
+    const clock = this.#clock.skewed
+    this.#warehouse = await openWarehouse({ ...this.address, model: this.#model, clock, patience })
+    await this.#warehouse.migrate()
+  }
+
+  async #reopen(between: () => void = () => {}): Promise<void> {
+    await this.#disconnect()
+    await this.#warehouse.close()
+    between()
+    await this.#open()
+  }
+
+  /** Connections stay from run to run: 8,760 new ones would take longer than the runs. */
+  async #connect(): Promise<Dependencies> {
+    if (!this.#connected) {
+      const { url, partnerId, secret } = this.#source.sandbox
+      const target = { url: url.replace('127.0.0.1', this.#host), partnerId, secret }
+      this.#connected = await depsOf(target, this.#warehouse, {
+        clock: this.#clock.skewed,
+        known: this.#model,
+        concurrency: 8,
+        random: this.#random,
+      })
+    }
+    const { deps } = this.#connected
+    return { ...deps, source: deps.source.tagged() }
+  }
+
+  async #disconnect(): Promise<void> {
+    await this.#connected?.close()
+    this.#connected = undefined
+  }
+
+  async #day(day: number): Promise<void> {
+    const start = toMicros(begin) + BigInt(day) * 24n * hour
+    const date = new Date(Number(start / 1000n))
+    const isLast = new Date(Number((start + 24n * hour) / 1000n)).getUTCDate() === 1
+    for (let at = 0; at < 24; at++) {
+      await this.#source.work(start + BigInt(at + 1) * hour)
+      await this.#befall(date.getUTCDate(), at)
+      await this.#one('sync')
+      if (at === 2) await this.#one('reconcile')
+    }
+    if (isLast) await this.#endOfMonth()
+  }
+
+  /** What happens on which day of each month, before the run of that hour. */
+  async #befall(day: number, at: number): Promise<void> {
+    const { sandbox } = this.#source
+    const moment = `${day}.${at}`
+    const revoked = (new Date(Number(this.#clock.micros / 1000n)).getUTCMonth() % tenants.length) + 1
+    this.#source.motion = day % 2 === 0 && day < 28 ? 0.01 : 0
+    this.#isKilled = (day === 10 || day === 27) && at % 4 === 1
+    if (moment === '2.5') this.#source.hasColour = true
+    if (moment === '3.9') await sandbox.down()
+    if (moment === '3.14') await sandbox.up()
+    if (moment === '5.3') sandbox.store.revoke(revoked)
+    if (moment === '7.3') sandbox.store.grant(revoked)
+    if (moment === '8.6')
+      sandbox.script([{ when: { probability: 0.08, seed: day }, fault: { kind: 'status', status: 500 } }])
+    if (moment === '8.18') sandbox.script([])
+    if (moment === '12.4') this.#clock.skew = 3n * hour
+    if (moment === '13.4') this.#clock.skew = -3n * hour
+    if (moment === '14.4') this.#clock.skew = 0n
+    if (moment === '14.12') this.#source.touch(2, 'notes')
+    if (moment === '15.12') for (let i = 0; i < 12; i++) this.#source.restore()
+    if (moment === '16.1') await this.#backUp()
+    if (moment === '19.1') await this.#restore()
+    if (moment === '21.4') await this.#move()
+    if (moment === '21.8') await this.#adopt()
+    if (moment === '23.7') await this.#grow()
+  }
+
+  get #file(): string | undefined {
+    return this.address.url.startsWith('sqlite:') ? this.address.url.slice('sqlite:'.length) : undefined
+  }
+
+  async #backUp(): Promise<void> {
+    const file = this.#file
+    if (file) await this.#reopen(() => copyFileSync(file, `${file}.backup`))
+  }
+
+  /** Whatever came since the backup is owed again. */
+  async #restore(): Promise<void> {
+    const file = this.#file
+    if (!file) return
+    await this.#reopen(() => {
+      for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+      copyFileSync(`${file}.backup`, file)
+    })
+    for (const tenant of tenants) for (const list of lists) this.#owesAll(tenant, list)
+  }
+
+  #owesAll(tenant: number, list: List): void {
+    const owed = this.#source.owed.get(cursorOf(tenant, list))
+    for (const { id, updated_at: updatedAt } of this.#source.sandbox.store.all(tenant, list))
+      owed?.set(Number(id), { updatedAt: String(updatedAt), serial: 0 })
+  }
+
+  /** The API answers under another address; runs are refused until somebody says that it is the same. */
+  async #move(): Promise<void> {
+    await this.#disconnect()
+    this.#host = this.#host === 'localhost' ? '127.0.0.1' : 'localhost'
+  }
+
+  async #adopt(): Promise<void> {
+    const deps = await this.#connect()
+    await adopt(deps, deps.source.address, true)
+  }
+
+  /** The configuration gives a field a column of its own, or takes the column away. */
+  async #grow(): Promise<void> {
+    this.#model = this.#model === plain ? promoted : plain
+    await this.#reopen()
+  }
+
+  async #one(mode: 'sync' | 'reconcile'): Promise<void> {
+    this.tally.runs++
+    const began = this.#source.serial
+    const deps = await this.#connect()
+    const request: RunRequest = { mode, job: null, tenants: null, resources: lists }
+    const report = this.#isKilled ? await this.#killed(deps, request) : await said(runSync(deps, request))
+    if (report) this.tally.requests += report.requests
+    if (await this.#judge(report, mode, began)) this.tally.whole++
+    else this.tally.less++
+  }
+
+  /** Ends the run at some commit, as a crash would: nothing after it happens. */
+  async #killed(deps: Dependencies, request: RunRequest): Promise<RunReport | undefined> {
+    let left = 1 + Math.floor(this.#random() * 60)
+    const moment = (): void => {
+      if (--left <= 0) throw new Killed()
+    }
+    const { dialect } = this.#warehouse
+    const { transaction } = dialect
+    const { offload: _, ...rest } = dialect
+    const dying = new Warehouse({
+      dialect: {
+        ...rest,
+        transaction: async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+          moment()
+          const result = await transaction(work)
+          moment()
+          return result
+        },
+      },
+      model: this.#model,
+      clock: this.#clock.skewed,
+      patience,
+    })
+    try {
+      return await runSync({ ...deps, warehouse: dying }, request)
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error
+      this.tally.kills++
+      // Connections go with the process. Its lease expires: by the next hour on this clock, at once on a server's own.
+      await this.#disconnect()
+      await pause(5)
+      if (!this.#file) await this.#expire()
+      return undefined
+    }
+  }
+
+  async #expire(): Promise<void> {
+    const { db } = this.#warehouse
+    await this.#warehouse.write([db.updateTable('sync_lease').set({ expires_at: begin }).compile()])
+  }
+
+  /** Every cursor that a run calls whole holds all that was owed when the run began. */
+  async #judge(report: RunReport | undefined, mode: string, began: number): Promise<boolean> {
+    if (!report) return false
+    let isWhole = true
+    for (const tenant of tenants)
+      for (const list of lists) {
+        const cursor = report.cursors.find((one) => one.tenant_id === tenant && one.resource === list)
+        if (cursor?.status === 'ok' && cursor.completeness !== 'unproven')
+          await this.#pay(tenant, list, mode === 'reconcile', began)
+        else {
+          isWhole = false
+          if (process.env.YEAR_LOG === '2') console.log(this.#at, mode, tenant, list, JSON.stringify(cursor))
+        }
+      }
+    if (!isWhole && report.status === 'ok')
+      throw new Error(`${this.#at}: less than whole, and not said: ${JSON.stringify(report.cursors)}`)
+    return isWhole
+  }
+
+  async #pay(tenant: number, list: List, hasDeletes: boolean, began: number): Promise<void> {
+    const owed = this.#source.owed.get(cursorOf(tenant, list)) ?? new Map()
+    const due = [...owed].filter(
+      ([, { serial, updatedAt }]) => serial <= began && (updatedAt !== null || hasDeletes),
+    )
+    if (due.length === 0) return
+    const rows = await this.#warehouse.db
+      .selectFrom(list)
+      .select(['id', 'updated_at', '_deleted_at'])
+      .where('tenant_id', '=', tenant)
+      .where(
+        'id',
+        'in',
+        due.map(([id]) => id),
+      )
+      .execute()
+    const byId = new Map(rows.map((row) => [Number(row.id), row]))
+    for (const [id, { updatedAt }] of due) {
+      const row = byId.get(id)
+      const isThere = row !== undefined && row._deleted_at === null
+      if (updatedAt === null ? isThere : !isThere || row.updated_at < updatedAt)
+        throw new Error(
+          `${this.#at}: a whole ${hasDeletes ? 'reconcile' : 'sync'} of ${list} of tenant ${tenant} left record ${id} at ${row?.updated_at}, deleted ${row?._deleted_at}, owed ${updatedAt}`,
+        )
+      owed.delete(id)
+    }
+  }
+
+  get #at(): string {
+    return fromMicros(this.#clock.micros)
+  }
+
+  async #endOfMonth(): Promise<void> {
+    await this.#one('reconcile')
+    const deps = await this.#connect()
+    const found = await runVerify(deps, { tenants: null, resources: lists }, { full: true, sample: 0 })
+    if (found.status !== 'equal')
+      throw new Error(
+        `${this.#at}: verify --full: ${JSON.stringify(found.cursors.filter(({ status }) => status !== 'equal'))}`,
+      )
+    this.tally.months++
+    if (process.env.YEAR_LOG) console.log(this.#at, JSON.stringify(this.tally))
+  }
+}
+
+/** A run that throws has said that it is not whole; what the program itself has done wrong is thrown on. */
+async function said(run: Promise<RunReport>): Promise<RunReport | undefined> {
+  try {
+    return await run
+  } catch (error) {
+    if (error instanceof Error && ['Stop', 'Skip', 'Retry'].includes(error.name)) return undefined
+    throw error
+  }
+}

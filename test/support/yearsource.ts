@@ -1,0 +1,118 @@
+/** The source of a simulated year: ten tenants whose lists move by the hour, and what a warehouse should know of it. */
+import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { fromMicros } from '../../src/timestamp.js'
+import type { HandClock } from './clocks.js'
+
+export const tenants = Array.from({ length: 10 }, (_, i) => i + 1)
+export const lists = ['notes', 'customers', 'canned_jobs', 'inventories'] as const
+export type List = (typeof lists)[number]
+
+/** The last change of a record that no whole run has shown yet; `updatedAt` is null where it was deleted. */
+export interface Change {
+  readonly updatedAt: string | null
+  readonly serial: number
+}
+
+export const cursorOf = (tenant: number, list: string): string => `${tenant} ${list}`
+
+export class YearSource {
+  /** By cursor and id: what a run that is whole must have brought. */
+  readonly owed = new Map<string, Map<number, Change>>()
+  readonly #buried: { tenant: number; list: List; record: ApiRecord }[] = []
+  /** Counts the changes: a run owes those that were made before it began. */
+  serial = 0
+  /** A field that the document does not show, from some day on. */
+  hasColour = false
+  /** Chance of a change before a request is answered. */
+  motion = 0
+  #nextId = 10_000
+
+  private constructor(
+    readonly sandbox: Sandbox,
+    readonly clock: HandClock,
+    private readonly random: () => number,
+  ) {
+    for (const id of tenants) sandbox.store.addTenant({ id })
+    for (const tenant of tenants)
+      for (const list of lists) {
+        this.owed.set(cursorOf(tenant, list), new Map())
+        // Some lists are longer than a page.
+        const size = list === 'notes' && tenant <= 3 ? 140 : 20 + tenant
+        for (let i = 0; i < size; i++) this.#create(tenant, list)
+      }
+    sandbox.onRequest(() => {
+      if (random() < this.motion) this.move()
+    })
+  }
+
+  static async open(clock: HandClock, random: () => number): Promise<YearSource> {
+    return new YearSource(await createSandbox({ data: 'none', clock }), clock, random)
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.random() * list.length)] as T
+  }
+
+  /** One change of one record of any list. */
+  move(): void {
+    const [tenant, list] = [this.#pick(tenants), this.#pick(lists)]
+    const ids = this.sandbox.store.ids(tenant, list)
+    const chance = this.random()
+    if (chance < 0.3 || ids.length < 15) this.#create(tenant, list)
+    else if (chance < 0.8) this.#update(tenant, list, this.#pick(ids))
+    else if (chance < 0.92) this.remove(tenant, list, this.#pick(ids))
+    else this.restore()
+  }
+
+  #stored(tenant: number, list: List, fields: Readonly<Record<string, unknown>>, at: bigint): void {
+    const updatedAt = fromMicros(at)
+    const colour = this.hasColour ? { colour: `colour ${this.serial}` } : {}
+    this.sandbox.store.put(tenant, list, { ...fields, ...colour, updated_at: updatedAt })
+    this.#owe(tenant, list, Number(fields.id), updatedAt)
+  }
+
+  #owe(tenant: number, list: List, id: number, updatedAt: string | null): void {
+    this.owed.get(cursorOf(tenant, list))?.set(id, { updatedAt, serial: ++this.serial })
+  }
+
+  #create(tenant: number, list: List): void {
+    const at = this.sandbox.store.stamp()
+    this.#stored(tenant, list, template(list, this.#nextId++, fromMicros(at)), at)
+  }
+
+  #update(tenant: number, list: List, id: number, at = this.sandbox.store.stamp()): void {
+    const record = this.sandbox.store.stored(tenant, list, id)
+    if (record) this.#stored(tenant, list, record, at)
+  }
+
+  remove(tenant: number, list: List, id: number): void {
+    const record = this.sandbox.store.stored(tenant, list, id)
+    if (!record) return
+    this.#buried.push({ tenant, list, record })
+    this.sandbox.store.remove(tenant, list, id)
+    this.#owe(tenant, list, id, null)
+  }
+
+  /** The record that was deleted last comes back, with a new stamp. */
+  restore(): void {
+    const back = this.#buried.pop()
+    if (back) this.#stored(back.tenant, back.list, back.record, this.sandbox.store.stamp())
+  }
+
+  /** A bulk change: every record of one list gets one stamp. */
+  touch(tenant: number, list: List): void {
+    const at = this.sandbox.store.stamp()
+    for (const id of this.sandbox.store.ids(tenant, list)) this.#update(tenant, list, id, at)
+  }
+
+  /** An hour of work, spread over the hour. */
+  async work(until: bigint): Promise<void> {
+    const changes = Math.floor(this.random() * 9)
+    for (let i = 0; i < changes; i++) {
+      const left = until - this.clock.micros
+      this.clock.micros += (left * BigInt(Math.floor(this.random() * 1000))) / 2000n
+      this.move()
+    }
+    if (this.clock.micros < until) this.clock.micros = until
+  }
+}
