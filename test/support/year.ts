@@ -7,6 +7,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { resources as declared } from '../../schema/index.js'
 import { type Model, model } from '../../src/model/registry.js'
+import type { Rule } from '../../src/sandbox/script/rules.js'
 import { adopt } from '../../src/sync/ask/adopt.js'
 import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
 import type { Dependencies } from '../../src/sync/run/context.js'
@@ -43,6 +44,28 @@ export interface YearTally {
 
 type Connected = { readonly deps: Dependencies; readonly close: () => Promise<void> }
 
+const first = { nth: 1 } as const
+/** Faults and motions of the source, from which moment on. */
+const scripts: Readonly<Record<string, readonly Rule[]>> = {
+  '8.6': [{ when: { probability: 0.08, seed: 8 }, fault: { kind: 'status', status: 500 } }],
+  '8.18': [],
+  // Two records make each answer that would show them a 500.
+  '17.6': [{ when: first, before: { kind: 'poison', tenant: 4, resource: 'notes', ranks: [0, 1] } }],
+  '17.18': [{ when: first, before: { kind: 'heal', tenant: 4, resource: 'notes' } }],
+  // A record stands in its list twice.
+  '18.6': [{ when: first, before: { kind: 'twice', tenant: 5, resource: 'customers', ranks: [3] } }],
+  '18.18': [{ when: first, before: { kind: 'heal', tenant: 5, resource: 'customers' } }],
+  // Totals go missing, and come back.
+  '20.6': [
+    { when: { tenant: 6, resource: 'customers', kind: 'list' }, fault: { kind: 'total', remove: true } },
+  ],
+  '20.18': [],
+  // The server's own clock is wrong for some hours, to either side.
+  '24.6': [{ when: { probability: 0.3, seed: 24 }, fault: { kind: 'skew', seconds: 3600 } }],
+  '24.12': [{ when: { probability: 0.3, seed: 25 }, fault: { kind: 'skew', seconds: -3600 } }],
+  '24.18': [],
+}
+
 const plain = model(declared)
 const promoted = model(declared, { notes: { columns: { colour: 'text' } } })
 
@@ -65,10 +88,12 @@ export class Year {
     this.#random = randomFrom(seed)
   }
 
-  async run(days: number): Promise<YearTally> {
+  /** From day `from` of the year on. */
+  async run(days: number, from = 0): Promise<YearTally> {
+    this.#clock.micros += BigInt(from) * 24n * hour
     this.#source = await YearSource.open(this.#clock, this.#random)
     await this.#open()
-    for (let day = 0; day < days; day++) await this.#day(day)
+    for (let day = from; day < from + days; day++) await this.#day(day)
     await this.#disconnect()
     await this.#warehouse.close()
     await this.#source.sandbox.close()
@@ -115,33 +140,40 @@ export class Year {
     const isLast = new Date(Number((start + 24n * hour) / 1000n)).getUTCDate() === 1
     for (let at = 0; at < 24; at++) {
       await this.#source.work(start + BigInt(at + 1) * hour)
-      await this.#befall(date.getUTCDate(), at)
+      await this.#befall(date.getUTCDate(), at, date.getUTCMonth())
       await this.#one('sync')
       if (at === 2) await this.#one('reconcile')
     }
     if (isLast) await this.#endOfMonth()
   }
 
-  /** What happens on which day of each month, before the run of that hour. */
-  async #befall(day: number, at: number): Promise<void> {
-    const { sandbox } = this.#source
-    const moment = `${day}.${at}`
-    const revoked = (new Date(Number(this.#clock.micros / 1000n)).getUTCMonth() % tenants.length) + 1
+  /** What happens on which day and hour of each month, before the run of that hour. */
+  async #befall(day: number, at: number, month: number): Promise<void> {
     this.#source.motion = day % 2 === 0 && day < 28 ? 0.01 : 0
     this.#isKilled = (day === 10 || day === 27) && at % 4 === 1
+    await this.#atSource(`${day}.${at}`, (month % tenants.length) + 1)
+    await this.#here(`${day}.${at}`)
+  }
+
+  async #atSource(moment: string, revoked: number): Promise<void> {
+    const { sandbox } = this.#source
+    const rules = scripts[moment]
+    if (rules) sandbox.script(rules)
     if (moment === '2.5') this.#source.hasColour = true
     if (moment === '3.9') await sandbox.down()
     if (moment === '3.14') await sandbox.up()
     if (moment === '5.3') sandbox.store.revoke(revoked)
     if (moment === '7.3') sandbox.store.grant(revoked)
-    if (moment === '8.6')
-      sandbox.script([{ when: { probability: 0.08, seed: day }, fault: { kind: 'status', status: 500 } }])
-    if (moment === '8.18') sandbox.script([])
+    if (moment === '14.12') this.#source.touch(2, 'notes')
+    if (moment === '15.12') for (let i = 0; i < 12; i++) this.#source.restore()
+    if (moment === '22.6') this.#source.stampAhead(7, 'notes', 2)
+    if (moment === '22.9') this.#source.stampAhead(8, 'customers', 50_000)
+  }
+
+  async #here(moment: string): Promise<void> {
     if (moment === '12.4') this.#clock.skew = 3n * hour
     if (moment === '13.4') this.#clock.skew = -3n * hour
     if (moment === '14.4') this.#clock.skew = 0n
-    if (moment === '14.12') this.#source.touch(2, 'notes')
-    if (moment === '15.12') for (let i = 0; i < 12; i++) this.#source.restore()
     if (moment === '16.1') await this.#backUp()
     if (moment === '19.1') await this.#restore()
     if (moment === '21.4') await this.#move()
@@ -253,10 +285,7 @@ export class Year {
         const cursor = report.cursors.find((one) => one.tenant_id === tenant && one.resource === list)
         if (cursor?.status === 'ok' && cursor.completeness !== 'unproven')
           await this.#pay(tenant, list, mode === 'reconcile', began)
-        else {
-          isWhole = false
-          if (process.env.YEAR_LOG === '2') console.log(this.#at, mode, tenant, list, JSON.stringify(cursor))
-        }
+        else isWhole = false
       }
     if (!isWhole && report.status === 'ok')
       throw new Error(`${this.#at}: less than whole, and not said: ${JSON.stringify(report.cursors)}`)
@@ -304,7 +333,6 @@ export class Year {
         `${this.#at}: verify --full: ${JSON.stringify(found.cursors.filter(({ status }) => status !== 'equal'))}`,
       )
     this.tally.months++
-    if (process.env.YEAR_LOG) console.log(this.#at, JSON.stringify(this.tally))
   }
 }
 

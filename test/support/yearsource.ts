@@ -26,6 +26,8 @@ export class YearSource {
   /** Chance of a change before a request is answered. */
   motion = 0
   #nextId = 10_000
+  /** Records that are stamped ahead: their next version would be older. */
+  readonly #ahead = new Set<number>()
 
   private constructor(
     readonly sandbox: Sandbox,
@@ -56,7 +58,7 @@ export class YearSource {
   /** One change of one record of any list. */
   move(): void {
     const [tenant, list] = [this.#pick(tenants), this.#pick(lists)]
-    const ids = this.sandbox.store.ids(tenant, list)
+    const ids = this.sandbox.store.ids(tenant, list).filter((id) => !this.#ahead.has(id))
     const chance = this.random()
     if (chance < 0.3 || ids.length < 15) this.#create(tenant, list)
     else if (chance < 0.8) this.#update(tenant, list, this.#pick(ids))
@@ -102,7 +104,15 @@ export class YearSource {
   /** A bulk change: every record of one list gets one stamp. */
   touch(tenant: number, list: List): void {
     const at = this.sandbox.store.stamp()
-    for (const id of this.sandbox.store.ids(tenant, list)) this.#update(tenant, list, id, at)
+    for (const id of this.sandbox.store.ids(tenant, list))
+      if (!this.#ahead.has(id)) this.#update(tenant, list, id, at)
+  }
+
+  /** A record that is stamped hours ahead of every clock. */
+  stampAhead(tenant: number, list: List, hours: number): void {
+    const at = this.clock.micros + BigInt(hours) * 3_600_000_000n
+    this.#ahead.add(this.#nextId)
+    this.#stored(tenant, list, template(list, this.#nextId++, fromMicros(at)), at)
   }
 
   /** An hour of work, spread over the hour. */

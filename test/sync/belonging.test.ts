@@ -167,7 +167,13 @@ describe.each(warehouses())('on $name', (kind) => {
           .compile(),
       ])
       await with_(({ source: { address }, ...deps }) => adopt(deps, address, false))(other, warehouse)
-      for (const table of ['sync_cursors', 'sync_registers', 'sync_walk_parts', 'sync_backfills'])
+      for (const table of [
+        'sync_cursors',
+        'sync_registers',
+        'sync_walk_parts',
+        'sync_backfills',
+        'sync_lateness',
+      ])
         expect([table, await rowsOf(warehouse, table)]).toEqual([table, []])
       expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([{ base_url: other.url, probe: null }])
       expect(await rowsOf(warehouse, 'notes')).toHaveLength(20)

@@ -27,6 +27,7 @@ const vouching = [
   'sync_walk_parts',
   'sync_registers',
   'sync_backfills',
+  'sync_lateness',
 ] as const satisfies readonly (keyof typeof stateTables)[]
 
 const document = (source: SourceAddress): Adopted['to'] => ({
