@@ -110,8 +110,8 @@ describe('the lines of a terminal', () => {
     expect(lines.filter((line) => !isOther(line)).length).toBeGreaterThan(15)
   })
 
-  it.each(lines.filter((line) => !isOther(line)))('%s', async (line) => {
-    if (line.startsWith('sqlite3') && !has('sqlite3')) return
+  it.for(lines.filter((line) => !isOther(line)))('%s', async (line, context) => {
+    context.skip(line.startsWith('sqlite3') && !has('sqlite3'), 'this machine has no sqlite3')
     const { code, text } = await shell(`exec ${adapted(line)}`.replace(/^exec (export|cp)/, '$1'), usual())
     expect([text, code]).toEqual([text, exitCodes[line] ?? 0])
     if (line.startsWith('cp config')) useConfigOfReadme()
@@ -140,20 +140,20 @@ describe('the systemd units and the line for the journal', () => {
   const units = blocksOf('docs/operations.md').filter(({ language }) => language === 'ini')
   const nameOf = (text: string): string => /^# \S+\/(\S+)$/m.exec(text)![1]!
 
-  it('are units that systemd knows', () => {
+  it('are units that systemd knows', (context) => {
     const folder = join(here.folder, 'units')
     mkdirSync(folder)
     for (const { text } of units)
       writeFileSync(join(folder, nameOf(text)), adapted(text).replace('User=shopsync', 'User=root'))
     const files = units.map(({ text }) => join(folder, nameOf(text)))
     expect(files).toHaveLength(2)
-    if (!has('systemd-analyze')) return
+    context.skip(!has('systemd-analyze'), 'this machine has no systemd-analyze')
     const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...files])
     const ours = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder))
     expect([status, ours]).toEqual([0, []])
   })
 
-  it('start a run whose journal the filter reads', async () => {
+  it('start a run whose journal the filter reads', async (context) => {
     const [, start] = /^ExecStart=(.*)$/m.exec(adapted(units[0]!.text))!
     const lines = blocksOf('docs/operations.md').flatMap(commandsOf)
     const filter = lines.find((line) => line.startsWith('journalctl'))!.replace(/^.*? \| /, '')
@@ -163,7 +163,7 @@ describe('the systemd units and the line for the journal', () => {
     const journal = join(here.folder, 'journal')
     writeFileSync(journal, `Starting shopsync hourly…\n${text}`)
     here.sandbox.script([])
-    if (!has('jq')) return
+    context.skip(!has('jq'), 'this machine has no jq')
     const filtered = await shell(`cat ${journal} | ${filter}`, usual())
     expect([filtered.text, filtered.code]).toEqual([expect.stringMatching(/"level": "(warn|error)"/), 0])
     expect(filtered.text).not.toMatch(/Starting|"info"/)
@@ -214,13 +214,14 @@ describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
     ])
   })
 
-  it('dump the schema, where pg_dump knows the server', async () => {
+  it('dump the schema, where pg_dump knows the server', async (context) => {
     const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
     const [{ server_version_num: server }] = (await asked(
       address('postgres'),
       'show server_version_num',
     )) as [{ server_version_num: string }]
-    if (!(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))) return
+    const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))
+    context.skip(isOld, 'this machine has no pg_dump as new as the server')
     const line = blocksOf('docs/operations.md')
       .flatMap(commandsOf)
       .find((words) => words.startsWith('pg_dump'))!
