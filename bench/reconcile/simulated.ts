@@ -9,6 +9,7 @@ import { fullCost } from '../../src/compare/cost.js'
 import { type Cell, cellsOf, type Move } from '../../src/compare/histogram.js'
 import { fromMicros, toMicros } from '../../src/timestamp.js'
 import { forever } from '../../src/walk/cutpoint.js'
+import { nothingOdd } from '../../src/walk/oddities.js'
 import type { Sighting } from '../../src/walk/sightings.js'
 import type { WalkPage } from '../../src/walk/types.js'
 
@@ -84,6 +85,7 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
   readonly #lost: readonly number[]
   requests = 0
   items = 0
+  readonly known = nothingOdd
   readonly random: () => number
 
   constructor(records: number, differences: Differences, random: () => number) {

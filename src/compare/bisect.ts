@@ -4,11 +4,13 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import { epoch, forever } from '../walk/cutpoint.js'
-import { RangeWalk } from '../walk/range.js'
+import { countOdd, sumOdd } from '../walk/oddities.js'
+import { type RangeOutcome, RangeWalk } from '../walk/range.js'
+import type { Sighting } from '../walk/sightings.js'
 import type { WalkPage } from '../walk/types.js'
 import type { Candidate, ComparePort, Comparison } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './cost.js'
-import { Differences, oddOf } from './differences.js'
+import { Differences } from './differences.js'
 import { type Move, RowHistogram } from './histogram.js'
 
 /** A range whose ends were counted, and the requests that looking into it will cost. */
@@ -61,11 +63,12 @@ export class Bisection<P> {
   }
 
   #ended(method: Comparison['method']): Comparison {
+    const odd = this.#differences.oddAfter(epoch)
     return {
       method,
       isEven: this.#differences.isEven,
-      odd: this.#differences.oddAfter(epoch),
-      source: this.#sourceAfter(epoch),
+      odd,
+      source: this.#sourceAfter(epoch) - odd.repeated - odd.hidden,
       warehouse: this.#rows.after(epoch),
       counted: this.#differences.counted,
       listed: this.#listed,
@@ -74,7 +77,7 @@ export class Bisection<P> {
 
   /** The source's count at a cut point, by the last comparison there. */
   #sourceAfter(cut: string): number {
-    return this.#rows.after(cut) + this.#differences.oddAfter(cut) + this.#differences.at(cut)
+    return this.#rows.after(cut) + sumOdd(this.#differences.oddAfter(cut)) + this.#differences.at(cut)
   }
 
   /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
@@ -85,7 +88,7 @@ export class Bisection<P> {
     if (page.total > page.records) return false
     const rows = await this.port.rows(epoch, forever)
     const shown = new Set(page.sightings.map(({ id }) => id))
-    this.#differences.explain(oddOf(shown), epoch)
+    this.#differences.explain(countOdd(shown), epoch)
     await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
@@ -217,11 +220,15 @@ export class Bisection<P> {
   async #list(lo: string, hi: string): Promise<readonly Candidate[]> {
     const rows = await this.port.rows(lo, hi)
     const shown = new Set<Int64 | string>()
+    const strays = new Set<Int64>()
     const take = async (page: WalkPage<P>): Promise<void> => {
       const own = page.sightings.filter(({ updatedAt }) => updatedAt > lo && updatedAt <= hi)
       for (const { id } of own) shown.add(id)
-      if (own.some(({ id, updatedAt }) => typeof id !== 'string' && rows.get(id) !== updatedAt))
-        this.#moved(await this.port.store(page))
+      const other = own.filter(({ id, updatedAt }) => typeof id !== 'string' && rows.get(id) !== updatedAt)
+      if (other.length === 0) return
+      const moves = await this.port.store(page)
+      this.#moved(moves)
+      for (const id of notTaken(other, moves)) strays.add(id)
     }
     const port = {
       fetch: (after: string, page: number, perPage: number) => this.#fetch(after, page, perPage),
@@ -231,11 +238,36 @@ export class Bisection<P> {
       note: (message: string, fields: Record<string, unknown>) => this.port.note(message, fields),
     }
     const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
-    await new RangeWalk<P>(port, { after: lo, until: hi, newer, total }).run()
+    const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total }).run()
     this.#listed++
-    this.#differences.explain(oddOf(shown), lo)
+    this.#explain(lo, outcome, { shown, strays: strays.size })
     return notShown(rows, shown)
   }
+
+  /** What walks have found odd about the list explains a difference; anything more stays one. */
+  #explain(
+    lo: string,
+    { expected, seen }: RangeOutcome,
+    { shown, strays }: { readonly shown: ReadonlySet<Int64 | string>; readonly strays: number },
+  ): void {
+    const { known } = this.port
+    const odd = countOdd(shown)
+    const short = expected - seen
+    this.#differences.explain(
+      {
+        ...odd,
+        repeated: odd.repeated + (strays <= known.twice ? strays : 0),
+        hidden: short > 0 && short <= known.hidden ? short : 0,
+      },
+      lo,
+    )
+  }
+}
+
+/** Records that were shown in another version than their row's, and that storing them did not move. */
+const notTaken = (other: readonly Sighting[], moves: readonly Move[]): Int64[] => {
+  const taken = new Set(moves.map(({ after }) => after))
+  return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
 }
 
 const notShown = (

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
 import type { ListPort } from '../walk/count.js'
+import type { Finding, OddCounts } from '../walk/oddities.js'
 import type { WalkPage } from '../walk/types.js'
 import type { Cell, Move } from './histogram.js'
 
@@ -26,6 +27,8 @@ export interface ComparePort<P> extends ListPort<P> {
   recall(): Promise<readonly Move[] | undefined>
   /** Stores the records that have come since, before another comparison. */
   refresh(): Promise<void>
+  /** What walks have found odd about the list. */
+  readonly known: Finding
   random(): number
   note(message: string, fields: Record<string, unknown>): void
 }
@@ -35,8 +38,9 @@ export interface Comparison {
   readonly method: 'counting' | 'listing'
   /** Every count agrees at the end. */
   readonly isEven: boolean
-  /** Unstorable records that the source counts. */
-  readonly odd: number
+  /** What the source counts and can never be a row. */
+  readonly odd: OddCounts
+  /** Records at the source by its count, less the places that show none, or none of their own. */
   readonly source: number
   readonly warehouse: number
   /** Cut points at which counts were compared, the total included. */

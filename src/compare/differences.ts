@@ -1,5 +1,5 @@
-import type { Int64 } from '../../schema/resource.js'
 import { forever } from '../walk/cutpoint.js'
+import { addOdd, noneOdd, type OddCounts, sumOdd } from '../walk/oddities.js'
 import { gain, type Move } from './histogram.js'
 
 /**
@@ -8,8 +8,8 @@ import { gain, type Move } from './histogram.js'
  */
 export class Differences {
   readonly #at = new Map<string, number>([[forever, 0]])
-  /** Unstorable records that the source counts, by the cut point before them. */
-  readonly #odd = new Map<string, number>()
+  /** What the source counts and can never be a row, by the cut point before it. */
+  readonly #odd = new Map<string, OddCounts>()
 
   get isEven(): boolean {
     return this.uneven === 0
@@ -33,12 +33,12 @@ export class Differences {
     return this.#at.get(cut) ?? 0
   }
 
-  oddAfter(cut: string): number {
-    return [...this.#odd].reduce((sum, [at, count]) => sum + (at >= cut ? count : 0), 0)
+  oddAfter(cut: string): OddCounts {
+    return [...this.#odd].reduce((sum, [at, odd]) => (at >= cut ? addOdd(sum, odd) : sum), noneOdd)
   }
 
   enter(cut: string, records: number, rows: number): void {
-    this.#at.set(cut, records - rows - this.oddAfter(cut))
+    this.#at.set(cut, records - rows - sumOdd(this.oddAfter(cut)))
   }
 
   /** A change that brought the warehouse nearer to the source: the row no longer counts as a difference. */
@@ -46,14 +46,11 @@ export class Differences {
     for (const [cut, difference] of this.#at) this.#at.set(cut, difference - gain(move, cut))
   }
 
-  /** So many unstorable records newer than the cut point explain as much of the difference. */
-  explain(records: number, at: string): void {
+  /** So much that can never be a row, newer than the cut point, explains as much of the difference. */
+  explain(odd: OddCounts, at: string): void {
+    const records = sumOdd(odd)
     if (records === 0) return
-    this.#odd.set(at, (this.#odd.get(at) ?? 0) + records)
+    this.#odd.set(at, addOdd(this.#odd.get(at) ?? noneOdd, odd))
     for (const [cut, difference] of this.#at) if (cut <= at) this.#at.set(cut, difference - records)
   }
 }
-
-/** How many of the ids that a list shows can never be rows: see Sighting. */
-export const oddOf = (shown: Iterable<Int64 | string>): number =>
-  [...shown].filter((id) => typeof id === 'string').length

@@ -21,7 +21,7 @@ export async function beginReading<P>(
   const first = await firstPage(walk, perPage)
   const { total, sightings } = first
   if (first.isUncounted) return readPlainly(walk, 'no_count', { from: 1, page: first })
-  refuseLoss(total, expected)
+  refuseLoss(total, expected, 'rows')
   if (isAllShown(walk, first)) return single(walk, first, number)
   if (isOutOfOrder(sightings)) return readPlainly(walk, 'order', { from: 1, page: first })
   const ceiling = ceilingOf(first) ?? floor

@@ -3,6 +3,7 @@
  * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
  */
 import type { Int64 } from '../../schema/resource.js'
+import type { Reason } from '../reasons.js'
 import { countAfter, type ListPort, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
 import { Pager } from './pager.js'
@@ -30,6 +31,7 @@ export interface ListRange {
 
 export interface RangeOutcome {
   readonly verdict: WalkOutcome['verdict']
+  readonly reason: Reason | null
   /** Distinct records of the range that were seen, unusable ones included. */
   readonly seen: number
   /** Records of the range at the beginning of the reading, by the source's count. */
@@ -59,6 +61,7 @@ export class RangeWalk<P> {
   readonly #vouched: string[] = []
   #newer: number
   #total: number | undefined
+  #isUncounted = false
 
   constructor(
     private readonly port: RangePort<P>,
@@ -68,23 +71,37 @@ export class RangeWalk<P> {
     this.#total = range.total
   }
 
+  /**
+   * The walk's rule: a reading is complete if it saw as many records as the source counted and no total fell, or if it
+   * stepped back for each fall and saw as many as were left. Readings of a range that stood still are joined.
+   */
   async run(): Promise<RangeOutcome> {
     const whole = await this.#atOnce()
     if (whole) return whole
     let reading: RangeReading | undefined
+    let before = ''
     for (const [i, perPage] of pageSizes.entries()) {
-      reading = await this.#read(perPage)
-      const isEven = !reading.fell && this.#seen.size >= reading.expected
-      if (isEven) return this.#outcome(i === 0 ? 'proven' : 'repaired', reading.expected)
-      // The reading has stepped back for each fall; a record that moved to the top has left the range.
-      if (!reading.tied) return this.#outcome('repaired', reading.expected)
+      const from = this.#newer
+      reading = await this.#read(perPage, before)
+      before = reading.fell ? '' : `${reading.expected} ${from}`
+      const { fell, tied, expected, total } = reading
+      if (this.#isUncounted) return this.#outcome('listed', this.#seen.size)
+      const seen = this.#seen.size
+      if (!fell && seen >= expected) return this.#outcome(i === 0 ? 'proven' : 'repaired', expected)
+      if (fell && !tied && seen >= total - from) return this.#outcome('repaired', expected)
       if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
     }
-    return this.#outcome('unproven', reading?.expected ?? 0)
+    const reason = reading?.tied ? 'ties' : 'totals_disagree'
+    return { ...this.#outcome('unproven', reading?.expected ?? 0), reason }
   }
 
   #outcome(verdict: RangeOutcome['verdict'], expected: number): RangeOutcome {
-    return { verdict, seen: this.#seen.size, expected }
+    return {
+      verdict,
+      reason: verdict === 'listed' ? 'no_count' : verdict === 'repaired' ? 'read_again' : null,
+      seen: this.#seen.size,
+      expected,
+    }
   }
 
   /** Whether the record with this time belongs to the range: the list holds no older records. */
@@ -110,8 +127,12 @@ export class RangeWalk<P> {
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
       const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
-      if (page.total === 0 || (isEnd && hasNewer))
-        return this.#outcome('proven', await this.#take(page, null))
+      if (page.total === 0 || (isEnd && hasNewer)) {
+        // The end of the list should fill its places: what is counted there and not shown is not seen.
+        const short = page.total - (place.page - 1) * place.perPage - page.records
+        const own = await this.#take(page, null)
+        return this.#outcome(short > 0 ? 'unproven' : 'proven', own + Math.max(0, short))
+      }
       this.#newer += Math.max(0, page.total - this.#total)
       if (!hasNewer && page.total <= this.#total) this.#newer = Math.max(0, this.#newer - 1)
       this.#total = page.total
@@ -120,11 +141,15 @@ export class RangeWalk<P> {
   }
 
   /** One reading, page by page. */
-  async #read(perPage: number): Promise<RangeReading> {
+  async #read(perPage: number, before: string): Promise<RangeReading> {
+    const from = this.#newer
     const first = await this.#first(perPage)
     const reading: RangeReading = { total: first.total, fell: false, tied: false, expected: 0, oldest: '' }
     const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
     reading.expected = Math.max(0, first.total - (first.page - 1) * perPage - newer)
+    this.#isUncounted ||= first.isUncounted === true
+    // Records that have left the range since must not stand for others that were not seen.
+    if (before !== `${reading.expected} ${from}`) this.#seen.clear()
     const pager = new Pager<P>({
       perPage,
       isAbandoned: false,
@@ -159,6 +184,7 @@ export class RangeWalk<P> {
   }
 
   #observe(reading: RangeReading, total: number): number {
+    if (this.#isUncounted) return 0
     const fell = Math.max(0, reading.total - total)
     reading.fell ||= fell > 0
     reading.total = total

@@ -23,12 +23,17 @@ const suspiciousFrom = 100
 export const isLoss = (total: number, before: number): boolean =>
   before >= suspiciousFrom && total < before * (1 - suspiciousShare)
 
-export function refuseLoss(total: number, before: number): void {
+const wereDeleted =
+  'type shopsync reconcile --accept-deletes for this tenant and resource (--tenant, --resource)'
+
+/** `what`: whether the list was longer a moment ago, or the warehouse holds more rows than the list has records. */
+export function refuseLoss(total: number, before: number, what: 'list' | 'rows' = 'list'): void {
   if (!isLoss(total, before)) return
+  const again = 'Run the same command again; if they were really deleted, it starts from what is there then'
   throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
     reason: 'suspicious',
     code: 'loss_suspected',
-    hint: 'Expected no more than a fifth to vanish at once. Run the same command again; if they were really deleted, it starts from what is there then',
+    hint: `Expected no more than a fifth to vanish at once. ${what === 'list' ? again : `If they were really deleted, ${wereDeleted}`}`,
   })
 }
 

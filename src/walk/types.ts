@@ -148,6 +148,8 @@ export interface WalkPlan {
   readonly floor: string
   /** What earlier walks have found odd about the list: it need not be searched for again. */
   readonly known?: Finding
+  /** Looks for records behind the end that the total tells: see overrun.ts. */
+  readonly looksBeyond?: boolean
   /** The page size of each reading: see `pageSizes`. */
   readonly pageSizes: readonly number[]
   readonly resume?: {

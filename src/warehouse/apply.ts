@@ -8,7 +8,7 @@ import { Bug, Retry } from '../errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
 import type { Applied, Batch, BatchTables, Version } from './batch.js'
-import type { Db } from './database.js'
+import { type Db, rootTable } from './database.js'
 import type { Dialect, Session } from './dialect.js'
 import { writeDrift } from './drift.js'
 import { checkFence } from './lease.js'
@@ -40,7 +40,8 @@ function sortIds(batch: Batch, previous: ReadonlyMap<Int64, Version>): SortedIds
   const sorted: SortedIds = { changed: new Set(), same: new Set(), known: [], stale: new Set() }
   for (const record of batch.page.records) {
     const stored = previous.get(record.id)
-    if (stored && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
+    const isDisowned = stored !== undefined && batch.disowned?.get(record.id) === stored.updatedAt
+    if (stored && !isDisowned && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
       sorted.stale.add(record.id)
       continue
     }
@@ -59,6 +60,29 @@ function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: 
     return before?.deletedAt === null ? [{ id, updatedAt: before.updatedAt }] : []
   })
   return { came, went }
+}
+
+/**
+ * Lets disowned rows step back to the version that the batch brings, since the guard of the upsert lets nothing older
+ * pass. A row that has another version by now is left to the guard.
+ */
+async function stepBack<R extends Rows<R>>(
+  db: Db,
+  root: Table,
+  session: Session<R>,
+  { disowned, page, tenantId }: Batch,
+): Promise<void> {
+  for (const { id, updatedAt } of page.records) {
+    const stored = disowned?.get(id)
+    if (stored === undefined || stored <= updatedAt) continue
+    const step = db
+      .updateTable(rootTable(root))
+      .set({ updated_at: updatedAt })
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', id)
+      .where('updated_at', '=', stored)
+    await session.run(step.compile())
+  }
 }
 
 /** What the writers of one batch share. */
@@ -159,6 +183,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
   const sorted = sortIds(batch, previous)
   const work = { session, batch, sorted }
+  if (batch.disowned) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], liveRows(batch, sorted, previous))
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)

@@ -37,6 +37,11 @@ export interface Batch<E = unknown> extends BatchStamp {
   /** The lease's token; undefined where no run holds a lease. */
   readonly fence: Int64 | undefined
   readonly origin?: Origin
+  /**
+   * Versions of stored records that the source itself no longer knows, by id: the batch's older ones take their place.
+   * Only reconcile says so, after the source has said it twice.
+   */
+  readonly disowned?: ReadonlyMap<Int64, string>
 }
 
 /** The tables that a batch's rows go to. */

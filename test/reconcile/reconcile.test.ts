@@ -184,7 +184,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await prepared(1000)
     sandbox.store.put(1, 'notes', { description: 'no id', updated_at: at(3500), created_at: at(1) })
     const report = await reconcile(sandbox, warehouse)
-    expect(only(report)).toMatchObject({ status: 'failed', completeness: 'proven' })
+    expect(only(report)).toMatchObject({ status: 'failed', completeness: 'unproven' })
     expect(only(report)?.error).toContain('1 record could not be stored')
     expect(only(report)?.requests).toBeLessThan(25)
     await warehouse.close()

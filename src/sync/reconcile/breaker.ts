@@ -1,5 +1,7 @@
 import { Skip } from '../../errors.js'
 
+/** A cursor of fewer rows has no breaker where each deletion is confirmed by id: asking about all of them costs little. */
+const smallCursor = 50
 /** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
 const least = 5
 
@@ -20,6 +22,10 @@ export class Breaker {
   #marked = 0
 
   constructor(private readonly limits: BreakerLimits) {}
+
+  get isSmall(): boolean {
+    return this.limits.live < smallCursor
+  }
 
   /** Whether so many more would be too many. */
   trips(more: number): boolean {

@@ -8,10 +8,12 @@ import type { Candidate, ComparePort, Comparison } from '../../compare/compariso
 import type { Move } from '../../compare/histogram.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { IdSet } from '../../walk/idset.js'
-import type { WalkOutcome, WalkPage, WalkPort } from '../../walk/types.js'
+import { countsHold, knownOf, type Memory, recalled } from '../../walk/memory.js'
+import { countOdd, nothingOdd } from '../../walk/oddities.js'
+import { movesWatermark, type WalkOutcome, type WalkPage, type WalkPort } from '../../walk/types.js'
 import { Walk } from '../../walk/walk.js'
 import type { Version } from '../../warehouse/batch.js'
-import type { Dependencies } from '../run/context.js'
+import { type Dependencies, now } from '../run/context.js'
 import type { Fetched } from '../run/pagestore.js'
 import type { Note } from '../run/report.js'
 import { walkPlan } from '../run/resume.js'
@@ -22,6 +24,9 @@ import { Pace } from '../walks/pace.js'
 export interface ComparedCursor extends Comparison {
   /** Of a listing: what its walk can claim. */
   readonly verdict: WalkOutcome['verdict']
+  readonly reason: WalkOutcome['reason']
+  /** What is remembered of the list from now on. */
+  readonly memory: Memory
 }
 
 /** The rows that the source is compared with. */
@@ -42,10 +47,30 @@ interface ComparingParts {
   readonly list: CursorList
   readonly rows: ComparedRows
   readonly repair: Repair
+  /** What is remembered of the list. */
+  memory(): Memory
   readonly note: Note
 }
 
 type ComparingContext = Pick<Dependencies, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+
+interface Listing {
+  /** The comparison by counts that came to a listing. */
+  readonly before?: Comparison
+  /** The listing was asked for: it counts as a search for what is not shown. */
+  readonly isSearch: boolean
+}
+
+/** How many of the rows that a list does not show have not moved by what the source said of them. */
+function unsettled(missing: readonly Candidate[], moves: readonly Move[]): number {
+  const moved = new Map<string | null, number>()
+  for (const { before } of moves) moved.set(before, (moved.get(before) ?? 0) + 1)
+  return missing.filter(({ updatedAt }) => {
+    const left = moved.get(updatedAt) ?? 0
+    moved.set(updatedAt, left - 1)
+    return left <= 0
+  }).length
+}
 
 /** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
 export class Comparing {
@@ -55,9 +80,12 @@ export class Comparing {
   ) {}
 
   async run(full: boolean): Promise<ComparedCursor> {
-    if (full) return this.#listing()
+    const memory = this.parts.memory()
+    // Counts find nothing in a list whose counts are not true.
+    if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
-    return found.method === 'listing' ? this.#listing(found) : { ...found, verdict: 'proven' }
+    if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
+    return { ...found, verdict: 'proven', reason: null, memory: this.parts.memory() }
   }
 
   #port(): ComparePort<Fetched> {
@@ -70,6 +98,7 @@ export class Comparing {
       settle: (candidates) => repair.settle(candidates),
       recall: () => repair.recoverLostRows(),
       refresh: () => repair.refresh(),
+      known: knownOf(this.parts.memory()),
       random: this.context.random ?? Math.random,
       note,
     }
@@ -89,31 +118,37 @@ export class Comparing {
       readAhead: () => pace.readAhead(),
       note,
     }
-    return new Walk(port, walkPlan(this.context, floor, this.parts.overlapMs)).run()
+    const plan = walkPlan(this.context, floor, this.parts.overlapMs)
+    return new Walk(port, { ...plan, known: knownOf(this.parts.memory()) }).run()
   }
 
   /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
-  async #listing(before?: Comparison): Promise<ComparedCursor> {
+  async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
     const seen = new IdSet()
-    const odd = new Set<string>()
-    const outcome = await this.walk(epoch, (id) => {
-      if (typeof id === 'string') odd.add(id)
-      else seen.add(id)
-    })
+    const texts = new Set<string>()
+    const outcome = await this.walk(
+      epoch,
+      (id) => void (typeof id === 'string' ? texts.add(id) : seen.add(id)),
+    )
+    const { finding = nothingOdd, books, verdict, reason } = outcome
     const missing: Candidate[] = []
     for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
-    const settled = missing.length > 0 ? await this.parts.repair.settle(missing) : []
+    const settled = await this.parts.repair.settle(missing)
     const rows = await this.parts.rows.cells(epoch, forever)
+    const odd = countOdd(texts)
+    const end = { isWhole: true, today: now(this.context).slice(0, 10), isSearch }
     return {
       method: 'listing',
       // Where a record exists unchanged that no list shows, the list is not to be believed.
-      isEven: outcome.verdict !== 'unproven' && settled.length >= missing.length,
-      verdict: outcome.verdict,
-      source: outcome.books.last,
+      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + odd.unreadable,
+      verdict,
+      reason,
+      memory: recalled(outcome, this.parts.memory(), end).memory,
+      source: finding.isUncounted ? books.distinct : books.last - finding.twice - finding.hidden,
       warehouse: rows.reduce((sum, { count }) => sum + count, 0),
       counted: before?.counted ?? 0,
       listed: (before?.listed ?? 0) + 1,
-      odd: odd.size,
+      odd: { ...odd, repeated: Math.max(odd.repeated, finding.twice), hidden: finding.hidden },
     }
   }
 

@@ -13,6 +13,7 @@ import type { WalkPage } from '../../walk/types.js'
 import { mapLimited } from '../run/eachlimited.js'
 import type { Fetched } from '../run/pagestore.js'
 import type { Note } from '../run/report.js'
+import { mayBeOfRecords } from '../walks/isolate.js'
 import type { CursorList } from '../walks/list.js'
 import type { GoneRow } from './tombstone.js'
 
@@ -39,17 +40,31 @@ export class Confirmation {
     private readonly list: CursorList,
     private readonly stamps: Stamps,
     private readonly note: Note,
+    /** Whether some records of the list break every answer: by id they may do so too. */
+    private readonly hasHoles: () => boolean = () => false,
   ) {}
+
+  /** Whether the source answers by id. */
+  get isById(): boolean {
+    return this.#byId === true
+  }
 
   async ask(candidates: readonly Candidate[]): Promise<Confirmed> {
     if (this.#byId === false) return this.#readAgain(candidates)
     const gone: GoneRow[] = []
     const moved: Fetched[] = []
     const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
-    for (const answer of answers) 'flattened' in answer ? moved.push(answer) : gone.push(answer)
+    for (const answer of answers) {
+      if (!answer) continue
+      if ('flattened' in answer) moved.push(answer)
+      else gone.push(answer)
+    }
     if (moved.length > 0) this.#byId = true
     if (gone.length === 0) return { gone, moved }
-    if (await this.#answersById()) return { gone, moved }
+    if (await this.#answersById()) {
+      this.#byId = true
+      return { gone, moved }
+    }
     this.#byId = false
     this.note('The source does not answer by id: what a second list misses too counts as deleted', {})
     const asked = new Map(candidates.map((candidate) => [candidate.id, candidate]))
@@ -65,9 +80,29 @@ export class Confirmation {
     return found.length === ids.length || (await this.#answersById()) ? found : undefined
   }
 
-  async #item({ id, updatedAt }: Candidate): Promise<GoneRow | Fetched> {
+  /** undefined: the record breaks the answer by id as it breaks its page. */
+  async #item({ id, updatedAt }: Candidate): Promise<GoneRow | Fetched | undefined> {
     const askedAt = fromMicros(this.stamps.next())
-    return (await this.list.item(id)) ?? { id, updatedAt, askedAt }
+    try {
+      return (await this.list.item(id)) ?? { id, updatedAt, askedAt }
+    } catch (error) {
+      if (this.hasHoles() && mayBeOfRecords(error)) return undefined
+      throw error
+    }
+  }
+
+  /** The version of each record by its id, asked for twice with a pause between; undefined where there is none. */
+  async twice(
+    ids: readonly Int64[],
+    pause: () => Promise<void>,
+  ): Promise<{ readonly id: Int64; readonly first?: Fetched; readonly second?: Fetched }[]> {
+    const first = await mapLimited(ids, together, (id) => this.list.item(id))
+    await pause()
+    const second = await mapLimited(ids, together, (id) => this.list.item(id))
+    return ids.map((id, i) => {
+      const [one, other] = [first[i], second[i]]
+      return { id, ...(one && { first: one }), ...(other && { second: other }) }
+    })
   }
 
   /** Asks for a record that exists; twice, since the first may be deleted just now. */

@@ -34,6 +34,8 @@ interface DryRunParts {
   readonly liveRows: LiveRows
   readonly confirmation: Confirmation
   readonly check: RegisterCheck
+  /** Records that the list may show a second time, and there as they were. */
+  readonly mostTwice: () => number
   /** Reads what has come since. */
   readonly catchUp: () => Promise<unknown>
   readonly note: Note
@@ -52,6 +54,10 @@ const liveVersion = (version: Version | undefined): string | null =>
  */
 export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
+
+  /** Records of which list and answer by id say different things. */
+  differing = 0
+  readonly #asked = new Set<Int64>()
 
   constructor(private readonly parts: DryRunParts) {}
 
@@ -102,8 +108,22 @@ export class DryRun implements ComparedRows, Repair {
     return versions
   }
 
-  store({ flattened }: Fetched): Promise<Move[]> {
-    return this.#enter(flattened.records)
+  /** A record that the list shows in an older version than the row's is asked for by id: that is what counts. */
+  async store({ flattened, page }: Fetched): Promise<Move[]> {
+    const { records } = flattened
+    if (page === undefined) return this.#enter(records)
+    const rows = await this.parts.liveRows.versions(records.map(({ id }) => id))
+    const isOlder = ({ id, updatedAt }: (typeof records)[number]): boolean =>
+      updatedAt < (liveVersion(rows.get(id)) ?? '')
+    const older = records.filter(isOlder).filter(({ id }) => !this.#asked.has(id))
+    const moves = await this.#enter(records.filter((record) => !isOlder(record)))
+    for (const { id } of older) this.#asked.add(id)
+    const found = await this.parts.confirmation.find(older.map(({ id }) => id))
+    const byId = (found ?? []).flatMap((fetched) => fetched.flattened.records)
+    const asStored = byId.filter(({ id, updatedAt }) => liveVersion(rows.get(id)) === updatedAt)
+    this.differing += older.length - byId.length
+    if (asStored.length > this.parts.mostTwice()) this.differing += asStored.length
+    return [...moves, ...(await this.#enter(byId))]
   }
 
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {

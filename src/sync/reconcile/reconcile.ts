@@ -3,13 +3,16 @@
  * `reconcile` and jobs use it.
  */
 
+import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
 import type { Candidate } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
+import { limited, type Memory, storedMemory } from '../../walk/memory.js'
+import { movesWatermark, type WalkOutcome, worstFirst } from '../../walk/types.js'
 import { supersedes } from '../../warehouse/apply.js'
-import { cursorName, newCursor } from '../../warehouse/cursors.js'
-import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
+import { cursorName, moveCursor, newCursor } from '../../warehouse/cursors.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
@@ -25,6 +28,7 @@ import { recoverLostRows } from './lostrows.js'
 import { RegisterCheck } from './registercheck.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 import { trimRequests } from './trim.js'
+import { answersApart, askWhoWentBack } from './wentback.js'
 
 export interface ReconcileOptions {
   /** List every record, whatever the counts say. */
@@ -55,6 +59,12 @@ export class Reconciliation implements CursorWork, Repair {
   /** Records that the warehouse lacked, or had in an older version. */
   #stored = 0
   #deleted = 0
+  /** Rows that went back with the source. */
+  #wentBack = 0
+  /** Records of which list and answers by id say different things. */
+  #differing = 0
+  /** Records that the list shows in an older version than the row's. */
+  readonly #older = new Set<Int64>()
   /** Records that the source counts and that cannot be stored. */
   #unstorable = 0
 
@@ -74,9 +84,11 @@ export class Reconciliation implements CursorWork, Repair {
       list: this.#list,
       rows: this.#liveRows,
       repair: this,
+      memory: () => this.#walk.memory,
       note: this.#note,
     })
-    this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note)
+    const hasHoles = (): boolean => this.#walk.memory.holes !== undefined
+    this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note, hasHoles)
     this.#latecomers = new Latecomers(context, task)
     this.#walk = new CursorWalk(context, task, source, 'sync')
   }
@@ -95,22 +107,52 @@ export class Reconciliation implements CursorWork, Repair {
 
   async run(): Promise<CursorResult> {
     const { outcome } = await this.#walk.run()
-    if (outcome?.verdict === 'unproven') return { ...this.progress, outcome }
+    if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
-    const { isEven, verdict, odd, ...rest } = found
-    await this.#latecomers.keep(isEven)
-    if (isEven) await this.#check.close(this.options.full ? 'listing' : found.method)
+    const { isEven, verdict, reason, memory, odd, ...rest } = found
+    const isSure = isEven && this.#differing === 0
+    await this.#latecomers.keep(isSure)
+    if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.context, this.task, found.warehouse)
-    this.#unstorable = odd
-    const reconciled: Reconciled = { ...rest, stored: this.#stored, deleted: this.#deleted }
-    const repaired = outcome?.verdict === 'repaired' || verdict === 'repaired'
-    return {
-      ...this.progress,
-      outcome: outcome && { ...outcome, verdict: isEven ? (repaired ? 'repaired' : 'proven') : 'unproven' },
-      reconciled,
-      ...(!isEven && { problem: unevenText(found) }),
+    this.#unstorable = odd.unstorable
+    const reconciled: Reconciled = {
+      ...rest,
+      stored: this.#stored,
+      deleted: this.#deleted,
+      went_back: this.#wentBack,
+      listed_twice: odd.repeated,
+      not_shown: odd.hidden,
     }
+    const claim = limited(worse(this.#walk.claim ?? outcome, this.#claimOf(found)), memory)
+    const told: WalkOutcome = isSure ? { ...outcome, ...claim } : { ...outcome, ...this.#unsure(memory) }
+    await this.#remember(told, memory)
+    const problem = this.#differing > 0 ? differingText(this.#differing) : unevenText(found)
+    return { ...this.progress, outcome: told, reconciled, ...(!isSure && { problem }) }
+  }
+
+  #claimOf({ verdict, reason }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> {
+    return this.#wentBack > 0 ? { verdict: 'repaired', reason: 'source_went_back' } : { verdict, reason }
+  }
+
+  /** Something may be missing; where that is known of the list, it is the reason. */
+  #unsure(memory: Memory): Pick<WalkOutcome, 'verdict' | 'reason'> {
+    const reason = this.#differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
+    return { verdict: 'unproven', reason }
+  }
+
+  /** The comparison knows more of the list than the walk before it. */
+  async #remember({ verdict, reason }: WalkOutcome, memory: Memory): Promise<void> {
+    const { warehouse, fence } = this.context
+    if (memory === this.#walk.memory && verdict !== 'unproven' && reason === null) return
+    const isDone = verdict !== 'unproven'
+    const change = {
+      completeness: verdict,
+      reason,
+      remembered: storedMemory(memory),
+      ...(isDone && { status: 'ok', last_error: null, last_success_at: now(this.context) }),
+    }
+    await warehouse.write([moveCursor(warehouse.db, keyOf(this.task), change)], fence)
   }
 
   recoverLostRows(): Promise<readonly Move[] | undefined> {
@@ -132,7 +174,13 @@ export class Reconciliation implements CursorWork, Repair {
     const { watermark, ...before } = this.#walk.progress
     // Records that cannot be stored are not counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
-    const state = { ...(stateOf(this.context, this.task) ?? newCursor), watermark, walk: null, refill: null }
+    const state = {
+      ...(stateOf(this.context, this.task) ?? newCursor),
+      watermark,
+      walk: null,
+      refill: null,
+      remembered: storedMemory(this.#walk.memory),
+    }
     const cursors = new Map([[cursorName(keyOf(this.task)), state]])
     this.#walk = new CursorWalk({ ...this.context, cursors }, this.task, this.source, 'sync')
     await this.#walk.run()
@@ -149,7 +197,10 @@ export class Reconciliation implements CursorWork, Repair {
     const { previous } = applied
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
       const stored = previous.get(id)
-      if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) return []
+      if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) {
+        if (updatedAt < stored.updatedAt) this.#older.add(id)
+        return []
+      }
       const before = stored && stored.deletedAt === null ? stored.updatedAt : null
       return before === updatedAt ? [] : [{ before, after: updatedAt }]
     })
@@ -159,6 +210,37 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** Asks about rows that the list does not show; stores records that have moved, and marks rows whose record is gone. */
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
+    const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
+    return [...moves, ...(await this.#settleOlder())]
+  }
+
+  /** Asks about records that the list shows in an older version than the row's; the source decides what becomes of it. */
+  async #settleOlder(): Promise<Move[]> {
+    if (this.#older.size === 0) return []
+    const { clock, signal, answersApartMs = answersApart } = this.context
+    const rows = await this.#liveRows.versions([...this.#older])
+    this.#older.clear()
+    const pause = (): Promise<void> => clock.sleep(answersApartMs, signal)
+    const answer = await askWhoWentBack(this.#confirmation, rows, pause)
+    const moves: Move[] = []
+    for (const fetched of answer.newer) moves.push(...(await this.store(fetched)))
+    for (const { fetched, stored, id } of answer.older) {
+      await this.#store.storeFlat(fetched, { disowned: new Map([[id, stored.updatedAt]]) })
+      const after = fetched.flattened.records[0]?.updatedAt ?? null
+      moves.push({ before: stored.deletedAt === null ? stored.updatedAt : null, after })
+    }
+    this.#wentBack += answer.older.length
+    // A list that shows a record twice may show it once as it was.
+    const isTwice = answer.asStored <= (this.#walk.memory.twice ?? 0)
+    this.#differing += answer.differing + (isTwice ? 0 : answer.asStored)
+    if (answer.older.length > 0)
+      this.#note('The source went back to older versions: by id it says so twice, and they are stored', {
+        records: answer.older.length,
+      })
+    return moves
+  }
+
+  async #settleMissing(candidates: readonly Candidate[]): Promise<Move[]> {
     const stored = await this.#liveRows.versions(candidates.map(({ id }) => id))
     const doubtful = candidates.filter(({ id, updatedAt }) => {
       const version = stored.get(id)
@@ -168,7 +250,7 @@ export class Reconciliation implements CursorWork, Repair {
     const gone: GoneRow[] = []
     const moves: Move[] = []
     // Nobody asks for a hundred thousand records in vain: where all of a sample are gone, the rest is not asked for.
-    const isSampled = breaker.trips(doubtful.length)
+    const isSampled = !breaker.isSmall && breaker.trips(doubtful.length)
     const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
     for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {
       const answer = await this.#confirmation.ask(part)
@@ -176,7 +258,7 @@ export class Reconciliation implements CursorWork, Repair {
       gone.push(...answer.gone)
       if (isSampled && part === sample && gone.length === part.length) breaker.refuse(doubtful.length)
     }
-    breaker.pass(gone.length)
+    if (!breaker.isSmall || !this.#confirmation.isById) breaker.pass(gone.length)
     const marked = await markDeleted(this.context, this.task, gone)
     this.#deleted += marked.length
     return [...moves, ...marked.map(({ updatedAt }): Move => ({ before: updatedAt, after: null }))]
@@ -191,6 +273,18 @@ export class Reconciliation implements CursorWork, Repair {
     return this.#breaker
   }
 }
+
+const rank = ({ verdict }: Pick<WalkOutcome, 'verdict'>): number => worstFirst.indexOf(verdict)
+
+/** The worse of two claims; of two that are alike, the one with a reason. */
+const worse = (
+  one: Pick<WalkOutcome, 'verdict' | 'reason'>,
+  other: Pick<WalkOutcome, 'verdict' | 'reason'>,
+): Pick<WalkOutcome, 'verdict' | 'reason'> =>
+  rank(other) < rank(one) || (rank(other) === rank(one) && other.reason !== null) ? other : one
+
+const differingText = (records: number): string =>
+  `Of ${records} ${records === 1 ? 'record' : 'records'} the source says different things by id and in its list, or from one answer to the next. Nothing of them was changed; the next reconcile asks once more`
 
 const unevenText = ({ source, warehouse }: ComparedCursor): string =>
   `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. Differences that were found are repaired; the next reconcile looks again`

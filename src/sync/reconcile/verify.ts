@@ -4,9 +4,11 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
-import { epoch, forever } from '../../walk/cutpoint.js'
-import type { WalkOutcome } from '../../walk/types.js'
-import { type CursorContext, type CursorTask, keyOf, noteOf, stateOf } from '../run/context.js'
+import type { Reason } from '../../reasons.js'
+import { epoch, forever, isWholeFrom } from '../../walk/cutpoint.js'
+import { limited, type Memory, memoryOf, recalled } from '../../walk/memory.js'
+import { movesWatermark, type WalkOutcome } from '../../walk/types.js'
+import { type CursorContext, type CursorTask, keyOf, noteOf, now, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { floorOf } from '../run/resume.js'
 import {
@@ -18,6 +20,7 @@ import {
 } from '../run/work.js'
 import { type CursorList, flatList } from '../walks/list.js'
 import { liveNames, readNames, surplus } from '../walks/names.js'
+import { beyondHoles } from '../walks/retryhole.js'
 import { type ComparedCursor, Comparing } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { type ContentDifference, compareContent } from './content.js'
@@ -38,6 +41,10 @@ export interface Verified extends DifferenceTally {
   readonly warehouse: number
   /** Records that the source shows and that cannot be stored. */
   readonly unstorable: number
+  /** Places at which the list shows a record again, records that it never shows, and records that no answer shows. */
+  readonly listed_twice: number
+  readonly not_shown: number
+  readonly unreadable: number
   /** Records that were compared field by field, and what was found. */
   readonly sampled: number
   readonly differences: readonly ContentDifference[]
@@ -52,6 +59,13 @@ export interface VerifyWork extends CursorWork {
   readonly found: Verified | undefined
 }
 
+function unsureText(differing: number, { holes = [] }: Memory): string {
+  const records = holes.reduce((sum, hole) => sum + hole.records, 0)
+  if (differing > 0) return `Of ${differing} records the source says different things by id and in its list`
+  if (records > 0) return `All was compared but ${records} records that no answer shows`
+  return 'Records kept moving while they were compared: verify once more'
+}
+
 /** Verifies a cursor of records. */
 export class Verification implements VerifyWork {
   readonly #list: CursorList
@@ -59,6 +73,7 @@ export class Verification implements VerifyWork {
   readonly #dryRun: DryRun
   readonly #comparing: Comparing
   readonly #overlapMs: number
+  #memory: Memory
   found: Verified | undefined
 
   constructor(
@@ -68,12 +83,15 @@ export class Verification implements VerifyWork {
     private readonly options: VerifyOptions,
   ) {
     const note = noteOf(context, keyOf(task))
+    this.#memory = memoryOf(stateOf(context, task)?.remembered)
+    const hasHoles = (): boolean => this.#memory.holes !== undefined
     this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#dryRun = new DryRun({
       liveRows: this.#liveRows,
-      confirmation: new Confirmation(this.#list, context.stamps, note),
+      confirmation: new Confirmation(this.#list, context.stamps, note, hasHoles),
       check: new RegisterCheck(context, task),
+      mostTwice: () => this.#memory.twice ?? 0,
       catchUp: () => this.#catchUp(),
       note,
     })
@@ -83,6 +101,7 @@ export class Verification implements VerifyWork {
       list: this.#list,
       rows: this.#dryRun,
       repair: this.#dryRun,
+      memory: () => this.#memory,
       note,
     })
   }
@@ -95,9 +114,13 @@ export class Verification implements VerifyWork {
     return stateOf(this.context, this.task)?.watermark ?? null
   }
 
-  /** Walks what is newer than the watermark: no sync has read it yet. */
-  #catchUp(): Promise<WalkOutcome> {
-    return this.#comparing.walk(floorOf(this.#watermark, this.#overlapMs))
+  /** Walks what is newer than the watermark, and not in a hole: no sync has read it yet. */
+  async #catchUp(): Promise<WalkOutcome> {
+    const { floor } = beyondHoles(floorOf(this.#watermark, this.#overlapMs), this.#memory)
+    const outcome = await this.#comparing.walk(floor)
+    const end = { isWhole: isWholeFrom(floor), today: now(this.context).slice(0, 10), isSearch: false }
+    this.#memory = recalled(outcome, this.#memory, end).memory
+    return outcome
   }
 
   async run(): Promise<CursorResult> {
@@ -105,23 +128,33 @@ export class Verification implements VerifyWork {
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
     const differences = await this.#sample()
-    const { method, source, odd } = found
+    const { method, source, odd, memory } = found
     const sampled = Math.min(this.options.sample, warehouse)
     this.found = {
       method,
       source,
       warehouse,
       ...this.#dryRun.tally(),
-      unstorable: odd,
+      unstorable: odd.unstorable,
+      listed_twice: odd.repeated,
+      not_shown: odd.hidden,
+      unreadable: odd.unreadable,
       sampled,
       differences,
     }
-    const isSure = found.isEven && walked.verdict !== 'unproven'
+    const isSure = found.isEven && movesWatermark(walked) && this.#dryRun.differing === 0
+    const claim = isSure
+      ? limited({ verdict: 'proven', reason: null }, memory)
+      : ({ verdict: 'unproven', reason: this.#reason(memory) } as const)
     return {
       ...this.progress,
-      outcome: { ...walked, verdict: isSure ? 'proven' : 'unproven' },
-      ...(!isSure && { problem: 'Records kept moving while they were compared: verify once more' }),
+      outcome: { ...walked, ...claim },
+      ...(!isSure && { problem: unsureText(this.#dryRun.differing, memory) }),
     }
+  }
+
+  #reason(memory: Memory): Reason {
+    return this.#dryRun.differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
   }
 
   /** Compares records that are chosen by chance field by field. */
@@ -184,6 +217,9 @@ export class NamesVerification implements VerifyWork {
       outdated: 0,
       extra: surplus(stored, names),
       unstorable: flattened.unstorable,
+      listed_twice: 0,
+      not_shown: 0,
+      unreadable: 0,
       sampled: 0,
       differences: [],
     }

@@ -34,6 +34,8 @@ export interface Dependencies {
   readonly readAhead?: number
   /** Page sizes of a walk's passes; default: those of walk.ts. */
   readonly pageSizes?: readonly number[]
+  /** Milliseconds between two answers by id that have to agree: see reconcile/wentback.ts. */
+  readonly answersApartMs?: number
   /** Where a comparison places its cut points; default: by chance. */
   readonly random?: () => number
   /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */

@@ -3,6 +3,7 @@
  * store their pages here; nothing else calls `warehouse.apply`.
  */
 import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened } from '../../model/flatten/batch.js'
 import type { Applied, EncodedPage, Origin } from '../../warehouse/batch.js'
 import type { CursorKey } from '../../warehouse/cursors.js'
@@ -30,6 +31,8 @@ export interface PageDetails {
   readonly statements?: readonly CompiledQuery[]
   /** Records that the whole list holds, so that the observer can tell how far the cursor has come. */
   readonly expected?: number
+  /** See Batch. */
+  readonly disowned?: ReadonlyMap<Int64, string>
 }
 
 type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId' | 'fence'>
@@ -57,7 +60,7 @@ export class PageStore {
 
   async store(
     fetched: Fetched<EncodedPage>,
-    { statements = [], expected }: PageDetails = {},
+    { statements = [], expected, disowned }: PageDetails = {},
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
     const { warehouse, runId, fence, observer } = this.context
@@ -67,6 +70,7 @@ export class PageStore {
       syncedAt: startedAt,
       statements,
       fence,
+      ...(disowned && { disowned }),
       ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
     })
     const { written, removed } = applied

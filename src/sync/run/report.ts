@@ -16,6 +16,11 @@ export interface Reconciled {
   readonly stored: number
   /** Rows that were marked deleted, because the source no longer has their record. */
   readonly deleted: number
+  /** Rows that went back to an older version, because the source did. */
+  readonly went_back: number
+  /** Places at which the list shows a record again, and records that it counts and never shows: not compared. */
+  readonly listed_twice: number
+  readonly not_shown: number
   /** Records at the source, and live rows, at the end. */
   readonly source: number
   readonly warehouse: number

@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/source.js'
+import { reasons } from '../../reasons.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
@@ -65,14 +66,15 @@ export class Backfill implements CursorWork {
     const verdict = worst(outcomes.map((outcome) => outcome.verdict))
     const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
     const [expected, seen] = [sum('expected'), sum('seen')]
-    const problem = `Records hide behind others of the same updated_at: the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
+    const reason = outcomes.find((outcome) => outcome.verdict === verdict)?.reason ?? null
+    const problem = `Not all was seen (${reasons[reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
     return {
       ...this.progress,
       outcome: {
         verdict,
         ceiling: null,
         books: { first: expected, last: expected, distinct: seen, entered: 0, fallen: 0 },
-        reason: null,
+        reason,
       },
       ...(verdict === 'unproven' && { problem }),
     }
@@ -104,7 +106,9 @@ export class Backfill implements CursorWork {
     )
     const outcome = await walk.run()
     await this.#write(forgetBoundary(warehouse.db, key))
-    return boundary !== null && outcome.verdict === 'proven' ? { ...outcome, verdict: 'repaired' } : outcome
+    return boundary !== null && outcome.verdict === 'proven'
+      ? { ...outcome, verdict: 'repaired', reason: 'read_again' }
+      : outcome
   }
 
   async #take(

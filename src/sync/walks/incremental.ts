@@ -52,6 +52,8 @@ export class CursorWalk implements CursorWork {
   #memory: Memory
   /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
   #committed: WalkOutcome | undefined
+  /** What the last walk itself can claim, whatever is remembered. */
+  claim: Pick<WalkOutcome, 'verdict' | 'reason'> | undefined
   /** Of the walk under way; undefined where it was begun by an earlier run. */
   #freshness: Freshness | undefined
   readonly mode: WalkMode
@@ -157,8 +159,10 @@ export class CursorWalk implements CursorWork {
     const known = knownOf(this.#memory)
     const isMeasured = this.mode === 'sync' && !isWholeFrom(this.#floor)
     this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, isMeasured)
-    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, ...plan }
+    const looksBeyond = isWholeFrom(this.#floor)
+    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksBeyond, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
+    this.claim = outcome
     if (movesWatermark(outcome)) {
       await this.#freshness?.keep(this.#committed ?? outcome)
       return this.#committed ?? outcome

@@ -1,0 +1,254 @@
+/** Reconcile and verify on lists that break a premise of the books (docs/guarantees.md, Premises). */
+import { describe, expect, it } from 'vitest'
+import { type Rule, template } from '../../src/sandbox/index.js'
+import { runVerify, type VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
+import type { CursorReport } from '../../src/sync/run/report.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { HandClock } from '../support/clocks.js'
+import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../support/notes.js'
+import { randomFrom } from '../support/random.js'
+import { depsOf, type RunOptions, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+const collection = () => sandbox.store.collection(1, 'notes')
+const odd = () => collection().odd
+const capped: Rule = { when: { resource: 'notes', kind: 'list' }, fault: { kind: 'total', most: 300 } }
+
+describe.each(warehouses())('$name', (kind) => {
+  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+
+  async function begun(count: number, spoil: () => unknown = () => {}): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count)
+    spoil()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { resources: ['notes'], clock })
+    return warehouse
+  }
+
+  const run = async (warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> =>
+    only(await reconcile(sandbox, warehouse, { clock, ...options }))!
+
+  async function verify(warehouse: Warehouse, full = false): Promise<VerifyReport> {
+    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+    const choice = { tenants: null, resources: ['notes'] }
+    try {
+      return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample: 0 })
+    } finally {
+      await close()
+    }
+  }
+
+  const remembered = async (warehouse: Warehouse): Promise<unknown> =>
+    (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
+
+  it.each([
+    ['not newest first', () => Object.assign(odd(), { order: 'oldest' }), 'repaired', 'order'],
+    ['without a true total', () => sandbox.script([capped]), 'listed', 'no_count'],
+  ] as const)('a list %s is listed, every id of it', async (_, spoil, completeness, reason) => {
+    const warehouse = await begun(3000, spoil)
+    sandbox.store.remove(1, 'notes', 700)
+    await lose(warehouse, [900])
+    expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, extra: 1 })
+    expect(await run(warehouse)).toMatchObject({
+      status: 'ok',
+      completeness,
+      reason,
+      reconciled: { method: 'listing', deleted: 1 },
+    })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    expect((await verify(warehouse)).status).toBe('equal')
+    await warehouse.close()
+  })
+
+  it.each([
+    [350, false],
+    [3000, false],
+    [3000, true],
+  ])('places that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
+    const again = (): void => {
+      for (const id of [40, 41]) odd().twice.set(id, 0)
+      sandbox.store.put(
+        1,
+        'notes',
+        { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) },
+        { key: 9000 },
+      )
+    }
+    const warehouse = await begun(count, again)
+    expect(await verify(warehouse, full)).toMatchObject({
+      status: 'equal',
+      cursors: [{ listed_twice: 3, missing: 0, outdated: 0, extra: 0 }],
+    })
+    sandbox.store.remove(1, 'notes', 10)
+    const report = await run(warehouse, { full })
+    expect(report).toMatchObject({
+      status: 'ok',
+      completeness: 'repaired',
+      reason: 'listed_twice',
+      reconciled: { deleted: 1, source: count - 1, warehouse: count - 1 },
+    })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 9000))
+    await warehouse.close()
+  })
+
+  it.each([350, 3000])(
+    'a record that is never shown, of %i: unproven, until --full searches again',
+    async (count) => {
+      const warehouse = await begun(count, () => odd().hidden.add(120))
+      // Far from it: side by side the two would cancel out in the counts.
+      sandbox.store.remove(1, 'notes', count - 50)
+      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'counted_not_shown' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 120))
+      expect((await verify(warehouse)).status).toBe('failed')
+      expect(await run(warehouse, { full: true })).toMatchObject({
+        status: 'ok',
+        completeness: 'listed',
+        reason: 'counted_not_shown',
+        reconciled: { not_shown: 1, source: count - 2, warehouse: count - 2 },
+      })
+      expect((await verify(warehouse)).status).toBe('equal')
+      odd().heal()
+      expect(await run(warehouse, { full: true })).toMatchObject({ completeness: 'proven', reason: null })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    },
+  )
+
+  it.each([350, 3000])('all but a record that no answer shows is compared, of %i', async (count) => {
+    const warehouse = await begun(count)
+    // It was stored before it broke, and has changed since.
+    sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
+    odd().poisoned.add(120)
+    await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' })
+    sandbox.store.remove(1, 'notes', 200)
+    await lose(warehouse, [210])
+    expect(await run(warehouse)).toMatchObject({
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'unreadable',
+    })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'failed' })
+    odd().heal()
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+    expect((await live(warehouse)).get(120)).toBe(at(400 * 7))
+    expect((await verify(warehouse)).status).toBe('equal')
+    await warehouse.close()
+  })
+
+  describe('a source that was restored from a backup', () => {
+    const newer = (id: number): void =>
+      sandbox.store.put(1, 'notes', { ...template('notes', id, timeOf(id + 500)), description: 'newer' })
+
+    async function restored(count: number): Promise<Warehouse> {
+      sandbox.reset()
+      sandbox.store.addTenant({ id: 1 })
+      fill(sandbox, count)
+      const backup = collection().backup()
+      const warehouse = await open(kind)
+      for (const id of [count - 20, 30, 31]) newer(id)
+      sandbox.store.put(1, 'notes', template('notes', count + 1, timeOf(count + 600)))
+      await sync(sandbox, warehouse, { resources: ['notes'], clock })
+      collection().restore(backup)
+      return warehouse
+    }
+
+    it.each([
+      [350, false],
+      [3000, false],
+      [3000, true],
+    ])('is followed, of %i records (full: %s), said and counted', async (count, full) => {
+      const warehouse = await restored(count)
+      expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
+        status: 'differs',
+        outdated: 3,
+        extra: 1,
+      })
+      expect(await run(warehouse, { full })).toMatchObject({
+        status: 'ok',
+        completeness: 'repaired',
+        reason: 'source_went_back',
+        reconciled: { went_back: 3, deleted: 1 },
+      })
+      expect((await live(warehouse)).get(30)).toBe(timeOf(30))
+      const rows = await rowsOf(warehouse, 'notes')
+      expect(rows.find(({ id }) => id === 30)?.description).toBe(
+        sandbox.store.get(1, 'notes', 30)?.description,
+      )
+      expect((await verify(warehouse, true)).status).toBe('equal')
+      expect(await run(warehouse, { full })).toMatchObject({
+        status: 'ok',
+        completeness: 'proven',
+        reason: null,
+      })
+      await warehouse.close()
+    })
+
+    it('is not followed where two answers differ: nothing is written, and the next reconcile asks once more', async () => {
+      const warehouse = await restored(350)
+      let asked = 0
+      sandbox.onRequest(({ id }) => {
+        if (id === 30 && ++asked === 2) newer(30)
+      })
+      expect(await run(warehouse)).toMatchObject({
+        status: 'failed',
+        completeness: 'unproven',
+        reason: 'answers_differ',
+        reconciled: { went_back: 2 },
+      })
+      expect((await live(warehouse)).get(30)).toBe(timeOf(530))
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+      await warehouse.close()
+    })
+
+    it('brings a record back whose row is a tombstone of a later version', async () => {
+      const warehouse = await restored(350)
+      await warehouse.write([
+        warehouse.db
+          .updateTable('notes')
+          .set({ _deleted_at: at(1) })
+          .where('id', '=', 30)
+          .compile(),
+      ])
+      expect(await run(warehouse, { full: true })).toMatchObject({ status: 'ok', reason: 'source_went_back' })
+      expect((await live(warehouse)).get(30)).toBe(timeOf(30))
+      await warehouse.close()
+    })
+  })
+
+  describe('many deletions', () => {
+    it('sync --full that does not believe them names the way; reconcile --accept-deletes opens it', async () => {
+      const warehouse = await begun(350)
+      for (let id = 1; id <= 100; id++) sandbox.store.remove(1, 'notes', id)
+      const refused = only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' }))
+      expect(refused).toMatchObject({ status: 'failed', reason: 'loss_suspected' })
+      expect(refused?.error).toContain('reconcile --accept-deletes')
+      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'breaker' })
+      expect(await run(warehouse, { acceptDeletes: true })).toMatchObject({ status: 'ok', rows_deleted: 100 })
+      expect(
+        only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' })),
+      ).toMatchObject({
+        status: 'ok',
+        completeness: 'proven',
+      })
+      await warehouse.close()
+    })
+
+    it('of a small cursor are believed where each is confirmed by id', async () => {
+      const warehouse = await begun(49)
+      for (let id = 1; id <= 30; id++) sandbox.store.remove(1, 'notes', id)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 30 })
+      await warehouse.close()
+      const other = await begun(49)
+      for (let id = 1; id <= 30; id++) sandbox.store.remove(1, 'notes', id)
+      sandbox.script([{ when: { resource: 'notes', kind: 'item' }, fault: { kind: 'status', status: 404 } }])
+      expect(await run(other)).toMatchObject({ status: 'failed', reason: 'breaker' })
+      await other.close()
+    })
+  })
+})
