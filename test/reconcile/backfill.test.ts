@@ -70,6 +70,20 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('349 of 350 records of a range that stood still are not called complete', async () => {
+    const warehouse = await prepared(1000, false)
+    sandbox.store.collection(1, 'notes').odd.hidden.add(500)
+    const report = await backfill(warehouse, [between(400, 750)])
+    expect(only(report)).toMatchObject({
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'totals_disagree',
+    })
+    expect(only(report)?.error).toContain('the range holds 350, the list showed 349')
+    expect(await liveIds(warehouse)).toEqual(ids(400, 750).filter((id) => id !== 500))
+    await warehouse.close()
+  })
+
   it('mends rows in the range alone, and moves neither watermark nor newer versions', async () => {
     const warehouse = await prepared(2000)
     const [before] = await rowsOf(warehouse, 'sync_cursors')

@@ -2,9 +2,10 @@
  * Lists that break a premise of the books (docs/guarantees.md, Premises): each ends in its reason and its verdict, what
  * is shown is stored, and the next run costs what it costs without the oddity.
  */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Rule, template } from '../../src/sandbox/index.js'
 import type { CursorReport } from '../../src/sync/run/report.js'
+import { Places } from '../../src/walk/surplus.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { HandClock } from '../support/clocks.js'
 import { at, atSource, fill, listed, liveIds, only, timeOf } from '../support/notes.js'
@@ -313,6 +314,36 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await begun(350)
       sandbox.script([{ when: { resource: 'notes', nth: 3 }, fault: { kind: 'total', remove: true } }])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 6 })
+      await warehouse.close()
+    })
+  })
+
+  // Mutants: what the cases above show has to be able to fail.
+  describe('would notice', () => {
+    afterEach(() => vi.restoreAllMocks())
+
+    it('a walk that takes every surplus for a record listed twice', async () => {
+      const still = Places.prototype.still
+      vi.spyOn(Places.prototype, 'still').mockImplementation(function (this: Places, book) {
+        const found = still.call(this, book)
+        return found && { ...found, twice: found.twice + found.hidden, hidden: 0 }
+      })
+      const warehouse = await begun(350)
+      odd().hidden.add(120)
+      // A record that is missing would go under in a success.
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: 'listed_twice' })
+      await warehouse.close()
+    })
+
+    it('a walk that has no numbers of the list: the books never close, in run after run', async () => {
+      vi.spyOn(Places.prototype, 'still').mockReturnValue(undefined)
+      const warehouse = await begun(350)
+      odd().hidden.add(120)
+      for (let n = 0; n < 2; n++) {
+        const cursor = await run(warehouse)
+        expect(cursor).toMatchObject({ status: 'failed', watermark: null })
+        expect(cursor.requests).toBeGreaterThan(20)
+      }
       await warehouse.close()
     })
   })

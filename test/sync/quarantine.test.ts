@@ -101,4 +101,39 @@ describe.each(warehouses())('$name', (kind) => {
     await after.close()
     await before.close()
   })
+
+  it.each([
+    ['well', 'stored'],
+    ['gone', 'gone'],
+  ] as const)(
+    'a record that could not be stored fails the runs that meet it, and not the next; a replay finds it %s',
+    async (end, outcome) => {
+      const warehouse = await open(kind)
+      for (let id = 1; id <= 120; id++)
+        sandbox.store.put(1, 'notes', {
+          id,
+          updated_at: `2026-11-01T00:${String(10 + Math.floor(id / 3)).padStart(2, '0')}:00Z`,
+        })
+      sandbox.store.put(
+        1,
+        'notes',
+        { id: 200, updated_at: 'yesterday' },
+        { key: 200, at: '2026-11-01T00:30:00Z' },
+      )
+      const run = async () =>
+        (await sync(sandbox, warehouse, { resources: ['notes'] })).cursors.find(
+          ({ tenant_id }) => tenant_id === 1,
+        )
+      const failing = { status: 'failed', completeness: 'unproven', reason: 'record_unstorable' } as const
+      expect(await run()).toMatchObject({ ...failing, watermark: '2026-11-01T00:50:00.000000Z' })
+      expect(await run()).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
+      if (end === 'gone') sandbox.store.remove(1, 'notes', 200)
+      else sandbox.store.put(1, 'notes', { id: 200, updated_at: '2026-11-01T00:30:00Z' }, { key: 200 })
+      const { deps, close } = await depsOf(sandbox, warehouse)
+      expect(await replayQuarantine(deps, everything)).toMatchObject([{ record_id: '200', outcome }])
+      await close()
+      expect(await listQuarantine(warehouse, everything)).toEqual([])
+      await warehouse.close()
+    },
+  )
 })

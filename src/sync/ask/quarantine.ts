@@ -1,13 +1,16 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
 import { parseInt64 } from '../../int64.js'
+import { epoch } from '../../walk/cutpoint.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
+import { forgetRecord } from '../../warehouse/quarantine.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
+import { LiveRows } from '../reconcile/liverows.js'
 import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
 import { PageStore } from '../run/pagestore.js'
 import type { CursorChoice } from '../run/report.js'
-import { flatList } from '../walks/list.js'
+import { type CursorList, flatList } from '../walks/list.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
 export interface Quarantined {
@@ -65,6 +68,25 @@ function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): Quarant
   return [...unique.values()]
 }
 
+/**
+ * Forgets a record that never was a row, where its 404 says that it is gone: the source answers by id for a record that
+ * it lists. A row of it stays for reconcile, which confirms and marks deletions.
+ */
+async function forgetGone(
+  run: ReplayRun,
+  record: QuarantinedRecord,
+  { id, list }: { readonly id: Int64; readonly list: CursorList },
+): Promise<string> {
+  const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
+  if (row?.deletedAt === null) return 'the source has it no longer: shopsync reconcile marks it deleted'
+  const { total } = await list.fetch(epoch, 1, 1)
+  const { witness } = list
+  const isById = witness === undefined ? total === 0 : (await list.item(witness)) !== undefined
+  if (!isById) return 'the source does not answer by id: whether it is gone is not known'
+  await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)], run.fence)
+  return 'the source has it no longer: forgotten'
+}
+
 async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
   const { resource, recordId } = record
   const key = keyOf(record)
@@ -83,7 +105,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
   try {
     const list = flatList(run.source, record, { priority: 'lookup', signal: run.signal })
     const fetched = await list.item(id)
-    if (!fetched) return done('gone', 'the source has it no longer: shopsync reconcile marks it deleted')
+    if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
     // The outcome tells what is left in quarantine: the log need not.
     const store = new PageStore({ ...run, observer: {}, counted: { quarantined: 0 } }, key, 'replay')
     await store.storeFlat(fetched)
