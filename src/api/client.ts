@@ -220,16 +220,19 @@ class HttpSource implements Source {
     make: (page: Page) => T,
   ): Promise<T> {
     return this.#ask(call, ({ value, ...answer }) => {
-      let body: Pick<Answered, 'tokens'> | undefined = answer
-      const tokens = (): readonly unknown[] => {
-        if (!body) throw new Bug('The numbers of a page were asked for after its body was released')
-        return (body.tokens() as { readonly results: readonly unknown[] }).results
+      let held: Pick<Answered, 'tokens' | 'isOdd'> | undefined = answer
+      const body = () => {
+        if (held) return held
+        throw new Bug('The numbers of a page were asked for after its body was released')
       }
+      const tokens = (): readonly unknown[] =>
+        (body().tokens() as { readonly results: readonly unknown[] }).results
+      const isOdd = (): boolean => body().isOdd()
       try {
-        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens })
+        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens, isOdd })
       } finally {
         // A caller that keeps the page must not keep its body, which is as large again.
-        body = undefined
+        held = undefined
       }
     })
   }

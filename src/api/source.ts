@@ -41,6 +41,10 @@ export interface Answer {
   readonly requestId: string | undefined
   /** The body held an escape for U+0000 or for half of a surrogate pair: flatten must look twice at every text. */
   readonly careful: boolean
+  /** A double has lost digits of some number. */
+  readonly isLossy: boolean
+  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`. */
+  isOdd(): boolean
   /** The answer read a second time, where every number is a NumberToken: its digits as they were sent. */
   tokens(): unknown
 }
@@ -55,6 +59,8 @@ export interface Page extends Answer {
   readonly page: number
   /** As the server says; computed from the total when the server does not say. */
   readonly totalPages: number
+  /** To be called inside the `make` of `take` only, as `tokens`. */
+  isOdd(): boolean
   /** One for each of `records`. To be called inside the `make` of `take` only: the body is released after it. */
   tokens(): readonly unknown[]
 }

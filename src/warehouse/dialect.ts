@@ -7,6 +7,7 @@ import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
+import type { NumberForm } from '../numbertoken.js'
 import type { Applied, Batch, BatchStamp, BatchTables, Version } from './batch.js'
 import type { Db } from './database.js'
 import type { AnyRows, Rows } from './rows.js'
@@ -67,6 +68,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
   readonly extra: ExtraSql
+  /** How number columns and JSON hold numbers. */
+  readonly numbers: NumberForm
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
   /** Starts threads and connections ahead of a long load. */

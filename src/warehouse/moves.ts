@@ -101,7 +101,7 @@ function rewrite(
 /** A value that the column cannot hold goes to quarantine, as it would from the API. */
 function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
   const { name, kind, table } = field
-  const { value, reason } = valueOfMember(String(row.value), kind)
+  const { value, reason } = valueOfMember(String(row.value), kind, dialect.numbers)
   const update = rewrite(dialect, field, row, { value, _extra: dialect.extra.without(name) })
   if (reason === null) return [update]
   const { tenant: tenantId, id, syncedAt } = row

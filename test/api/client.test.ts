@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestInfo } from '../../src/api/http/exchange.js'
-import { NumberToken } from '../../src/api/http/json.js'
 import type { Page } from '../../src/api/source.js'
 import { Bug, describeError, Skip, Stop } from '../../src/errors.js'
+import { NumberToken } from '../../src/numbertoken.js'
 import {
   client,
   closeAll,

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { NumberToken, parseJson, parseTokens } from '../../src/api/http/json.js'
-import { mayHoldWideIntegers } from '../../src/api/http/wideintegers.js'
+import { parseJson, parseTokens } from '../../src/api/http/json.js'
+import { hasOddNumbers, longNumbers } from '../../src/api/http/longnumbers.js'
 import { toJson } from '../../src/json.js'
+import { exactDouble, NumberToken } from '../../src/numbertoken.js'
 
 /** The independent reader's number: every integer is exact. */
 const exactInteger = (token: string): unknown => {
@@ -154,6 +155,19 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }))
 
+/** Lists of numbers whose digits stand on both sides of a point, at any place of the text. */
+const decimals = fc
+  .array(
+    fc.tuple(
+      fc.bigInt({ min: 0n, max: 10n ** 17n }),
+      fc.stringMatching(/^[0-9]{1,18}$/),
+      fc.constantFrom('', 'e3', 'E-2'),
+    ),
+  )
+  .map(
+    (all) => `["${'x'.repeat(all.length)}",${[...all.map(([a, b, e]) => `${a}.${b}${e}`), '1'].join(',')}]`,
+  )
+
 describe('JSON without rounding', () => {
   it('reads as an independent reader does, whatever stands in strings, keys, fractions and exponents', () => {
     fc.assert(
@@ -171,10 +185,41 @@ describe('JSON without rounding', () => {
         read(source, (token) => {
           if (typeof exactInteger(token) === 'bigint') wide = true
         })
-        if (wide) expect(mayHoldWideIntegers(Buffer.from(source))).toBe(true)
+        const { wide: isWide, lossy } = longNumbers(Buffer.from(source))
+        // A search that has found lost digits ends there: the text is read apart either way.
+        if (wide) expect(isWide || lossy).toBe(true)
       }),
       { numRuns: 2000 },
     )
+  })
+
+  it('sees every number of many digits that a double would round, and every one that is printed in another form', () => {
+    fc.assert(
+      fc.property(fc.oneof(json, decimals), (source) => {
+        let [lossy, odd] = [false, false]
+        read(source, (token) => {
+          const isInteger = /^-?\d+$/.test(token)
+          const isLong = (/^-?([\d.]+)/.exec(token)?.[1]?.length ?? 0) >= 16
+          if (!isInteger && isLong && exactDouble(token) === undefined) lossy = true
+          if (!isInteger && String(Number(token)) !== token) odd = true
+          return token
+        })
+        const bytes = Buffer.from(source)
+        expect(longNumbers(bytes).lossy).toBe(lossy)
+        if (odd) expect(hasOddNumbers(bytes)).toBe(true)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is not misled by doubles of 17 digits, times and versions', () => {
+    const source =
+      '[0.30000000000000004,-33.333333333333336,1.5,"2026-01-01T00:00:00.123456Z","1.10","v 1.2.3, a"]'
+    for (let lead = 0; lead < 12; lead++) {
+      const bytes = Buffer.from(' '.repeat(lead) + source)
+      expect(longNumbers(bytes)).toEqual({ wide: false, lossy: false })
+      expect(hasOddNumbers(bytes)).toBe(false)
+    }
   })
 
   const careless: Record<string, (text: string) => unknown> = {
@@ -315,11 +360,11 @@ describe('JSON without rounding', () => {
     ['a run of zeros', '["x",0.0000000000000000000000]'],
   ])('is not slowed down by %s', (_what, source) => {
     for (let lead = 0; lead < 12; lead++)
-      expect(mayHoldWideIntegers(Buffer.from(' '.repeat(lead) + source))).toBe(false)
+      expect(longNumbers(Buffer.from(' '.repeat(lead) + source)).wide).toBe(false)
   })
 
   it('looks at a page of nothing but digits once', () => {
-    expect(mayHoldWideIntegers(Buffer.from(`["${'7'.repeat(5_000_000)}"]`))).toBe(false)
+    expect(longNumbers(Buffer.from(`["${'7'.repeat(5_000_000)}"]`)).wide).toBe(false)
   })
 })
 

@@ -238,6 +238,8 @@ export function reference(resource: Resource, embedded: Resource, records: reado
 
 /** Sorts the members: nothing promises their order. */
 export const extraText = (extra: unknown): string => {
-  const members = Object.entries(extra as Json).map(([name, value]) => jsonText({ [name]: value }, true).text)
+  const members = Object.entries(extra as Json).map(
+    ([name, value]) => jsonText({ [name]: value }, { careful: true, form: 'double' }).text,
+  )
   return members.sort().join('\n')
 }

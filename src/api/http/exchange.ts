@@ -16,6 +16,7 @@ import type { Counter } from './counter.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
 import { parseTokens } from './json.js'
+import { hasOddNumbers } from './longnumbers.js'
 import type { RawReply, Transport } from './transport.js'
 
 /** One request as it will be sent, and the names for its errors. */
@@ -128,6 +129,8 @@ export class Exchange {
         requestId: this.#requestId,
         value: body.value,
         careful: body.careful,
+        isLossy: body.isLossy,
+        isOdd: () => hasOddNumbers(body.bytes),
         tokens: () => parseTokens(body.bytes),
       })
     } catch (error) {

@@ -4,17 +4,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import { exact } from '../../int64.js'
-import { mayHoldWideIntegers, WIDE } from './wideintegers.js'
+import { NumberToken } from '../../numbertoken.js'
+import { longNumbers, WIDE } from './longnumbers.js'
 
 export interface Parsed {
   readonly value: unknown
   /** The body holds an escape for U+0000 or a surrogate: flatten must look twice at every text. */
   readonly careful: boolean
-}
-
-/** A number as it was sent: a double would change 123456789012345.123456, and forget the zero of `1.10`. */
-export class NumberToken {
-  constructor(readonly text: string) {}
+  /** JSON.parse has rounded some number: its digits are in `parseTokens`. */
+  readonly isLossy: boolean
 }
 
 /** Which numbers of a JSON text are not left to JSON.parse, and how they are read. */
@@ -37,8 +35,11 @@ const allNumbers: Reading = { pattern: /^/, shortest: 1, value: (token) => new N
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
   const careful = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  const isPlain = !mayHoldWideIntegers(bytes)
-  return { value: isPlain ? JSON.parse(bytes.toString('utf8')) : readApart(bytes, wideIntegers), careful }
+  const { wide, lossy } = longNumbers(bytes)
+  // Where digits are lost, the search has ended at the first number that loses some.
+  const value =
+    wide || lossy ? readApart(bytes, wideIntegers) : (JSON.parse(bytes.toString('utf8')) as unknown)
+  return { value, careful, isLossy: lossy }
 }
 
 /** As `parseJson`, with every number as a NumberToken. `bytes`: a body that `parseJson` took. */

@@ -5,10 +5,18 @@
  * Decided here: an empty text is no number, boolean or timestamp; numbers in texts are decimal (`-12`, `12.0`, for
  * numbers also `1.5e3`), without blanks, and compared by value, so that `007` is 7; 0 and 1, also as texts, are
  * booleans; a number is no timestamp, since its unit is unknown; a double beyond 2^53 is no integer, since digits may
- * be lost already.
+ * be lost already; a number with more digits than a double holds stays text for warehouses that hold every digit.
  */
 import type { Kind } from '../../../schema/resource.js'
 import { exact, parseInt64 } from '../../int64.js'
+import {
+  exactDouble,
+  fitsNumeric,
+  type NumberForm,
+  NumberToken,
+  nearDouble,
+  wholeDigits,
+} from '../../numbertoken.js'
 import { canonical } from '../../timestamp.js'
 import type { Value } from './batch.js'
 import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
@@ -42,35 +50,33 @@ function integer(value: unknown): Converted {
     const fits = BigInt.asIntN(64, value) === value
     return fits ? good(exact(value)) : refused('an integer beyond 64 bits')
   }
+  if (value instanceof NumberToken) {
+    const digits = wholeDigits(value.text)
+    return digits === undefined ? refused('not a whole number') : int64(digits)
+  }
   if (typeof value !== 'string') return refused('not an integer')
   return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }
 
-/** One text for all texts of a number: its digits without zeros at either end, and the exponent of the first digit. */
-function digitsOf(text: string): string {
-  const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
-  const all = whole + fraction
-  const digits = all.replace(/^0+/, '')
-  if (digits === '') return '0'
-  const first = whole.length - (all.length - digits.length) + Number(exponent)
-  return `${sign === '-' ? '-' : ''}${digits.replace(/0+$/, '')}e${first}`
+/** A number of a token or a text; `form`: how the warehouse holds it. */
+function decimal(digits: string, form: NumberForm): Converted {
+  const exactly = exactDouble(digits)
+  if (exactly !== undefined) return good(exactly)
+  if (form === 'numeric')
+    return fitsNumeric(digits)
+      ? good(digits.replace(/^\+/, ''))
+      : refused('a number that numeric cannot hold')
+  const near = nearDouble(digits)
+  return near === undefined ? refused('a number that a double cannot hold') : good(near)
 }
 
-function number(value: unknown): Converted {
+function number(value: unknown, form: NumberForm = 'double'): Converted {
   if (typeof value === 'number')
     return Number.isFinite(value) ? good(value + 0) : refused('not a finite number')
-  if (typeof value === 'bigint') {
-    const near = Number(value)
-    return BigInt(near) === value ? good(near) : refused('an integer that a double cannot hold')
-  }
+  if (value instanceof NumberToken) return decimal(value.text, form)
+  if (typeof value === 'bigint') return decimal(String(value), form)
   if (typeof value !== 'string') return refused('not a number')
-  if (!DECIMAL.test(value)) return refused('not the text of a number')
-  const near = Number(value)
-  if (!Number.isFinite(near) || digitsOf(String(near)) !== digitsOf(value)) {
-    return refused('a number that a double cannot hold')
-  }
-  return good(near + 0)
+  return DECIMAL.test(value) ? decimal(value, form) : refused('not the text of a number')
 }
 
 const truths = new Map<unknown, boolean>([
@@ -85,7 +91,7 @@ const truths = new Map<unknown, boolean>([
 ])
 
 function boolean(value: unknown): Converted {
-  const truth = truths.get(value)
+  const truth = truths.get(value instanceof NumberToken ? Number(value.text) : value)
   return truth === undefined ? refused('not a boolean') : good(truth)
 }
 
@@ -94,6 +100,7 @@ function text(value: unknown): Converted {
     if (hasLoneSurrogate(value)) return refused('text with a lone surrogate')
     return hasNul(value) ? good(withoutNul(value), true) : good(value)
   }
+  if (value instanceof NumberToken) return good(value.text)
   if (typeof value === 'number')
     return Number.isFinite(value) ? good(String(value)) : refused('not a finite number')
   if (typeof value === 'bigint' || typeof value === 'boolean') return good(String(value))
@@ -106,13 +113,13 @@ function timestamp(value: unknown): Converted {
   return instant === null ? refused('not a timestamp with a zone') : good(instant)
 }
 
-function json(value: unknown): Converted {
-  const { text, replaced } = jsonText(value, true)
-  return text === null ? refused('nested too deeply') : good(text, replaced)
+function json(value: unknown, form: NumberForm = 'double'): Converted {
+  const { text, replaced, reason } = jsonText(value, { careful: true, form })
+  return text === null ? refused(reason) : good(text, replaced)
 }
 
 /** By kind: the column's value for a value that is neither null nor absent. */
-export const convert: Readonly<Record<Kind, (value: unknown) => Converted>> = {
+export const convert: Readonly<Record<Kind, (value: unknown, form?: NumberForm) => Converted>> = {
   id: integer,
   integer,
   cents: integer,

@@ -1,4 +1,4 @@
-import { jsonText, MAX_DEPTH, storable } from './jsontext.js'
+import { type JsonTextOptions, jsonText, MAX_DEPTH, storable } from './jsontext.js'
 
 /** A member that the declaration of its object does not show. */
 export class UnknownMember {
@@ -19,14 +19,19 @@ export class Extra {
   readonly #texts: string[] = []
   #arePlain = true
 
-  /** `place`: the path of the member's object, with positions. Returns false for a value that nests too deeply. */
-  add(place: string, { stored, isPlain }: UnknownMember, value: unknown, careful: boolean): boolean {
-    const { text } = jsonText(value, careful, MAX_DEPTH - 1)
-    if (text === null) return false
+  /** `place`: the path of the member's object, with positions. Returns why the value cannot be held; null where it can. */
+  add(
+    place: string,
+    { stored, isPlain }: UnknownMember,
+    value: unknown,
+    how: Pick<JsonTextOptions, 'careful' | 'form'>,
+  ): string | null {
+    const { text, reason } = jsonText(value, { careful: how.careful, form: how.form, depth: MAX_DEPTH - 1 })
+    if (text === null) return reason
     this.#paths.push(place === '' ? stored : `${place}.${stored}`)
     this.#texts.push(text)
     this.#arePlain &&= isPlain
-    return true
+    return null
   }
 
   /** JSON text; null where no field could be added. */

@@ -7,6 +7,7 @@
  */
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../../errors.js'
+import type { NumberForm } from '../../numbertoken.js'
 import { canonical } from '../../timestamp.js'
 import type { Table } from '../tables.js'
 import { placeOf, tablesOf } from '../tables.js'
@@ -28,7 +29,19 @@ export interface FlattenOptions {
  * table are those of `records`, in order. To flatten several pages as one batch, hand over their records as one list,
  * newest first.
  */
-export type Flatten = (records: readonly unknown[], careful: boolean) => Flattened
+export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => Flattened
+
+/** How the numbers of a page are read, where the plain values of its records do not say all. */
+export interface PageNumbers {
+  /** How the warehouse holds numbers; without it, as doubles. */
+  readonly form: NumberForm
+  /** A double has lost digits of some number: the page is read by its tokens. */
+  readonly isLossy: boolean
+  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`. */
+  isOdd(): boolean
+  /** The records once more, with every number as a NumberToken. */
+  tokens(): readonly unknown[]
+}
 
 /** Places, in the tuples of a root table, of the columns by which versions are compared. */
 interface RootPlaces {
@@ -57,9 +70,14 @@ function embeddedUnit(resource: Resource): EmbeddedUnit {
   return { name, table: table.name, read: composeReader(resource, name), places: rootPlaces(table) }
 }
 
-function embeddedOf(unit: EmbeddedUnit, findings: PageFindings, careful: boolean): Embedded {
+function embeddedOf(
+  unit: EmbeddedUnit,
+  findings: PageFindings,
+  { careful, form }: Omit<ReadingWay, 'strict'>,
+): Embedded {
   const sink = new SlowPath(findings, true)
   sink.careful = careful
+  sink.form = form
   const { id, version } = unit.places
   const target: PageTarget = { sink, tables: [], strict: false, plain: !careful }
   const embedded = {
@@ -72,6 +90,13 @@ function embeddedOf(unit: EmbeddedUnit, findings: PageFindings, careful: boolean
   }
   sink.embedded = embedded
   return embedded
+}
+
+interface ReadingWay {
+  readonly careful: boolean
+  /** Whether items are looked at for an id that was seen before. */
+  readonly strict: boolean
+  readonly form: NumberForm
 }
 
 interface PageReading {
@@ -93,14 +118,14 @@ interface FlattenPlan {
 function read(
   plan: FlattenPlan,
   records: readonly unknown[],
-  careful: boolean,
-  strict: boolean,
+  { careful, strict, form }: ReadingWay,
 ): PageReading {
   const findings = new PageFindings(plan.resource.name)
   const tuples: Tuple[][] = plan.tables.map(() => [])
   const sink = new SlowPath(findings)
   sink.careful = careful
-  sink.embedded = plan.embedded && embeddedOf(plan.embedded, findings, careful)
+  sink.form = form
+  sink.embedded = plan.embedded && embeddedOf(plan.embedded, findings, { careful, form })
   const target: PageTarget = { sink, tables: tuples, strict, plain: !careful }
   const { id, version, created } = plan.places
   const roots = tuples[0] ?? []
@@ -125,7 +150,7 @@ const areDistinct = (tuples: readonly Tuple[], place: number): boolean =>
 
 const keyOf = (record: unknown): Value => {
   const id = member(record, 'id')
-  return id === null || id === undefined ? null : convert.id(id).value
+  return id === null || id === undefined ? null : convert.id(id, 'double').value
 }
 
 const versionOf = (record: unknown): string => {
@@ -207,13 +232,22 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
   }
 }
 
+/** Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any. */
+function readAll(plan: FlattenPlan, records: readonly unknown[], way: ReadingWay): PageReading {
+  const outcome = read(plan, records, way)
+  const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
+  return clean ? outcome : read(plan, newestOfEach(records), { ...way, strict: true })
+}
+
 export function compileFlatten(resource: Resource, options: FlattenOptions = {}): Flatten {
-  if (resource.list === 'strings') return (records) => flattenStrings(resource, records)
+  if (resource.list === 'strings')
+    return (records, _careful, numbers) => flattenStrings(resource, numbers?.tokens() ?? records)
   const plan = planOf(resource, options.embedded)
-  return (records, careful) => {
-    const outcome = read(plan, records, careful, false)
-    // Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any.
-    const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
-    return assemble(plan, clean ? outcome : read(plan, newestOfEach(records), careful, true))
+  return (records, careful, numbers) => {
+    const way = { careful, strict: false, form: numbers?.form ?? 'double' }
+    if (numbers?.isLossy) return assemble(plan, readAll(plan, numbers.tokens(), way))
+    const outcome = readAll(plan, records, way)
+    const isRead = !numbers || !outcome.findings.wantsTokens || !numbers.isOdd()
+    return assemble(plan, isRead ? outcome : readAll(plan, numbers.tokens(), way))
   }
 }

@@ -3,24 +3,22 @@
  * src/warehouse/moves.ts uses it, where the configuration makes a column of an unknown field or takes it back.
  */
 import type { Kind } from '../../../schema/resource.js'
-import { exact } from '../../int64.js'
+import { type NumberForm, NumberToken } from '../../numbertoken.js'
 import { type Converted, convert } from './convert.js'
 
-const INTEGER = /^-?\d+$/
 const NUMBER = /^-?\d/
 
 function parsed(text: string): unknown {
-  if (INTEGER.test(text)) return exact(BigInt(text))
-  return NUMBER.test(text) ? Number(text) : (JSON.parse(text) as unknown)
+  return NUMBER.test(text) ? new NumberToken(text) : (JSON.parse(text) as unknown)
 }
 
 /** The column's value, as flatten makes it of the field. `text`: the member. */
-export function valueOfMember(text: string, kind: Kind): Converted {
+export function valueOfMember(text: string, kind: Kind, form: NumberForm): Converted {
   const value = parsed(text)
   if (value === null) return { value: null, reason: null, replaced: false }
   // The text is what the warehouse holds already: it can be stored, and keeps its digits.
   if (kind === 'json') return { value: text, reason: null, replaced: false }
-  return convert[kind](value)
+  return convert[kind](value, form)
 }
 
 /** The member that a column's value becomes. `value`: as the database shows it; numbers and JSON may come as text. */

@@ -4,10 +4,11 @@
  */
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../../schema/resource.js'
+import type { NumberForm } from '../../numbertoken.js'
 import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import { Extra, type UnknownMember } from './extra.js'
-import { cut, rawJson, storable } from './jsontext.js'
+import { cut, rawJson, readJsonText, storable } from './jsontext.js'
 
 const VALUE_LENGTH = 4096
 const EXAMPLE_LENGTH = 200
@@ -27,6 +28,8 @@ export class PageFindings {
   readonly records: FlatRecord[] = []
   readonly quarantine: QuarantineEntry[] = []
   unstorable = 0
+  /** Some number went to a place that keeps numbers as they were sent. */
+  wantsTokens = false
   /** Unknown members that were reported already. */
   readonly reported = new Set<UnknownMember>()
   readonly #drift = new Map<string, Map<string, DriftEntry>>()
@@ -77,12 +80,13 @@ const join = (path: string, name: string): string => (path === '' ? name : `${pa
 
 /** The record id of a record without one: the same every time the same record comes. */
 const digest = (record: unknown): string =>
-  `?${createHash('sha256').update(rawJson(record)).digest('hex').slice(0, 16)}`
+  `?${createHash('sha256').update(readJsonText(record)).digest('hex').slice(0, 16)}`
 
 export class SlowPath {
   /** Positions of the items that are being read, outermost first; set by the readers. */
   readonly at: number[] = []
   careful = false
+  form: NumberForm = 'double'
   recordId: Value = ''
   extra: Extra | null = null
   embedded: Embedded | null = null
@@ -121,7 +125,14 @@ export class SlowPath {
     return this.#driftBase === '' ? path : `${this.#driftBase}.${path}`
   }
 
+  /** A number that is kept as it was sent: where the page prints some numbers its own way, it is read again. */
+  #wantTokens(value: unknown): void {
+    if (typeof value === 'number' || (typeof value === 'object' && value !== null))
+      this.findings.wantsTokens = true
+  }
+
   quarantine(path: string, value: unknown, reason: string): void {
+    this.#wantTokens(value)
     this.findings.quarantine.push({
       recordId: String(this.recordId),
       path: this.#where(path),
@@ -132,7 +143,8 @@ export class SlowPath {
 
   /** Converts a value that is neither null nor absent, and not plainly as declared. */
   value(value: unknown, site: DeclaredValue): Value {
-    const converted = convert[site.kind](value)
+    if (site.kind === 'text' || site.kind === 'json') this.#wantTokens(value)
+    const converted = convert[site.kind](value, this.form)
     if (converted.reason !== null) this.quarantine(site.path, value, converted.reason)
     if (converted.replaced) this.findings.drift('replaced_character', this.#driftPath(site.path), '', value)
     const text = converted.value
@@ -145,7 +157,7 @@ export class SlowPath {
 
   /** The key of an item or record; null when it has none that can be used. */
   key(value: unknown, kind: Kind): Value {
-    return value === null || value === undefined ? null : convert[kind](value).value
+    return value === null || value === undefined ? null : convert[kind](value, this.form).value
   }
 
   badRecord(record: unknown, id: Value, reason: string): null {
@@ -209,9 +221,10 @@ export class SlowPath {
       const driftPath = this.#driftPath(join(path, segment(member.name)))
       this.findings.drift('unknown_field', driftPath, '', value)
     }
+    this.#wantTokens(value)
     this.extra ??= new Extra()
-    if (!this.extra.add(place, member, value, this.careful))
-      this.quarantine('', value, `nested too deeply: ${join(place, member.stored)}`)
+    const reason = this.extra.add(place, member, value, this)
+    if (reason !== null) this.quarantine('', value, `${reason}: ${join(place, member.stored)}`)
   }
 
   /** `_extra` of the record, as JSON text. */

@@ -97,7 +97,11 @@ class Forecast implements CursorWork {
     },
   ) {
     this.#request = how.request
-    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, {
+      priority: 'reconcile',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
     this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
   }
 

@@ -103,7 +103,11 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
       `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const list = flatList(run.source, record, { priority: 'lookup', signal: run.signal })
+    const list = flatList(run.source, record, {
+      priority: 'lookup',
+      signal: run.signal,
+      form: run.warehouse.dialect.numbers,
+    })
     const fetched = await list.item(id)
     if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
     // The outcome tells what is left in quarantine: the log need not.

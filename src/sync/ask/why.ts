@@ -117,7 +117,11 @@ async function askSource(
   if (id === null || resource.resource.list === 'strings')
     return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the list whole' }
   const cursor = { tenantId, resource }
-  const list = flatList(deps.source, cursor, { priority: 'lookup', signal: deps.signal })
+  const list = flatList(deps.source, cursor, {
+    priority: 'lookup',
+    signal: deps.signal,
+    form: deps.warehouse.dialect.numbers,
+  })
   try {
     const item = await list.item(id)
     if (!item)

@@ -77,7 +77,11 @@ export class Reconciliation implements CursorWork, Repair {
     this.#note = noteOf(context, keyOf(task))
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#check = new RegisterCheck(context, task, context.fence)
-    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, {
+      priority: 'reconcile',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
     this.#store = new PageStore(context, keyOf(task), 'reconcile')
     this.#comparing = new Comparing(context, {
       overlapMs: overlapOf(context.config.sync.overlap, context.lateness, task.resource.name),

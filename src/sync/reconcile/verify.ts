@@ -85,7 +85,11 @@ export class Verification implements VerifyWork {
     const note = noteOf(context, keyOf(task))
     this.#memory = memoryOf(stateOf(context, task)?.remembered)
     const hasHoles = (): boolean => this.#memory.holes !== undefined
-    this.#list = flatList(source, task, { priority: 'reconcile', signal: context.signal })
+    this.#list = flatList(source, task, {
+      priority: 'reconcile',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#dryRun = new DryRun({
       liveRows: this.#liveRows,

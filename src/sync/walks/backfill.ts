@@ -51,7 +51,11 @@ export class Backfill implements CursorWork {
     source: Source,
     private readonly ranges: readonly TimeRange[],
   ) {
-    this.#list = flatList(source, task, { priority: 'backfill', signal: context.signal })
+    this.#list = flatList(source, task, {
+      priority: 'backfill',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
     this.#pace = new Pace(context)
     this.#store = new PageStore(context, keyOf(task), 'backfill')
   }

@@ -66,7 +66,7 @@ export class CursorWalk implements CursorWork {
   ) {
     const { warehouse, signal } = context
     this.mode = walkMode(this.#state, asked)
-    const options = { priority: 'incremental', signal } as const
+    const options = { priority: 'incremental', signal, form: warehouse.dialect.numbers } as const
     this.#list = new CursorList(source, task, options, (flattened) => warehouse.encode(flattened))
     this.#pace = new Pace(context)
     this.#startedAt = now(context)

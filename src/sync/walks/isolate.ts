@@ -42,8 +42,8 @@ async function orFailure<T>(answer: Promise<T>): Promise<T | undefined> {
 
 /** Numbers of a page are read out while it is held: its body is released with the request. */
 const keepTokens = (page: Page): Page => {
-  const tokens = page.tokens()
-  return { ...page, tokens: () => tokens }
+  const [tokens, isOdd] = [page.tokens(), page.isOdd()]
+  return { ...page, tokens: () => tokens, isOdd: () => isOdd }
 }
 
 /** Reads the places of a page one by one, or in small pages where they answer. */
@@ -75,6 +75,8 @@ class Isolation {
       // The guard takes the rows for as old as the first answer that brought any of them.
       startedAt: stamps[0] ?? far.startedAt,
       careful: answers.some(({ careful }) => careful),
+      isLossy: answers.some(({ isLossy }) => isLossy),
+      isOdd: () => answers.some((answer) => answer.isOdd()),
       records: read.map(({ record }) => record),
       tokens: () => read.map(({ token }) => token),
       total: last.total,

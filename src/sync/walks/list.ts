@@ -2,8 +2,11 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { ListRequest, Page, Priority, Source } from '../../api/source.js'
 import { Retry } from '../../errors.js'
 import type { Flattened } from '../../model/flatten/batch.js'
+import type { PageNumbers } from '../../model/flatten/flatten.js'
+import type { NumberForm } from '../../numbertoken.js'
 import { endOfSecond, fromMicros } from '../../timestamp.js'
 import type { Clocks } from '../../walk/clocks.js'
+
 import { cutPoint } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { CursorTask } from '../run/context.js'
@@ -15,6 +18,8 @@ import { sightingsIn } from './sightings.js'
 interface ListOptions {
   readonly priority: Priority
   readonly signal: AbortSignal
+  /** How the warehouse holds numbers. */
+  readonly form: NumberForm
 }
 
 /** One cursor's list whose pages are compared, or encoded when they are stored. */
@@ -102,11 +107,18 @@ export class CursorList<P extends FlatPage = Flattened> {
       throw new Retry('Not a list: "total_count" is missing, and the answers before had it')
     this.#isCounted ||= !isUncounted
     const { resource } = this.task
-    const flattened = resource.flatten(records, careful)
+    const numbers: PageNumbers = { ...answer, form: this.options.form }
+    const flattened = resource.flatten(records, careful, numbers)
     this.witness = flattened.records[0]?.id
     this.records += records.length
     const kept = wanted ? records.filter(wanted) : records
     const isPart = kept.length < records.length
+    const isKept = new Set(kept)
+    const part = (): Flattened =>
+      resource.flatten(kept, careful, {
+        ...numbers,
+        tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),
+      })
     const sightings = sightingsIn(records, flattened)
     return {
       total,
@@ -117,7 +129,7 @@ export class CursorList<P extends FlatPage = Flattened> {
       sightings,
       clocks: clocksOf(answer),
       payload: {
-        flattened: this.form(isPart ? resource.flatten(kept, careful) : flattened),
+        flattened: this.form(isPart ? part() : flattened),
         records: kept.length,
         startedAt,
         requestId,
@@ -131,7 +143,8 @@ export class CursorList<P extends FlatPage = Flattened> {
     const item = await this.source.item({ ...this.#request, id })
     if (!item) return undefined
     const { record, careful, startedAt, requestId } = item
-    const flattened = this.form(this.task.resource.flatten([record], careful))
+    const numbers = { ...item, form: this.options.form, tokens: () => [item.tokens()] }
+    const flattened = this.form(this.task.resource.flatten([record], careful, numbers))
     return { flattened, records: 1, startedAt, requestId, page: undefined }
   }
 }

@@ -34,7 +34,8 @@ export async function readNames(
 ): Promise<NamesRead> {
   const answer = await source.strings({ tenantId, path: resource.path, ...options })
   const { values, careful, startedAt, requestId } = answer
-  const flattened = resource.flatten(values, careful)
+  const tokens = (): readonly unknown[] => answer.tokens() as readonly unknown[]
+  const flattened = resource.flatten(values, careful, { ...answer, form: 'double', tokens })
   const rows = flattened.rows.get(rootOf(resource).name) ?? []
   const names = new Set(rows.map(([name]) => name ?? null))
   return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Flattened } from '../../model/flatten/batch.js'
 import { convert } from '../../model/flatten/convert.js'
-import { rawJson } from '../../model/flatten/jsontext.js'
+import { readJsonText } from '../../model/flatten/jsontext.js'
 import { canonical } from '../../timestamp.js'
 import { type Sighting, sightingsOf } from '../../walk/sightings.js'
 
@@ -17,9 +17,9 @@ export function timeOf(record: unknown): string {
 /** The record's id as flatten stores it; a digest of the content where it has none that can be used. */
 function keyOf(record: unknown): string {
   const id = member(record, 'id') ?? null
-  const usable = id === null ? null : convert.id(id).value
+  const usable = id === null ? null : convert.id(id, 'double').value
   if (usable !== null) return String(usable)
-  return `?${createHash('sha256').update(rawJson(record)).digest('base64url').slice(0, 16)}`
+  return `?${createHash('sha256').update(readJsonText(record)).digest('base64url').slice(0, 16)}`
 }
 
 /** The sightings of a page's records. Where flatten stored every record, its records are the sightings. */

@@ -131,25 +131,26 @@ function decimal(out: Scratch, negative: boolean, whole: string, fraction: strin
   for (const digit of digits) out.int16(digit)
 }
 
-/** A finite double, as the shortest decimal that reads as the same double. */
-function anyNumber(out: Scratch, value: number): void {
-  const [mantissa = '0', exponent = '0'] = String(Math.abs(value)).split('e')
+/** A number by its text, without a sign: a double's shortest decimal, or digits that no double holds. */
+function anyNumber(out: Scratch, text: string, negative: boolean): void {
+  const [mantissa = '0', exponent = '0'] = text.split(/e/i)
   const [whole = '0', fraction = ''] = mantissa.split('.')
   const shift = Number(exponent)
   const digits = whole + fraction
   const point = whole.length + shift
   const left = point <= 0 ? '0' : digits.slice(0, point).padEnd(point, '0')
   const right = point <= 0 ? digits.padStart(digits.length - point, '0') : digits.slice(point)
-  decimal(out, value < 0, left, right)
+  decimal(out, negative, left, right)
 }
 
 /** Nearly all numbers are small and have at most four decimal places: they are encoded without a text in between. */
 const number: Write = (out, value) => {
+  if (typeof value === 'string') return anyNumber(out, value.replace('-', ''), value.startsWith('-'))
   const exact = Number(value)
   const whole = Math.floor(exact)
   const rest = Math.round((exact - whole) * 10_000)
   if (exact < 0 || whole > 9999 || rest > 9999 || (whole * 10_000 + rest) / 10_000 !== exact)
-    return anyNumber(out, exact)
+    return anyNumber(out, String(Math.abs(exact)), exact < 0)
   const count = rest > 0 ? 2 : whole > 0 ? 1 : 0
   out.int32(8 + count * 2)
   out.int16(count)

@@ -189,6 +189,7 @@ export function postgresDialect(
     locksRows: true,
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
+    numbers: 'numeric',
     transaction: (work) => transact(pool, cache, where, work),
     warm: () => warm(pool),
     encode,

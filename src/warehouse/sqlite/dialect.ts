@@ -135,6 +135,7 @@ export function sqliteDialect(
     locksRows: false,
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
+    numbers: 'double',
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
     warm: () => writer.warm(),
