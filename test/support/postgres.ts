@@ -105,7 +105,12 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
       return false
     }
   })
-  for (const process_ of [...children.map(Number), pid]) process.kill(process_, signal)
+  for (const one of [...children.map(Number), pid])
+    try {
+      process.kill(one, signal)
+    } catch {
+      // A child that has ended meanwhile needs no signal.
+    }
 }
 
 /** `megabytes`: how large a file may grow, until it is started again. */
