@@ -35,7 +35,7 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .helpCommand('help [command]', 'print help for a command')
     .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
     .option('--json', 'one JSON document on stdout, nothing else there')
-    .option('--quiet', 'say nothing but errors')
+    .option('--quiet', 'say nothing but errors and what needs somebody')
     .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', exitCodes)

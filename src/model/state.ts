@@ -46,7 +46,7 @@ export const stateTables = {
     fields: {
       ...cursor,
       watermark: timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
-      status: text('`ok`, `failed` or `unavailable` after the last run.'),
+      status: text('`ok`, `failed`, `unavailable` or `skipped` after the last run.'),
       completeness: text('Verdict of the last walk: `proven`, `repaired`, `listed` or `unproven`.'),
       reason: text(
         'Why the verdict is not `proven`, or an oddity of the source: a short code (docs/guarantees.md); null where nothing is odd.',
@@ -168,7 +168,7 @@ export const stateTables = {
     },
   }),
   sync_quarantine: define({
-    doc: 'Values that could not be stored as they came.',
+    doc: 'Values that could not be stored as they came. Tenant 0: of authorizations that name no tenant.',
     key: ['tenant_id', 'resource', 'record_id', 'path'],
     fields: {
       ...cursor,
