@@ -1,6 +1,12 @@
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/api/source.js'
 
 /** A source that hands each request for a list to a function, which may ask the real source. */
+/** What a page knows of its numbers, read while its body is held. */
+function keepNumbers(page: Page): Page {
+  const [tokens, isOdd] = [page.tokens(), page.isOdd()]
+  return { ...page, tokens: () => tokens, isOdd: () => isOdd }
+}
+
 export class Between implements Source {
   readonly #source: Source
   readonly #list: (request: ListRequest, ask: () => Promise<Page>) => Promise<Page>
@@ -15,7 +21,7 @@ export class Between implements Source {
   }
 
   list(request: ListRequest): Promise<Page> {
-    return this.#list(request, () => this.#source.list(request))
+    return this.#list(request, () => this.#source.take(request, keepNumbers))
   }
 
   async take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
