@@ -206,6 +206,9 @@ export const stateTables = {
       ),
       partner_id: text('Partner identifier, likewise.'),
       since: timestamp('When it was stored, or last adopted.'),
+      lists_from: text(
+        'The earliest `updated_after` that the API accepts, where it refuses 0001-01-01T00:00:00+12:00; else null.',
+      ),
       probe: json('What the last probe of `shopsync check` found; null when none was made.'),
       probed_at: timestamp('When that was.'),
     },

@@ -260,9 +260,9 @@ export class Book {
 
   /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
-    if (this.needsZone) return this.zoneAgrees === true && this.#older?.isShort === true
     const { first, last, distinct, entered, fallen } = this.balance()
-    if (this.#doubtful || this.#surprised || this.#vanished) return false
+    if (this.needsZone && this.zoneAgrees) return this.#older?.isShort === true
+    if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished)) return false
     return fallen === 0 && first + entered === last && distinct < last
   }
 

@@ -51,9 +51,9 @@ export class OlderPart {
     return { counted: this.#counted, seen: this.#seen, at: this.#at, wasTogether: this.#wasTogether }
   }
 
-  /** Every record of the part was seen. */
+  /** Every record of the part was seen, or there is none. */
   get isWhole(): boolean {
-    return this.#seen === this.#counted
+    return this.#seen === (this.#counted ?? 0)
   }
 
   /** Responses that overlap in time have no order: a record may slip between them, whatever the totals say. */

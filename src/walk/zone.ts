@@ -17,7 +17,7 @@ const enough = 3
  * reading. Returns the last page, which is not stored yet.
  */
 export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>): Promise<WalkPage<P>> {
-  const books = reading.books.filter((book) => book.needsZone)
+  const books = reading.books.filter((book) => book.needsZone && !book.isShort)
   const from = books.reduce(
     (low, { lateFrom }) => (lateFrom < low ? lateFrom : low),
     books[0]?.lateFrom ?? '',

@@ -67,3 +67,21 @@ export function storeBelonging(
     .onConflict((c) => c.column('name').doUpdateSet(columns))
     .compile()
 }
+
+/** The earliest `updated_after` that the source accepts; null where it refused none so far. */
+export async function readListsFrom(warehouse: Reading): Promise<string | null> {
+  if (!(await warehouse.has('sync_source'))) return null
+  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_source').selectAll().where('name', '=', sourceRow).executeTakeFirst(),
+  )
+  return row?.lists_from ?? null
+}
+
+export function storeListsFrom({ db }: Pick<Warehouse, 'db'>, lists_from: string): CompiledQuery {
+  return db
+    .insertInto('sync_source')
+    .values({ name: sourceRow, lists_from })
+    .onConflict((c) => c.column('name').doUpdateSet({ lists_from }))
+    .compile()
+}

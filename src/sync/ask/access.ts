@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
 import { Skip, Stop } from '../../errors.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
-import { epoch } from '../../walk/cutpoint.js'
+import { unixEpoch } from '../../walk/cutpoint.js'
 import { failure, type Trial } from './trials.js'
 
 export interface ApiCheck {
@@ -127,6 +127,6 @@ export class AccessCheck {
     const { source, signal } = this.options
     const asked = { tenantId, path, priority: 'lookup', signal } as const
     if (resource.list === 'strings') return (await source.strings(asked)).values.length
-    return (await source.list({ ...asked, updatedAfter: epoch, page: 1, perPage: 1 })).total
+    return (await source.list({ ...asked, updatedAfter: unixEpoch, page: 1, perPage: 1 })).total
   }
 }

@@ -71,7 +71,7 @@ export function adopt(
           ...vouching.map((name) => db.deleteFrom(name).compile()),
           db
             .updateTable('sync_source')
-            .set({ probe: null, probed_at: null })
+            .set({ probe: null, probed_at: null, lists_from: null })
             .where('name', '=', sourceRow)
             .compile(),
         ]

@@ -10,7 +10,7 @@ import { parseId } from '../../int64.js'
 import { toJson } from '../../json.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { addMicros, canonical, fromMicros } from '../../timestamp.js'
-import { epoch } from '../../walk/cutpoint.js'
+import { unixEpoch } from '../../walk/cutpoint.js'
 
 /** What was found out, a short word each; null: it could not be told from this list, or the list moved meanwhile. */
 export interface ProbeAnswers {
@@ -120,7 +120,7 @@ class Asker {
   }
 
   list(page: number, more: { gzip?: boolean } = {}) {
-    return this.show({ updated_after: epoch, page, per_page: perPage }, more)
+    return this.show({ updated_after: unixEpoch, page, per_page: perPage }, more)
   }
 
   /** How many records are newer; all there are where no time is given. */
@@ -198,7 +198,7 @@ async function totalsOf(asker: Asker, filtered: number | undefined): Promise<Pro
   if (filtered === undefined) return 'missing'
   let all = await asker.total()
   let some: number | undefined = filtered
-  if (all !== undefined && all !== some) [some, all] = [await asker.total(epoch), await asker.total()]
+  if (all !== undefined && all !== some) [some, all] = [await asker.total(unixEpoch), await asker.total()]
   if (all === undefined || some === undefined) return null
   return all === some ? 'equal' : all > some ? 'more_without_filter' : 'fewer_without_filter'
 }

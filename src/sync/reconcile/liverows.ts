@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { type Cell, cellsOf } from '../../compare/histogram.js'
 import type { Table } from '../../model/tables.js'
 import { endOfSecond } from '../../timestamp.js'
-import { cutBefore, epoch, forever } from '../../walk/cutpoint.js'
+import { cutBefore, epoch, forever, isWholeFrom } from '../../walk/cutpoint.js'
 import type { Version } from '../../warehouse/batch.js'
 import { rootTable } from '../../warehouse/database.js'
 import type { Register } from '../../warehouse/register/register.js'
@@ -42,8 +42,8 @@ export class LiveRows {
       .selectFrom(rootTable(this.#root))
       .where('tenant_id', '=', this.#tenantId)
       .where('_deleted_at', 'is', null)
-      .where('updated_at', '>', after)
-    return until === forever ? rows : rows.where('updated_at', '<=', until)
+    const newer = isWholeFrom(after) ? rows : rows.where('updated_at', '>', after)
+    return until === forever ? newer : newer.where('updated_at', '<=', until)
   }
 
   async count(after: string, until: string): Promise<number> {

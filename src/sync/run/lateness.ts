@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, toMicros } from '../../timestamp.js'
-import { isWholeFrom } from '../../walk/cutpoint.js'
+import { unixEpoch } from '../../walk/cutpoint.js'
 import type { Version } from '../../warehouse/batch.js'
 import type { LatenessBucket, LatenessRow } from '../../warehouse/lateness.js'
 
@@ -100,7 +100,7 @@ export class LatenessMeter {
       const stored = previous.get(id)
       if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) continue
       // Stamps before 1970 are no stamps: nobody can tell when such a record was made.
-      if (isWholeFrom(updatedAt)) continue
+      if (updatedAt < unixEpoch) continue
       this.#count(updatedAt < this.since ? Number(toMicros(this.since) - toMicros(updatedAt)) : 0)
     }
   }

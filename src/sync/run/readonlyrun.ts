@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../../reasons.js'
-import { checkBelonging } from '../../warehouse/belonging.js'
+import { checkBelonging, readListsFrom } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
+import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
 import { type CursorContext, type Dependencies, now } from './context.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
@@ -34,8 +35,10 @@ export async function readOnlyRun(
   await checkBelonging(deps.warehouse, deps.source.address)
   const ask = (): Promise<Grants> => askGrants(deps, isNew)
   const grants = await firstGrants(ask)
+  const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
   const context: CursorContext = {
     ...deps,
+    source: new WholeLists(deps.source, beginning),
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],

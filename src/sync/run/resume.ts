@@ -1,5 +1,5 @@
 import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
-import { epoch } from '../../walk/cutpoint.js'
+import { epoch, unixEpoch } from '../../walk/cutpoint.js'
 import type { WalkPlan, WalkProgress } from '../../walk/types.js'
 import { pageSizes } from '../../walk/walk.js'
 import type { CursorState } from '../../warehouse/cursors.js'
@@ -18,11 +18,17 @@ export type WalkMode = 'sync' | 'full'
 export const walkMode = (state: CursorState | undefined, asked: WalkMode): WalkMode =>
   state?.refill ? 'full' : asked
 
-export const storedWalk = (state: CursorState | undefined): StoredWalk | undefined =>
-  (state?.walk as StoredWalk | null | undefined) ?? undefined
+export function storedWalk(state: CursorState | undefined): StoredWalk | undefined {
+  const walk = (state?.walk as StoredWalk | null | undefined) ?? undefined
+  // Walks of 0.1.0 began a whole list there.
+  return walk?.floor === unixEpoch ? { ...walk, floor: epoch } : walk
+}
 
 /** How many records a walk that was cut short had still before it. */
 export const remaining = (state: CursorState | undefined): number => storedWalk(state)?.below ?? 0
+
+/** 0001-01-01: before it, no instant has a name. */
+const firstMicros = toMicros('0001-01-01T00:00:00.000000Z')
 
 /**
  * Where a walk starts: the watermark less the overlap, for records that become visible late. Always at the last
@@ -31,9 +37,8 @@ export const remaining = (state: CursorState | undefined): number => storedWalk(
  */
 export function floorOf(watermark: string | null, overlapMs: number): string {
   if (watermark === null) return epoch
-  const from = toMicros(watermark) - BigInt(overlapMs) * 1000n
-  const second = fromMicros(from - 1_000_000n)
-  return second < epoch ? epoch : endOfSecond(second)
+  const from = toMicros(watermark) - BigInt(overlapMs) * 1000n - 1_000_000n
+  return from < firstMicros ? epoch : endOfSecond(fromMicros(from))
 }
 
 /** A walk from that floor, and where the walk after it would start. */

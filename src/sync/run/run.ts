@@ -7,11 +7,12 @@ import { describeError, Retry, Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
-import { checkBelonging } from '../../warehouse/belonging.js'
+import { checkBelonging, readListsFrom, storeListsFrom } from '../../warehouse/belonging.js'
 import { cursorName, readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { quarantinedSince } from '../../warehouse/quarantine.js'
 import { lastTurns } from '../../warehouse/runs.js'
+import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, keyOf, now, type RunContext } from './context.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
@@ -78,8 +79,12 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     const counted = { quarantined: 0 }
     const ask = async (): Promise<Grants> =>
       recordGrants({ ...deps, counted }, await askGrants(deps), lease.fence)
+    const beginning = new Beginning(await readListsFrom(deps.warehouse), async (text) => {
+      await deps.warehouse.write([storeListsFrom(deps.warehouse, text)], lease.fence)
+    })
     const context: RunContext = {
       ...deps,
+      source: new WholeLists(deps.source, beginning),
       ...lease,
       cursors: await readCursors(deps.warehouse),
       lateness: latenessOf(await readLateness(deps.warehouse, startedAt)),
