@@ -36,11 +36,12 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
 function enterLast<P>({ own, books }: Reading<P>, page: WalkPage<P>): number {
   refuseLoss(page.total, own.last)
   const edges = edgesOf(page)
-  let most = 0
+  let fresh = 0
   for (const book of books) {
     book.surprise(page.sightings)
     if (edges) book.vanished(page.sightings, edges)
-    most = Math.max(most, book.response(page.total, page.sightings).fresh.length)
+    // The last book is the joint one: what an earlier reading has shown is not unseen.
+    fresh = book.response(page.total, page.sightings).fresh.length
   }
-  return most
+  return fresh
 }

@@ -38,10 +38,10 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
   return page
 }
 
-/** Takes a page of the zone into the books. Returns how many records were unseen; a fall counts as one. */
+/** Takes a page of the zone into the books. Returns how many records no reading had shown; a fall counts as one. */
 function enter<P>(reading: Reading<P>, page: WalkPage<P>): number {
-  const { fresh, fell } = reading.see(page)
-  return fresh.length + (fell > 0 ? 1 : 0)
+  const unseen = page.sightings.filter(({ id }) => !reading.joint.has(id)).length
+  return unseen + (reading.see(page).fell > 0 ? 1 : 0)
 }
 
 async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string) {
