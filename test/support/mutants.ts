@@ -51,12 +51,42 @@ const tiedBehind: fc.Arbitrary<MotionScript> = fc
     ],
   }))
 
+/**
+ * The scenario deletes records that the walk has read already, so that the next page skips as many. Its records lie far
+ * apart: the first response shows the whole late zone, and no second reading of the zone makes up for what slipped.
+ */
+const deletesBehind: fc.Arbitrary<MotionScript> = fc
+  .record({
+    count: fc.integer({ min: 20, max: 40 }),
+    deleted: fc.integer({ min: 1, max: 2 }),
+    deleteAt: fc.integer({ min: 2, max: 4 }),
+    digits: fc.constantFrom(0, 3, 6),
+    pageSizes: fc.constantFrom([5, 4, 3], [4, 3, 5, 2]),
+  })
+  .map(({ count, deleted, deleteAt, digits, pageSizes }) => ({
+    digits,
+    overlapMs: 0,
+    pageSizes,
+    readAhead: 0,
+    stepMs: 4,
+    shuffle: false,
+    initial: [{ n: count, tied: false, gapMs: 10_000 }],
+    runs: [
+      {
+        mode: 'sync',
+        death: null,
+        steps: [{ at: deleteAt, kind: 'delete', where: { from: 'front', offset: 0, n: deleted } }],
+      },
+    ],
+  }))
+
 const { response, standing } = Book.prototype
 
 /** Each mutant breaks one thing that the laws rest on. The suite must catch every mutant. */
 export const mutants: readonly Mutant[] = [
   {
     name: 'no stepping back when the total falls',
+    scripts: deletesBehind,
     plant: () =>
       plant('response', {
         value(this: Book, ...given: Parameters<Book['response']>) {
