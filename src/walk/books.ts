@@ -6,7 +6,7 @@ import type { Int64 } from '../../schema/resource.js'
 import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
-import type { OpenBook, RestoredBook, Standing } from './openbook.js'
+import { isPlausibleFall, missingOf, type OpenBook, type RestoredBook, type Standing } from './openbook.js'
 import type { Sighting } from './sightings.js'
 import { type Edges, TieWatch } from './ties.js'
 import type { Balance, Doubts } from './types.js'
@@ -253,36 +253,36 @@ export class Book {
     return this.#hasStirred || this.#moved || this.#surprised || this.#vanished || !this.#isTopSeen
   }
 
+  /** Pages read together leave the older part uncounted: a reading in strict order had better begin anew. */
+  get isLoose(): boolean {
+    return this.needsZone && this.#older?.wasTogether === true
+  }
+
   get isEven(): boolean {
-    const { first, last, distinct, entered, fallen } = this.balance()
-    return fallen === 0 && first + entered === last && distinct === last
+    return missingOf(this.balance()) === 0
   }
 
   /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
-    const { first, last, distinct, entered, fallen } = this.balance()
     if (this.needsZone && this.zoneAgrees) return this.#older?.isShort === true
     if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished)) return false
-    return fallen === 0 && first + entered === last && distinct < last
+    return (missingOf(this.balance()) ?? 0) > 0
   }
 
   /** How the books stand, given that the last response was a first page that showed nothing new. */
   standing(): Standing {
     if (this.needsZone) return this.#standingByZone()
-    const { first, last, distinct, entered, fallen } = this.balance()
     if (this.#doubtful || this.#surprised) return 'open'
     if (this.isEven && !this.#vanished) return 'closed'
-    const deleted = first + entered - last
-    const plausible = deleted >= fallen && distinct >= last && distinct <= last + deleted
-    return fallen > 0 && plausible && !this.ties.found && !this.#late ? 'complete' : 'open'
+    return isPlausibleFall(this.balance()) && !this.ties.found && !this.#late ? 'complete' : 'open'
   }
 
   /**
    * The zone was read twice. Behind it a record can only slip where the total falls, and the walk stepped back for that;
    * unless ties hide records there, or pages were read together. Then all of that part must have been seen.
+   * A record that is counted and never seen may be hidden by anything.
    */
   #standingByZone(): Standing {
-    // What is counted and never shown may be hidden by anything.
     if (!this.zoneAgrees || this.balance().distinct < this.#last) return 'open'
     if (this.#older?.isWhole) return 'complete'
     return this.#older?.wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'

@@ -68,7 +68,8 @@ export class Walk<P> {
       outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
       if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })
-      joint = reading.joint.isShort || this.#state.search.before ? reading.joint : undefined
+      const { isShort, isLoose } = reading.joint
+      joint = !isLoose && (isShort || this.#state.search.before) ? reading.joint : undefined
     }
     if (!outcome) throw new Bug('A walk needs a page size')
     return outcome
