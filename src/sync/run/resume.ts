@@ -1,8 +1,10 @@
 import { endOfSecond, fromMicros, toMicros } from '../../timestamp.js'
 import { epoch, unixEpoch } from '../../walk/cutpoint.js'
+import { decodeIds } from '../../walk/idset.js'
 import type { WalkPlan, WalkProgress } from '../../walk/types.js'
 import { pageSizes } from '../../walk/walk.js'
-import type { CursorState } from '../../warehouse/cursors.js'
+import type { CursorKey, CursorState, Reader } from '../../warehouse/cursors.js'
+import { readWalkParts } from '../../warehouse/walkstate.js'
 import type { Dependencies } from './context.js'
 
 /** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
@@ -22,6 +24,22 @@ export function storedWalk(state: CursorState | undefined): StoredWalk | undefin
   const walk = (state?.walk as StoredWalk | null | undefined) ?? undefined
   // Walks of 0.1.0 began a whole list there.
   return walk?.floor === unixEpoch ? { ...walk, floor: epoch } : walk
+}
+
+/** The walk that was cut short, if a walk that begins so goes on with it. `isFirst`: the cursor has no watermark. */
+export async function resumable(
+  warehouse: Reader,
+  key: CursorKey,
+  state: CursorState | undefined,
+  { floor, mode, isFirst }: { readonly floor: string; readonly mode: WalkMode; readonly isFirst: boolean },
+): Promise<WalkPlan['resume']> {
+  const progress = storedWalk(state)
+  if (progress?.floor !== floor || (progress.mode !== mode && !isFirst)) return undefined
+  // Its pages were stored before the table was created that is to be filled.
+  if ((progress.refill ?? null) !== (state?.refill ?? null)) return undefined
+  const parts = await readWalkParts(warehouse, key, progress.part)
+  const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
+  return { progress, ids: all('ids'), entered: all('entered') }
 }
 
 /** How many records a walk that was cut short had still before it. */

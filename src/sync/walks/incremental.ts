@@ -6,7 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/source.js'
 import { reasons } from '../../reasons.js'
 import { isWholeFrom } from '../../walk/cutpoint.js'
-import { decodeIds, encodeIds } from '../../walk/idset.js'
+import { encodeIds } from '../../walk/idset.js'
 import {
   knownOf,
   type Memory,
@@ -28,11 +28,11 @@ import { Walk } from '../../walk/walk.js'
 import type { EncodedPage } from '../../warehouse/batch.js'
 import { endRefill, moveCursor } from '../../warehouse/cursors.js'
 import { forgetNameless } from '../../warehouse/quarantine.js'
-import { forgetWalkParts, readWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
+import { forgetWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
-import { floorOf, storedWalk, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
+import { floorOf, resumable, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { Freshness, unmeasured } from './freshness.js'
 import { CursorList } from './list.js'
@@ -116,7 +116,8 @@ export class CursorWalk implements CursorWork {
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
     const refill = this.#refill
     if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
-    const resume = await this.#resumable()
+    const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null }
+    const resume = await resumable(warehouse, this.#key, this.#state, begun)
     const expected =
       this.mode === 'full' && this.#before !== null
         ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
@@ -195,17 +196,6 @@ export class CursorWalk implements CursorWork {
     if (this.mode === 'full' || !surplus || surplus.searchedOn >= this.#startedAt.slice(0, 10)) return false
     const rows = await this.context.warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
     return rows <= mostSearchedPages * 100
-  }
-
-  async #resumable(): Promise<WalkPlan['resume']> {
-    const progress = storedWalk(this.#state)
-    if (progress?.floor !== this.#floor) return undefined
-    if (progress.mode !== this.mode && this.#before !== null) return undefined
-    // Its pages were stored before the table was created that is to be filled.
-    if ((progress.refill ?? null) !== this.#refill) return undefined
-    const parts = await readWalkParts(this.context.warehouse, this.#key, progress.part)
-    const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
-    return { progress, ids: all('ids'), entered: all('entered') }
   }
 
   #port(): WalkPort<Fetched<EncodedPage>> {
