@@ -208,3 +208,15 @@ describe('pointers', () => {
     expect(lost).toEqual([])
   })
 })
+
+it('takes a newcomer at most eight files and 1,000 lines to tour', () => {
+  const [, tour = ''] = textOf('CONTRIBUTING.md').split('## The tour')
+  const [table = ''] = tour.split('\n## ')
+  const files = [...table.matchAll(/^\| (?:\[.*?\]\((.+?)\)|`(.+?)`) \|/gm)].map(
+    ([, linked, named]) => linked ?? named ?? '',
+  )
+  expect(files.length).toBeGreaterThan(4)
+  expect(files.length).toBeLessThanOrEqual(8)
+  const lines = files.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
+  expect(lines).toBeLessThanOrEqual(1000)
+})

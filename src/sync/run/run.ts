@@ -3,19 +3,17 @@
  * `plan` and `verify` use run/readonlyrun.ts instead.
  */
 import { setMaxListeners } from 'node:events'
-import { describeError, Retry, Skip, Stop } from '../../errors.js'
+import { describeError, Skip } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
-import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging, readListsFrom, storeListsFrom } from '../../warehouse/belonging.js'
-import { cursorName, readCursors } from '../../warehouse/cursors.js'
+import { readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
-import { quarantinedSince } from '../../warehouse/quarantine.js'
 import { lastTurns } from '../../warehouse/runs.js'
 import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
-import { asWriter, type Dependencies, keyOf, now, type RunContext } from './context.js'
-import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
+import { asWriter, type Dependencies, now, type RunContext } from './context.js'
+import { endingOfRun, runCursors } from './cursor.js'
 import { endingOf } from './ending.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import { latenessOf } from './lateness.js'
@@ -24,44 +22,9 @@ import { pruneHistory } from './prune.js'
 import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
+import { type RunEnd, reasonOf, reportOf, withQuarantine } from './runend.js'
 import { settleColumns } from './settle.js'
 import { takeSource } from './takesource.js'
-
-/** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
-const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
-
-function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport['status'] {
-  if (reason === null && ends.every(isDone)) return 'ok'
-  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
-}
-
-function reportOf(
-  context: RunContext,
-  request: RunRequest,
-  startedAt: string,
-  { ends, reason, quarantined }: RunEnd,
-): RunReport {
-  const stats = context.source.stats()
-  const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
-    ends.reduce((total, { report }) => total + report[name], 0)
-  return {
-    run_id: context.runId,
-    job: request.job,
-    mode: request.mode,
-    status: statusOf(ends, reason),
-    started_at: startedAt,
-    // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
-    finished_at: fromMicros(context.stamps.next()),
-    requests: stats.requests,
-    rate_limited: stats.rateLimited,
-    retries: stats.retries,
-    rows_upserted: sum('rows_upserted'),
-    rows_deleted: sum('rows_deleted'),
-    quarantined,
-    reason,
-    cursors: ends.map((end) => end.report),
-  }
-}
 
 /**
  * Runs `sync`, `reconcile` or `backfill`: claims the warehouse, asks which tenants there are, does the work on every
@@ -137,22 +100,6 @@ async function optimize(
   }
 }
 
-/** What came of a run's cursors, and what concerns the whole run. */
-interface RunEnd {
-  readonly ends: readonly CursorEnd[]
-  readonly reason: Reason | null
-  /** Values, items and records that the run has met and that are in quarantine. */
-  readonly quarantined: number
-}
-
-/** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
-async function withQuarantine(context: RunContext, end: RunEnd, since: string): Promise<RunEnd> {
-  if (end.quarantined === 0) return end
-  const counts = await quarantinedSince(context.warehouse, since)
-  const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
-  return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
-}
-
 async function workOnAll(
   context: RunContext,
   request: RunRequest,
@@ -168,9 +115,3 @@ async function workOnAll(
     quarantined: context.counted.quarantined,
   }
 }
-
-/** What a failure of the whole run is counted as. */
-const reasonOf = (error: unknown): Reason | null =>
-  error instanceof Stop || error instanceof Skip || error instanceof Retry
-    ? (error.details.code ?? null)
-    : null

@@ -2,11 +2,8 @@
  * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Users: `sync`,
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
-import type { CompiledQuery } from 'kysely'
 import type { Source } from '../../api/source.js'
-import { reasons } from '../../reasons.js'
 import { isWholeFrom } from '../../walk/cutpoint.js'
-import { encodeIds } from '../../walk/idset.js'
 import {
   knownOf,
   type Memory,
@@ -26,19 +23,18 @@ import {
 } from '../../walk/types.js'
 import { Walk } from '../../walk/walk.js'
 import type { EncodedPage } from '../../warehouse/batch.js'
-import { endRefill, moveCursor } from '../../warehouse/cursors.js'
-import { forgetNameless } from '../../warehouse/quarantine.js'
-import { forgetWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
+import { moveCursor } from '../../warehouse/cursors.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import { floorOf, resumable, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
-import { Freshness, unmeasured } from './freshness.js'
+import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './ends.js'
+import { Freshness } from './freshness.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
-import { believedWatermark, stampsAheadColumns, warnOfStamps } from './stamps.js'
+import { believedWatermark, warnOfStamps } from './stamps.js'
 
 /** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {
@@ -91,6 +87,19 @@ export class CursorWalk implements CursorWork {
 
   get #refill(): string | null {
     return this.#state?.refill ?? null
+  }
+
+  get #underWay(): WalkUnderWay {
+    return {
+      context: this.context,
+      task: this.task,
+      mode: this.mode,
+      refill: this.#refill,
+      isWhole: isWholeFrom(this.#floor),
+      startedAt: this.#startedAt,
+      before: this.#before,
+      freshness: this.#freshness,
+    }
   }
 
   get progress(): CursorProgress {
@@ -169,7 +178,7 @@ export class CursorWalk implements CursorWork {
       return this.#committed ?? outcome
     }
     warnOfStamps(this.context, this.task, outcome)
-    await this.#giveUp(outcome)
+    await giveUp(this.#underWay, outcome)
     return outcome
   }
 
@@ -215,79 +224,21 @@ export class CursorWalk implements CursorWork {
     const isWhole = isWholeFrom(this.#floor)
     const end = { isWhole, today: this.#startedAt.slice(0, 10), isSearch: false }
     const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
-    const statements = this.#statements(recall ? { ...commit, ...recall } : commit, recall?.memory)
+    const statements = pageStatements(
+      this.#underWay,
+      recall ? { ...commit, ...recall } : commit,
+      recall?.memory,
+    )
     const applied = await this.#pace.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
     this.#freshness?.stored(page.payload.flattened.records, applied)
     if (recall) {
-      this.#watermark = this.#moved(recall.outcome)
+      this.#watermark = watermarkAfter(this.#before, recall.outcome)
       this.#memory = recall.memory
       this.#committed = recall.outcome
       warnOfStamps(this.context, this.task, recall.outcome)
     }
     return (id) => applied.previous.get(id)?.updatedAt
-  }
-
-  /** A watermark never moves back: the newest record may have been deleted since. */
-  #moved({ ceiling }: WalkOutcome): string | null {
-    if (ceiling === null) return this.#before
-    return this.#before !== null && this.#before > ceiling ? this.#before : ceiling
-  }
-
-  /** The state that commits with a page: the part of the walk, then its progress or, with the last page, its end. */
-  #statements({ progress, part, outcome }: PageCommit, memory: Memory = {}): CompiledQuery[] {
-    const { db } = this.context.warehouse
-    const key = this.#key
-    const statements: CompiledQuery[] = []
-    if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
-    if (part) {
-      const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
-      statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
-    }
-    if (outcome) {
-      if (isWholeFrom(this.#floor)) statements.push(forgetNameless(db, key, this.#startedAt))
-      if (this.#refill !== null) statements.push(endRefill(db, key, this.#refill))
-      statements.push(this.#finished(outcome, memory))
-    } else if (progress !== undefined) {
-      const kept = progress && { ...progress, mode: this.mode, refill: this.#refill }
-      statements.push(moveCursor(db, key, { walk: kept }))
-    }
-    return statements
-  }
-
-  /** The walk is at its end: the watermark moves in the transaction of its last rows. */
-  #finished(outcome: WalkOutcome, memory: Memory): CompiledQuery {
-    const { reason, verdict } = outcome
-    const isDone = verdict !== 'unproven'
-    return moveCursor(this.context.warehouse.db, this.#key, {
-      watermark: this.#moved(outcome),
-      status: isDone ? 'ok' : 'failed',
-      completeness: verdict,
-      reason,
-      ...(isDone && { last_success_at: now(this.context) }),
-      last_error: isDone ? null : reason && reasons[reason],
-      last_run_id: this.context.runId,
-      walk: null,
-      remembered: storedMemory(memory),
-      ...stampsAheadColumns(outcome),
-      ...this.#freshness?.columns(outcome),
-    })
-  }
-
-  /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
-  async #giveUp(outcome: WalkOutcome): Promise<void> {
-    const { warehouse, runId, fence } = this.context
-    const cursor = moveCursor(warehouse.db, this.#key, {
-      status: 'failed',
-      completeness: 'unproven',
-      reason: outcome.reason,
-      last_error: outcome.reason && reasons[outcome.reason],
-      last_run_id: runId,
-      walk: null,
-      ...stampsAheadColumns(outcome),
-      ...unmeasured,
-    })
-    await warehouse.write([forgetWalkParts(warehouse.db, this.#key), cursor], fence)
   }
 }

@@ -1,0 +1,69 @@
+/*
+ * What comes of a run: the document that it prints, made of the ends of its cursors. Used by run.ts.
+ */
+import { Retry, Skip, Stop } from '../../errors.js'
+import type { Reason } from '../../reasons.js'
+import { fromMicros } from '../../timestamp.js'
+import { cursorName } from '../../warehouse/cursors.js'
+import { quarantinedSince } from '../../warehouse/quarantine.js'
+import { keyOf, type RunContext } from './context.js'
+import type { CursorEnd } from './cursor.js'
+import type { RunReport, RunRequest } from './report.js'
+
+/** What came of a run's cursors, and what concerns the whole run. */
+export interface RunEnd {
+  readonly ends: readonly CursorEnd[]
+  readonly reason: Reason | null
+  /** Values, items and records that the run has met and that are in quarantine. */
+  readonly quarantined: number
+}
+
+/** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
+export async function withQuarantine(context: RunContext, end: RunEnd, since: string): Promise<RunEnd> {
+  if (end.quarantined === 0) return end
+  const counts = await quarantinedSince(context.warehouse, since)
+  const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
+  return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
+}
+
+/** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
+const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
+
+function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport['status'] {
+  if (reason === null && ends.every(isDone)) return 'ok'
+  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
+}
+
+export function reportOf(
+  context: RunContext,
+  request: RunRequest,
+  startedAt: string,
+  { ends, reason, quarantined }: RunEnd,
+): RunReport {
+  const stats = context.source.stats()
+  const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
+    ends.reduce((total, { report }) => total + report[name], 0)
+  return {
+    run_id: context.runId,
+    job: request.job,
+    mode: request.mode,
+    status: statusOf(ends, reason),
+    started_at: startedAt,
+    // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
+    finished_at: fromMicros(context.stamps.next()),
+    requests: stats.requests,
+    rate_limited: stats.rateLimited,
+    retries: stats.retries,
+    rows_upserted: sum('rows_upserted'),
+    rows_deleted: sum('rows_deleted'),
+    quarantined,
+    reason,
+    cursors: ends.map((end) => end.report),
+  }
+}
+
+/** What a failure of the whole run is counted as. */
+export const reasonOf = (error: unknown): Reason | null =>
+  error instanceof Stop || error instanceof Skip || error instanceof Retry
+    ? (error.details.code ?? null)
+    : null
