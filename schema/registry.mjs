@@ -39,3 +39,34 @@ const before = (() => {
   }
 })()
 if (before !== text) writeFileSync(file, text)
+
+/* The views: schema/views/index.ts. */
+
+const viewFolder = `${folder}views/`
+const viewNames = readdirSync(viewFolder)
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => name.slice(0, -'.ts'.length))
+  .filter((name) => readFileSync(`${viewFolder}${name}.ts`, 'utf8').includes('defineView('))
+  .sort()
+const viewText = `/** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
+import type { RowOfView, View } from '../view.js'
+${viewNames.map((name) => `import ${name} from './${name}.js'`).join('\n')}
+
+const declared = {
+${viewNames.map((name) => `  ${name},`).join('\n')}
+}
+
+/** Every declared view, in the order of their names. */
+export const views: readonly View[] = Object.values(declared)
+
+/** The views as Kysely sees them. */
+export type ViewRows = { [N in keyof typeof declared]: RowOfView<(typeof declared)[N]> }
+`
+const viewIndex = `${viewFolder}index.ts`
+let known = ''
+try {
+  known = readFileSync(viewIndex, 'utf8')
+} catch {
+  // It is made for the first time.
+}
+if (known !== viewText) writeFileSync(viewIndex, viewText)

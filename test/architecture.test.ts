@@ -30,11 +30,12 @@ const below: Record<string, readonly string[]> = {
   compare: ['schema', 'leaf', 'walk'],
   api: [...leaves, 'model'],
   warehouse: [...leaves, 'model'],
-  sync: work,
-  service: [...work, 'sync'],
-  analyst: [...work, 'sync'],
+  analytics: [...leaves, 'model', 'warehouse'],
+  sync: [...work, 'analytics'],
+  service: [...work, 'analytics', 'sync'],
+  analyst: [...work, 'analytics', 'sync'],
   sandbox: ['schema', 'leaf'],
-  cli: [...work, 'sync', 'service', 'analyst', 'sandbox'],
+  cli: [...work, 'analytics', 'sync', 'service', 'analyst', 'sandbox'],
 }
 
 /** Each npm package is known in one place; replacing it touches that place alone. */
@@ -46,7 +47,7 @@ const owners: Record<string, readonly string[]> = {
   commander: ['src/cli'],
   pino: ['src/cli'],
   zod: ['src/config', 'src/sandbox'],
-  luxon: ['src/config', 'src/sandbox'],
+  luxon: ['src/analytics', 'src/config', 'src/sandbox'],
   'p-limit': ['src/sync'],
 }
 

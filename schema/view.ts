@@ -1,0 +1,178 @@
+/**
+ * The vocabulary of views: the relations that people and BI tools read. One file of schema/views/ declares one view;
+ * schema/registry.mjs finds the file. This file does nothing: src/analytics/viewtext.ts makes the
+ * SQL of each database from a declaration, and the dictionary shows it.
+ *
+ * How to add a view:
+ *
+ * 1. `schema/views/NAME.ts`: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`, then
+ *    `npm run build`. schema/views/orders.ts is the model.
+ * 2. `columns`: every column with `col.KIND('what it says, as a sentence.')`, in the order in which people see them; the
+ *    day that one groups by before other days. Later versions only append columns. No column is named `at`.
+ * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, from
+ *    the table on: joins, `where`, `group by`. Several queries in a list are joined by `union all`. Tables stand in
+ *    braces and have an alias: `{repair_orders} o`. A `select` must not refer to another view.
+ * 4. No expression needs a cast for its type: every one that is no plain column of a table is cast to its column's kind.
+ *    Write instants as the tables hold them, the view shows them as each database likes it; a `col.day` must come from a
+ *    column that holds days (a table's, or `q.day`), through subqueries at most: no `case`, no `min`, no cast.
+ * 5. Two databases, and a third one (DuckDB) that reads SQLite's text, have to understand one SQL: joins on tenant_id and
+ *    id, `left join`, `case`, `coalesce`, `->>`, window functions; whole-number division by `q.quotient`; casts to
+ *    `bigint`, `double precision` and `text`. No function of dates, no `iif`, `julianday`, `total`, `max(a, b)`. What
+ *    differs is a word of `ViewWords`.
+ * 6. Live rows only (`o._deleted_at is null`); children have no such column: join their owner. Joins name tenant_id.
+ */
+import type { Int64 } from './resource.js'
+
+/** The meaning of a view's column. `hours`: exact to nine decimals, below 10^9, else null; quantities too. */
+export type ViewKind =
+  | 'id'
+  | 'integer'
+  | 'cents'
+  | 'hours'
+  | 'number'
+  | 'boolean'
+  | 'text'
+  | 'timestamp'
+  | 'day'
+
+/** One column of a view. */
+export interface ViewColumn<K extends ViewKind = ViewKind> {
+  readonly kind: K
+  readonly doc: string
+  /** What one of it is where the kind does not say so, such as `minutes`, `days`, `units`. */
+  readonly unit?: string
+  /** The view whose column of the same name this one points to, such as `dim_shops` for `shop_key`. */
+  readonly references?: string
+}
+
+/** One query of a view. `C`: the names of its columns. */
+export interface ViewQuery<C extends string = string> {
+  /** Common table expressions without the word `with`: `name as (select …)`, joined by commas. */
+  readonly with?: string
+  /** An expression for each column. */
+  readonly select: Readonly<Record<C, string>>
+  /** From the first table on, without the word `from`. */
+  readonly from: string
+}
+
+/**
+ * What the SQL of a view says differently from database to database, or from configuration to configuration. Arguments
+ * and results are SQL expressions; instants are as the tables hold them.
+ */
+export interface ViewWords {
+  /** This instant, the same in the whole query. */
+  readonly now: string
+  /** The text key `TENANT-ID`; null where the id is. */
+  key(tenant: string, id: string): string
+  /**
+   * The name of a record, as `report.names` says; `shop 3` where there is none, null where the id is null. `alias`: of
+   * the record's row, left joined: `q.name('shops', 's', 'o.shop_id')`.
+   */
+  name(resource: string, alias: string, id: string): string
+  /** The name of a tenant, as `report.tenantNames` says; else `tenant 101`. */
+  tenantName(tenant: string): string
+  /** A field that the API's document does not show, as text: from its column or `_extra`, null where neither has it. */
+  field(resource: string, alias: string, field: string): string
+  /** The time zone of a shop; that of `report.timeZone` where the shop is null. */
+  zone(tenant: string, shop: string): string
+  /** The day of an instant in a zone; null outside of the calendar. */
+  day(zone: string, instant: string): string
+  /** The number of a day: the difference of two such numbers is their distance in days. */
+  dayNumber(day: string): string
+  /** Whole minutes from one instant to another, rounded down. */
+  minutes(from: string, to: string): string
+  /** A number with its nine decimals as a whole number, half away from zero: whole numbers are summed exactly. */
+  nine(number: string): string
+  /** The number that a whole number of `nine` stands for. */
+  fromNine(whole: string): string
+  /** A whole number divided by another, rounded towards zero. */
+  quotient(dividend: string, divisor: string): string
+  /**
+   * What a number of units at so many cents comes to: whole cents, half away from zero, by the nine-decimal rule. Null
+   * where either is null, or absurd (10^9 units and more, 9 × 10^9 cents and more).
+   */
+  amount(units: string, cents: string): string
+  /** Whole numbers: `part` of `whole` times `cents`, rounded half away from zero; 0 where `whole` is 0. */
+  prorate(cents: string, part: string, whole: string): string
+}
+
+type Columns = Readonly<Record<string, ViewColumn>>
+
+/** One view, as one file of schema/views/ declares it. */
+export interface View<N extends string = string, C extends Columns = Columns> {
+  readonly name: N
+  readonly doc: string
+  /** What one row stands for. */
+  readonly grain: string
+  readonly columns: C
+  /** A query to begin with, over this view alone or joined by keys, in SQL that both databases understand. */
+  readonly example: string
+  build(q: ViewWords): ViewQuery<keyof C & string> | readonly ViewQuery<keyof C & string>[]
+}
+
+export const defineView = <const N extends string, const C extends Columns>(view: View<N, C>): View<N, C> =>
+  view
+
+/** Columns that are taken as they are: `...takes('t', 'number', 'state')` for `number: 't.number', state: 't.state'`. */
+export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
+  Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
+
+const of =
+  <const K extends ViewKind>(kind: K, unit?: string) =>
+  (doc: string, more: Partial<Pick<ViewColumn, 'unit' | 'references'>> = {}): ViewColumn<K> => ({
+    kind,
+    doc,
+    ...(unit !== undefined && { unit }),
+    ...more,
+  })
+
+/** Makes columns. */
+export const col = {
+  id: of('id'),
+  integer: of('integer'),
+  /** How many. */
+  count: of('integer'),
+  minutes: of('integer', 'minutes'),
+  days: of('integer', 'days'),
+  cents: of('cents'),
+  hours: of('hours', 'hours'),
+  quantity: of('hours', 'units'),
+  number: of('number'),
+  boolean: of('boolean'),
+  text: of('text'),
+  timestamp: of('timestamp'),
+  day: of('day'),
+  /** A text key `TENANT-ID` that points to the view of that name. */
+  key: (references: string, doc: string): ViewColumn<'text'> => ({ kind: 'text', doc, references }),
+}
+
+/** The columns that most views have. */
+export const common = {
+  tenant_id: col.id('The tenant (repair business).', { references: 'dim_tenants' }),
+  tenant_name: col.text('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
+  shop_id: col.id('The shop.'),
+  shop_key: col.key('dim_shops', 'The shop, as one text: TENANT-ID.'),
+  shop_name: col.text('Name of the shop, as report.names says; else `shop 3`.'),
+} as const
+
+/* The rows of views, computed from the declarations: by them Kysely knows the views. */
+
+interface ViewValue {
+  id: Int64
+  integer: Int64
+  cents: Int64
+  hours: number
+  number: number
+  /** SQLite: 0 or 1. */
+  boolean: boolean
+  text: string
+  /** Postgres: canonical; SQLite: `YYYY-MM-DD HH:MM:SS.ffffff`. */
+  timestamp: string
+  day: string
+}
+
+/** The row of one view. */
+export type RowOfView<V> =
+  V extends View<string, infer C>
+    ? { [K in keyof C]: C[K] extends ViewColumn<infer T> ? ViewValue[T] | null : never }
+    : never

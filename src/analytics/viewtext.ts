@@ -1,0 +1,34 @@
+/** The query of a view in the SQL of one database, from its declaration. Used by makeviews.ts, which makes the views. */
+import type { View, ViewKind, ViewQuery } from '../../schema/view.js'
+import type { SelectedColumn, ViewSql } from '../warehouse/viewsql.js'
+import { type ViewSettings, viewWords } from './words.js'
+
+/** Tables stand in braces, with the alias behind them. */
+const tableInBraces = /\{(\w+)\}/g
+const tableWithAlias = /\{\w+\}\s+(?:as\s+)?(\w+)/g
+
+/** The aliases of tables of the warehouse: their columns have the types of the tables. */
+const aliasesIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(tableWithAlias)].map(([, alias = '']) => alias))
+
+function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
+  const aliases = aliasesIn(query.from)
+  return Object.entries(view.columns).map(([name, column]: [string, { kind: ViewKind }]) => {
+    const sql = query.select[name] ?? 'null'
+    const [, alias = ''] = /^(\w+)\.\w+$/.exec(sql) ?? []
+    return { name, kind: column.kind, sql, isPlain: aliases.has(alias) }
+  })
+}
+
+const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
+  Array.isArray(built)
+
+export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
+  const built = view.build(viewWords(sql, settings))
+  const legs = isList(built) ? built : [built]
+  const text = sql.query({
+    with: legs.flatMap((leg) => leg.with ?? []).join(',\n'),
+    legs: legs.map((leg) => ({ columns: columnsOf(view, leg), from: leg.from })),
+  })
+  return text.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
+}

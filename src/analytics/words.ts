@@ -1,0 +1,86 @@
+/**
+ * The words of schema/view.ts, from the SQL of a database, the model and the configuration. Tables stand in braces here
+ * as they do in the declarations; viewtext.ts puts their names there. Used by viewtext.ts.
+ */
+import { nameFields } from '../../schema/naming.js'
+import type { ViewWords } from '../../schema/view.js'
+import { Bug } from '../errors.js'
+import type { Model } from '../model/registry.js'
+import type { ViewSql } from '../warehouse/viewsql.js'
+
+/** What the views depend on besides the declarations. */
+export interface ViewSettings {
+  readonly model: Model
+  /** `report.names`: the fields that make a name, by resource. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** Nine decimals as a whole number. Fewer than 19 digits: 10^9 units and more are absurd. */
+const billion = 1_000_000_000
+
+function fieldOf({ model }: ViewSettings, resource: string, alias: string, field: string): string {
+  const table = model.tableByName.get(resource)
+  if (!table) throw new Bug(`No resource ${resource}`)
+  const hasColumn = table.columns.some(({ name }) => name === field)
+  return `cast(${hasColumn ? `${alias}."${field}"` : `(${alias}._extra ->> ${quoted(field)})`} as text)`
+}
+
+/** The texts of several fields joined by blanks, without those that are blank; null where all are. */
+function joined(fields: readonly string[]): string {
+  const [first = "''"] = fields
+  if (fields.length === 1) return `nullif(trim(${first}), '')`
+  const parts = fields.map((field) => `coalesce(nullif(trim(${field}), '') || ' ', '')`)
+  return `nullif(trim(${parts.join(' || ')}), '')`
+}
+
+function nameOf(settings: ViewSettings, resource: string, alias: string, id: string): string {
+  const { names, model } = settings
+  const own = names[resource]
+  const lists = own ? [own] : nameFields[resource]
+  const singular = model.byName.get(resource)?.resource.singular
+  if (!lists || !singular) throw new Bug(`${resource} has no names`)
+  const texts = lists.map((fields) =>
+    joined(fields.map((field) => fieldOf(settings, resource, alias, field))),
+  )
+  const fallback = `${quoted(`${singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
+  return `case when ${id} is not null then coalesce(${[...texts, fallback].join(', ')}) end`
+}
+
+const zoneOf = (tenant: string, shop: string): string =>
+  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
+
+/** Half away from zero. DuckDB's `/` makes fractions, so that nothing may be left to divide. */
+const quotient = (dividend: string, divisor: string): string =>
+  `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
+
+const nine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
+
+/** By whole numbers: 0.35 h at 102.50 are 35.875 exactly, where a binary float is a little less. */
+function amount(units: string, cents: string): string {
+  const product = `(${nine(units)} * ${cents})`
+  const shifted = `(${product} + case when ${product} < 0 then -500000000 else 500000000 end)`
+  const isSane = `abs(${units}) < ${billion} and abs(${units} * ${cents}) < 9000000000`
+  return `case when ${isSane} then ${quotient(shifted, String(billion))} end`
+}
+
+export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
+  now: sql.now,
+  key: (tenant, id) => `cast(${tenant} as text) || '-' || cast(${id} as text)`,
+  name: (resource, alias, id) => nameOf(settings, resource, alias, id),
+  tenantName: (tenant) =>
+    `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,
+  field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
+  zone: zoneOf,
+  day: (zone, instant) =>
+    `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
+  dayNumber: (day) =>
+    `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
+  minutes: sql.minutes,
+  nine,
+  fromNine: (whole) => `(${whole} / 1e9)`,
+  quotient,
+  amount,
+  prorate: sql.prorate,
+})

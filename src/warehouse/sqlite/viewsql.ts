@@ -1,0 +1,105 @@
+/**
+ * The SQL of views in SQLite. Two readers shape it. SQLite gives a view's column a type only where it is a plain column:
+ * so every view begins with an empty leg of columns that have types, and every expression of the others is cast.
+ * DuckDB reads the text as its own SQL: no function of dates, `bigint` and `double precision` instead of types that are
+ * 32 bits wide there, whole-number division without a remainder.
+ */
+import type { ViewKind } from '../../../schema/view.js'
+import type { SelectedColumn, ViewSql } from '../viewsql.js'
+
+/** The empty table whose columns lend a view's columns their types. */
+export const typesTable =
+  'create table if not exists "report_types" (n INTEGER, r REAL, t TEXT, d DATE, i DATETIME, b BOOLEAN)'
+
+/** The column of that table for each kind. An instant is a text: in newer versions a DATETIME expression ends as BLOB. */
+const typed: Readonly<Record<ViewKind, string>> = {
+  id: 'n',
+  integer: 'n',
+  cents: 'n',
+  hours: 'r',
+  number: 'r',
+  boolean: 'b',
+  text: 't',
+  timestamp: 't',
+  day: 'd',
+}
+
+const casts: Readonly<Record<Exclude<ViewKind, 'day' | 'timestamp'>, string>> = {
+  id: 'bigint',
+  integer: 'bigint',
+  cents: 'bigint',
+  hours: 'double precision',
+  number: 'double precision',
+  boolean: 'boolean',
+  text: 'text',
+}
+
+/** `YYYY-MM-DD HH:MM:SS.ffffff`: with `T` and `Z`, a tool that asks for a range of hours finds nothing. */
+const shownInstant = (sql: string): string => `cast(replace(replace(${sql}, 'T', ' '), 'Z', '') as text)`
+
+function expression({ kind, sql, isPlain }: SelectedColumn): string {
+  // A cast would make a number of a day.
+  if (kind === 'day') return sql
+  if (kind === 'timestamp') return shownInstant(sql)
+  if (kind === 'hours') return `cast(case when abs(${sql}) < 1000000000 then ${sql} end as double precision)`
+  return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
+}
+
+/** Whole-number division without a remainder: DuckDB's `/` makes fractions. */
+const over = (dividend: string, divisor: number): string =>
+  `((${dividend} - (${dividend}) % ${divisor}) / ${divisor})`
+
+/** The days from 0000-03-01 to the day that a text begins with, by the civil calendar. */
+function dayOf(text: string): string {
+  const month = `cast(substr(${text}, 6, 2) as bigint)`
+  const year = `(cast(substr(${text}, 1, 4) as bigint) - case when ${month} < 3 then 1 else 0 end)`
+  const months = `((${month} + 9) % 12)`
+  const leaps = `${over(year, 4)} - ${over(year, 100)} + ${over(year, 400)}`
+  return `(${year} * 365 + ${leaps} + ${over(`(153 * ${months} + 2)`, 5)} + cast(substr(${text}, 9, 2) as bigint))`
+}
+
+const part = (text: string, at: number, digits = 2): string =>
+  `cast(substr(${text}, ${at}, ${digits}) as bigint)`
+
+/** Microseconds of an instant's fixed-width text. */
+const micros = (text: string): string =>
+  `((${dayOf(text)} * 86400 + ${part(text, 12)} * 3600 + ${part(text, 15)} * 60 + ${part(text, 18)}) * 1000000 + ${part(text, 21, 6)})`
+
+const minute = 60_000_000
+
+/** Rounded down below zero too, where `%` leaves a negative rest. */
+const minutes = (from: string, to: string): string => {
+  const between = `(${micros(to)} - ${micros(from)})`
+  const rest = `((${between} % ${minute} + ${minute}) % ${minute})`
+  return `cast((${between} - ${rest}) / ${minute} as bigint)`
+}
+
+/** Beyond 63 bits the product would silently become a binary float: then the share is taken of one. */
+function prorate(cents: string, share: string, whole: string): string {
+  const product = `(${cents} * ${share})`
+  const half = `(abs(${whole}) - abs(${whole}) % 2) / 2`
+  const up = `(abs(${product}) + ${half})`
+  const exact = `cast((${up} - ${up} % abs(${whole})) / abs(${whole}) as bigint)`
+  const sign = `case when (${product} < 0) = (${whole} < 0) then 1 else -1 end`
+  const isSmall = `abs(1.0 * ${cents} * ${share}) < 9000000000000000000.0`
+  const rough = `cast(round(1.0 * ${cents} * ${share} / ${whole}) as bigint)`
+  return `(case when ${whole} = 0 then 0 when ${isSmall} then ${sign} * ${exact} else ${rough} end)`
+}
+
+export const viewSql: ViewSql = {
+  // SQLite prints whole seconds, DuckDB more: the fixed width of the tables' instants makes one of both.
+  now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
+  table: (name) => `"${name}"`,
+  minutes,
+  prorate,
+  query: ({ with: tables, legs }) => {
+    const [first] = legs
+    const types = (first?.columns ?? []).map(({ name, kind }) => `${typed[kind]} as "${name}"`).join(', ')
+    const queries = legs.map(
+      ({ columns, from }) =>
+        `select ${columns.map((column) => `${expression(column)} as "${column.name}"`).join(',\n  ')}\nfrom ${from}`,
+    )
+    const empty = `select ${types} from "report_types" where false`
+    return `${tables === '' ? '' : `with ${tables}\n`}${[empty, ...queries].join('\nunion all\n')}`
+  },
+}
