@@ -1,4 +1,4 @@
-/** The query of a view in the SQL of one database, from its declaration. Used by makeviews.ts, which makes the views. */
+/** The query of a view in the SQL of one database, from its declaration. The views are made from it. */
 import type { View, ViewKind, ViewQuery } from '../../schema/view.js'
 import type { SelectedColumn, ViewSql } from '../warehouse/viewsql.js'
 import { type ViewSettings, viewWords } from './words.js'
