@@ -5,7 +5,7 @@
  *
  * How to add a view:
  *
- * 1. A file `NAME.ts` in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`, then
+ * 1. A file of its own in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`, then
  *    `npm run build`. schema/views/orders.ts is the model.
  * 2. `columns`: every column with `col.KIND('what it says, as a sentence.')`, in the order in which people see them; the
  *    day that one groups by before other days. Later versions only append columns. No column is named `at`.
