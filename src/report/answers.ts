@@ -1,0 +1,272 @@
+/*
+ * The three questions that the report begins with, answered: a sentence, and the figures behind it. The page shows them
+ * as cards (src/report/page/questions.ts), the demo as text (text.ts).
+ */
+import { count, plural } from '../format.js'
+import type { MonthNumbers, NamedOrder, ReportData, ReportScope, TrustAnswer } from './data.js'
+import {
+  dayInFull,
+  instantInFull,
+  moneyText,
+  monthInFull,
+  percentOfAll,
+  percentText,
+  ratio,
+  type Trend,
+  trendOf,
+  unknownMark,
+} from './words.js'
+
+/** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
+export type Tone = 'good' | 'watch' | 'bad'
+
+export interface Fact {
+  readonly label: string
+  readonly value: string
+  readonly notes: readonly string[]
+  readonly trends: readonly { readonly since: string; readonly trend: Trend }[]
+}
+
+export interface QuestionAnswer {
+  readonly id: 'trust' | 'month' | 'today'
+  readonly question: string
+  readonly sentence: string
+  readonly tone: Tone
+  readonly facts: readonly Fact[]
+  /** What the words of the facts mean, and what is in none of them. */
+  readonly remarks: readonly string[]
+  readonly orders: readonly {
+    readonly title: string
+    readonly about: string
+    readonly list: readonly NamedOrder[]
+  }[]
+}
+
+const fact = (label: string, value: string, ...notes: readonly string[]): Fact => ({
+  label,
+  value,
+  notes: notes.filter((note) => note !== ''),
+  trends: [],
+})
+
+export const answersOf = (data: ReportData, scope: ReportScope): readonly QuestionAnswer[] => [
+  trustOf(scope.trust),
+  monthOf(data, scope),
+  todayOf(scope),
+]
+
+/** Whether a list may lack something, or was never read to its end. */
+const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
+  Math.max(verdicts.unproven + verdicts.none, failing)
+
+export function trustSentence(trust: TrustAnswer): { readonly sentence: string; readonly tone: Tone } {
+  const { lists, completeThrough, isStale } = trust
+  const doubts = doubtful(trust)
+  if (doubts > 0) {
+    const few = `${count(doubts)} of ${plural(lists, 'list')} may lack something`
+    return { sentence: `Not all of it: ${few}. Type shopsync status to see which.`, tone: 'bad' }
+  }
+  if (completeThrough === null)
+    return { sentence: 'Not yet: not every list has been read to its end.', tone: 'watch' }
+  if (isStale)
+    return {
+      sentence: `Up to ${instantInFull(completeThrough)}. Nothing newer has been read since.`,
+      tone: 'watch',
+    }
+  return { sentence: `Yes. Everything is here up to ${instantInFull(completeThrough)}.`, tone: 'good' }
+}
+
+function trustOf(trust: TrustAnswer): QuestionAnswer {
+  const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest } = trust
+  const checked = totals.equal + totals.rounding + totals.more
+  const sure = verdicts.proven + verdicts.repaired
+  const listed = verdicts.listed > 0 ? `${count(verdicts.listed)} read to the end, without a true count` : ''
+  return {
+    id: 'trust',
+    question: 'Can I trust it?',
+    ...trustSentence(trust),
+    facts: [
+      fact(
+        'Proven complete',
+        `${count(sure)} of ${count(lists)} lists`,
+        listed,
+        oldest ? `oldest: ${oldest.resource} of ${oldest.tenant}` : '',
+      ),
+      fact(
+        'Totals equal to payments',
+        percentOfAll(totals.equal, checked),
+        checked > 0 ? `of ${plural(checked, 'paid invoice')}` : 'no paid invoice yet',
+        totals.more > 0 ? `${count(totals.more)} off by more than rounding` : '',
+      ),
+      fact(
+        'Deletions checked',
+        deletesCheckedAt === null ? unknownMark : dayInFull(deletesCheckedAt),
+        deletesUnchecked > 0 ? `never in ${plural(deletesUnchecked, 'list')}: shopsync reconcile checks` : '',
+      ),
+      fact(
+        'In quarantine',
+        plural(quarantined, 'value'),
+        quarantined > 0 ? 'could not be stored as sent' : '',
+      ),
+    ],
+    remarks: [
+      'A list is one kind of record of one business. It is proven complete when what was read equals what the source counts.',
+      `Compared with payments: invoices with a known total and a payment. Left out: ${plural(totals.unpaid, 'unpaid invoice')}, ${count(totals.unknown)} with an unknown total.`,
+    ],
+    orders: [],
+  }
+}
+
+interface Compared {
+  readonly since: string
+  readonly numbers: MonthNumbers | undefined
+}
+
+const trends = (
+  now: MonthNumbers,
+  compared: readonly Compared[],
+  of: (numbers: MonthNumbers) => number | null,
+): Fact['trends'] =>
+  compared.flatMap(({ since, numbers }) => {
+    const trend = numbers === undefined ? null : trendOf(of(now), of(numbers))
+    return trend === null ? [] : [{ since, trend }]
+  })
+
+const noMonth: QuestionAnswer = {
+  id: 'month',
+  question: 'How was last month?',
+  sentence: 'No invoice has been closed yet.',
+  tone: 'watch',
+  facts: [],
+  remarks: [],
+  orders: [],
+}
+
+function monthOf({ months, lastMonth }: ReportData, scope: ReportScope): QuestionAnswer {
+  const at = lastMonth ?? months.length - 1
+  const [month, now] = [months[at], scope.months[at]]
+  if (month === undefined || now === undefined) return noMonth
+  const name = monthInFull(month.month)
+  const compared =
+    lastMonth === null
+      ? []
+      : [
+          { since: 'month before', numbers: wholeAt(months, scope, at - 1) },
+          { since: 'year before', numbers: wholeAt(months, scope, at - 12) },
+        ]
+  const sales = trends(now, compared, (numbers) => numbers.salesCents)
+  return {
+    id: 'month',
+    question: 'How was last month?',
+    sentence: monthSentence(lastMonth === null ? `${name} so far` : name, now, sales),
+    tone: sales.some(({ trend }) => trend.direction === 'down') ? 'watch' : 'good',
+    facts: monthFacts(now, compared),
+    remarks: [
+      'Sales are before supply fees and taxes, after discounts. Gross profit is before technicians’ pay: it is not comparable with shop systems that subtract pay.',
+      ...(now.invoicesWithoutProfit > 0
+        ? ['Gross profit is without the invoices of which a cost or a price is unknown.']
+        : []),
+      'A car counts once a day.',
+    ],
+    orders: [],
+  }
+}
+
+/** A month that is not whole is compared with nothing. */
+const wholeAt = (months: ReportData['months'], scope: ReportScope, at: number): MonthNumbers | undefined =>
+  months[at]?.isPartial === false ? scope.months[at] : undefined
+
+function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
+  const order = ({ salesCents, invoices }: MonthNumbers): number | null => ratio(salesCents, invoices)
+  const average = order(now)
+  return [
+    {
+      ...fact('Sales', moneyText(now.salesCents), plural(now.invoices, 'invoice')),
+      trends: trends(now, compared, (numbers) => numbers.salesCents),
+    },
+    {
+      ...fact(
+        'Gross profit',
+        moneyText(now.grossProfitCents),
+        `${percentText(now.grossProfitCents, now.salesWithProfitCents)} of sales`,
+        now.invoicesWithoutProfit > 0 ? `without ${plural(now.invoicesWithoutProfit, 'invoice')}` : '',
+      ),
+      trends: trends(now, compared, (numbers) => numbers.grossProfitCents),
+    },
+    {
+      ...fact('Average repair order', average === null ? unknownMark : moneyText(average)),
+      trends: trends(now, compared, order),
+    },
+    {
+      ...fact('Cars', count(now.cars)),
+      trends: trends(now, compared, (numbers) => numbers.cars),
+    },
+  ]
+}
+
+function monthSentence(name: string, now: MonthNumbers, sales: Fact['trends']): string {
+  const words = { up: 'above', down: 'below', level: 'like' } as const
+  const comparisons = sales.map(({ since, trend }) => {
+    const size = trend.text.replace(/^[+−]/, '')
+    return trend.direction === 'level'
+      ? `like the ${since}`
+      : `${size} ${words[trend.direction]} the ${since}`
+  })
+  const told = comparisons.length > 0 ? `, ${comparisons.join(' and ')}` : ''
+  return `${name}: ${moneyText(now.salesCents)} of sales${told}.`
+}
+
+function todayOf({ needs }: ReportScope): QuestionAnswer {
+  const { open, late, overdue, receivables, undecided } = needs
+  const hidden = overdue.unknown > 0 ? `${count(overdue.unknown)} more with an unknown total` : ''
+  return {
+    id: 'today',
+    question: 'What needs me today?',
+    ...todaySentence(needs),
+    facts: [
+      fact(
+        'Late in the shop',
+        plural(late.orders, 'order'),
+        `of ${count(open.orders)} open, ${moneyText(open.salesCents)}`,
+      ),
+      fact(
+        'Overdue',
+        moneyText(overdue.cents),
+        plural(overdue.invoices, 'invoice'),
+        `of ${moneyText(receivables.cents)} owed`,
+        hidden,
+      ),
+      fact(
+        'Undecided',
+        plural(undecided.count, 'recommendation'),
+        `worth ${moneyText(undecided.valueCents)}`,
+        undecided.withoutValue > 0 ? `${count(undecided.withoutValue)} without a known price` : '',
+      ),
+    ],
+    remarks: [
+      'Late: past the promised time, and not an invoice yet. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
+    ],
+    orders: [
+      { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },
+      { title: 'Largest overdue', about: 'days since closing', list: needs.overdueOrders },
+    ].filter(({ list }) => list.length > 0),
+  }
+}
+
+function todaySentence({ late, overdue, undecided }: ReportScope['needs']): {
+  readonly sentence: string
+  readonly tone: Tone
+} {
+  const tasks = [
+    late.orders > 0 ? `${plural(late.orders, 'order')} past the promised time` : '',
+    overdue.invoices > 0 ? `${moneyText(overdue.cents)} to collect` : '',
+    undecided.count > 0 ? `${plural(undecided.count, 'recommendation')} to follow up` : '',
+  ].filter((task) => task !== '')
+  if (tasks.length === 0) return { sentence: 'Nothing is late, overdue or undecided.', tone: 'good' }
+  const [first = '', ...rest] = tasks
+  const list = rest.length === 0 ? first : `${tasks.slice(0, -1).join(', ')} and ${tasks.at(-1) ?? ''}`
+  return {
+    sentence: `${list.charAt(0).toUpperCase()}${list.slice(1)}.`,
+    tone: late.orders > 0 ? 'bad' : 'watch',
+  }
+}

@@ -1,0 +1,76 @@
+/*
+ * A chart in the report's own terms: what is drawn, in which unit and in which colors. src/report/figures/ makes charts
+ * of the data, src/report/draw/ draws them.
+ */
+
+/** Units decide how values are written, on axes and in the tables below the charts. */
+export type ChartUnit = 'money' | 'moneyToTheCent' | 'hours' | 'count' | 'percent'
+
+/**
+ * Names of the page's colors: style.ts gives each a value for light and for dark. `blue` to `rust` tell series apart,
+ * also for people who do not see red or green; `step1` to `step5` are one hue, for ages and lengths of time.
+ */
+export type ChartColor =
+  | 'blue'
+  | 'orange'
+  | 'green'
+  | 'purple'
+  | 'sky'
+  | 'grey'
+  | 'rust'
+  | 'step1'
+  | 'step2'
+  | 'step3'
+  | 'step4'
+  | 'step5'
+
+export interface ChartSeries {
+  readonly name: string
+  readonly color: ChartColor
+  /** One value a category; null where there is none. */
+  readonly values: readonly (number | null)[]
+  /** In a chart of columns: drawn as a line over them. */
+  readonly isLine?: boolean
+  /** A color for each category, in place of one for the series. */
+  readonly colors?: readonly ChartColor[]
+}
+
+export interface Chart {
+  /** Columns stand, bars lie. Several series of columns stand on one another, several bars beside one another. */
+  readonly shape: 'columns' | 'lines' | 'bars'
+  readonly unit: ChartUnit
+  /** What the categories are: the heading of their column in the table. */
+  readonly of: string
+  readonly categories: readonly string[]
+  /** Short names on the axis; months have a line for the year. An empty text leaves its place empty. */
+  readonly ticks?: readonly string[]
+  /** Categories whose values are not whole yet: hatched columns, hollow points. */
+  readonly partial?: readonly boolean[]
+  readonly series: readonly ChartSeries[]
+  /** Shares of a whole: the axis ends at 100. */
+  readonly isWhole?: boolean
+}
+
+/** A column that stands in the table only. */
+export interface ExtraColumn {
+  readonly title: string
+  readonly cells: readonly string[]
+}
+
+/** A chart with its words. */
+export interface Figure {
+  readonly id: string
+  readonly title: string
+  /** The number that one looks for first, in a sentence; empty where there is none. */
+  readonly finding: string
+  /** What the values mean. */
+  readonly definition: string
+  /** What is in none of the values, a sentence each. */
+  readonly leftOut: readonly string[]
+  readonly chart: Chart
+  readonly extra: readonly ExtraColumn[]
+  /** Takes the whole width of the page. */
+  readonly isWide?: boolean
+  /** Stands in place of the chart where there is nothing to draw. */
+  readonly nothing: string
+}

@@ -1,0 +1,75 @@
+/* A figure of the page: its words, the drawing in each size, and the numbers as a table. */
+import type { Chart, Figure } from '../chart.js'
+import type { DrawingSize } from '../draw/option.js'
+import { cellText } from '../values.js'
+import { Html, html, type Piece } from './html.js'
+
+/** Draws a chart; svg.ts does, and is loaded only where a page is made. */
+export type Draw = (chart: Chart, size: DrawingSize) => string
+
+const barsHeight = (chart: Chart): number =>
+  16 + chart.categories.length * (chart.series.length > 1 ? 38 : 40)
+
+/** The sizes in which a figure is drawn, by the class that style.ts shows at the page's widths. */
+function sizesOf({ chart, isWide = false }: Figure): readonly (readonly [string, DrawingSize])[] {
+  const lying = chart.shape === 'bars'
+  const size = (width: number, height: number, isNarrow = false): DrawingSize => ({
+    width,
+    height: lying ? barsHeight(chart) : height,
+    isNarrow,
+  })
+  const narrow = ['narrow', size(324, 230, true)] as const
+  if (!isWide) return [['half', size(536, 250)], narrow]
+  return [['full', size(1128, 320)], ['mid', size(640, 280)], narrow]
+}
+
+const attributes = (figure: Figure, className: string): string =>
+  html`<svg class="${className}" role="img" aria-label="${[figure.title, figure.finding].filter(Boolean).join('. ')}"`
+    .text
+
+function drawings(figure: Figure, draw: Draw): Html[] {
+  return sizesOf(figure).map(
+    ([name, size]) => new Html(draw(figure.chart, size).replace('<svg', attributes(figure, name))),
+  )
+}
+
+function legend({ series, partial, shape }: Chart): Piece {
+  if (series.length < 2) return null
+  const hatched = shape === 'columns' && partial?.includes(true)
+  return html`<ul class="legend">${series.map(
+    ({ name, color, isLine }) =>
+      html`<li><i class="${isLine || shape === 'lines' ? 'line' : 'box'}" style="background:var(--${color})"></i>${name}</li>`,
+  )}${hatched ? html`<li><i class="box hatched"></i>not whole</li>` : null}</ul>`
+}
+
+const isEmpty = ({ series }: Chart): boolean =>
+  series.every(({ values }) => values.every((value) => value === null || value === 0))
+
+function numbers({ chart, extra, title }: Figure): Html {
+  const { of, categories, partial, series, unit } = chart
+  const head = [...series.map(({ name }) => name), ...extra.map((column) => column.title)]
+  const rows = categories.map((category, i) => {
+    const cells = [
+      ...series.map(({ values }) => cellText(values[i] ?? null, unit)),
+      ...extra.map(({ cells }) => cells[i] ?? ''),
+    ]
+    const note = partial?.[i] ? html` <small>not whole</small>` : null
+    return html`<tr><th scope="row">${category}${note}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`
+  })
+  return html`<details><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${`${title}: numbers`}"><table>
+<thead><tr><th scope="col">${of}</th>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div></details>`
+}
+
+export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
+  const id = `${scopeId}-${figure.id}`
+  const { title, finding, definition, leftOut, chart, nothing, isWide } = figure
+  const none = isEmpty(chart)
+  return html`<figure class="panel${isWide ? ' wide' : ''}" id="${id}" aria-labelledby="${id}-title">
+<h3 id="${id}-title">${title}</h3>
+${finding === '' ? null : html`<p class="finding">${finding}</p>`}
+${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
+<figcaption>${[definition, ...leftOut].join(' ')}</figcaption>
+${none ? null : numbers(figure)}
+</figure>`
+}

@@ -1,0 +1,123 @@
+import type { ChartColor } from '../chart.js'
+
+/*
+ * The page's look. Every color is a variable with a value for light and one for dark; the drawings name the variables,
+ * so that they follow. The series' colors differ in lightness too, for people who see them alike and for printers.
+ */
+
+type Pair = readonly [light: string, dark: string]
+
+const chartColors: Readonly<Record<ChartColor, Pair>> = {
+  blue: ['#1f5d96', '#6fa8dc'],
+  orange: ['#d9730d', '#f2a154'],
+  green: ['#1b8a6b', '#4fc3a1'],
+  purple: ['#7a4f9e', '#b996d8'],
+  sky: ['#7fb3d9', '#3f74a3'],
+  grey: ['#a9afb7', '#6b737d'],
+  rust: ['#a63d2f', '#e0796a'],
+  step1: ['#cfe1f0', '#29435a'],
+  step2: ['#9dc3e0', '#3a6385'],
+  step3: ['#649fcb', '#5388b3'],
+  step4: ['#3274a8', '#7db0da'],
+  step5: ['#154468', '#b9d9f2'],
+}
+
+const pageColors: Readonly<Record<string, Pair>> = {
+  ground: ['#f5f4f1', '#121417'],
+  paper: ['#ffffff', '#1b1e22'],
+  ink: ['#1c2127', '#e8eaed'],
+  muted: ['#5a636e', '#a0a8b2'],
+  rule: ['#e5e3de', '#31363d'],
+  link: ['#1f5d96', '#8abaf0'],
+  good: ['#17775b', '#5acba8'],
+  watch: ['#8a5a00', '#e9b44c'],
+  bad: ['#a63d2f', '#f08a7a'],
+}
+
+const names = Object.keys(chartColors)
+
+const variables = (which: 0 | 1): string =>
+  [...Object.entries(pageColors), ...Object.entries(chartColors)]
+    .map(([name, pair]) => `--${name}:${pair[which]}`)
+    .join(';')
+
+/** Stripes of each color, for what is not whole: the drawings name them. */
+export const patterns = `<svg width="0" height="0" aria-hidden="true" style="position:absolute"><defs>${names
+  .map(
+    (name) =>
+      `<pattern id="hatch-${name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="var(--paper)"/><rect width="2.5" height="6" fill="var(--${name})"/></pattern>`,
+  )
+  .join('')}</defs></svg>`
+
+export const style = `
+:root { color-scheme: light dark; ${variables(0)} }
+@media (prefers-color-scheme: dark) { :root { ${variables(1)} } }
+* { box-sizing: border-box }
+[hidden] { display: none !important }
+html { -webkit-text-size-adjust: 100% }
+body { margin: 0 auto; max-width: 1256px; padding: 0 28px 56px; background: var(--ground); color: var(--ink);
+  font: 15px/1.5 Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font-variant-numeric: tabular-nums }
+h1, h2, h3, p, dl, dd, ul, figure { margin: 0; padding: 0 }
+h1 { font-size: 26px; line-height: 1.2; font-weight: 650; letter-spacing: -.015em }
+h2 { font-size: 19px; line-height: 1.3; font-weight: 650; letter-spacing: -.01em }
+h3 { font-size: 15.5px; line-height: 1.35; font-weight: 600 }
+small { font-size: 12px } code { font: .92em ui-monospace, SFMono-Regular, Menlo, monospace }
+a, summary { color: var(--link) }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 4px }
+.skip { position: absolute; left: -999px } .skip:focus { left: 12px; top: 12px; background: var(--paper); padding: 8px 12px; z-index: 3 }
+header { display: flex; flex-wrap: wrap; gap: 12px 32px; align-items: end; justify-content: space-between; padding: 36px 0 22px }
+header p { color: var(--muted); margin-top: 2px }
+.choice, .search { color: var(--muted); font-size: 13px }
+select, input { font: inherit; font-size: 15px; color: var(--ink); background: var(--paper); border: 1px solid var(--rule);
+  border-radius: 8px; padding: 7px 10px; margin-left: 8px; max-width: 100% }
+.scope-title { margin: 4px 0 12px; font-size: 16px; color: var(--muted); font-weight: 500 }
+.panel { background: var(--paper); border: 1px solid var(--rule); border-radius: 12px; padding: 20px 22px }
+.questions { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 16px; align-items: stretch }
+.question .answer { display: flex; gap: 10px; margin: 10px 0 16px; line-height: 1.45; min-height: 4.3em }
+.sign { flex: none; display: inline-grid; place-items: center; width: 20px; height: 20px; margin-top: 1px; border-radius: 50%;
+  font: 700 12px/1 system-ui, sans-serif; font-style: normal; color: var(--paper); background: var(--good) }
+.sign.watch { background: var(--watch) } .sign.bad { background: var(--bad) }
+.question dl { display: grid; gap: 14px 20px; border-top: 1px solid var(--rule); padding-top: 16px }
+.question.month dl { grid-template-columns: repeat(2, minmax(0, 1fr)) }
+.question dt { color: var(--muted); font-size: 13px }
+.question dd b { display: block; font-size: 22px; line-height: 1.25; font-weight: 620; letter-spacing: -.01em }
+.question dd span { display: block; color: var(--muted); font-size: 13px }
+.trend i { font-style: normal; font-size: 9px; position: relative; top: -1px } .question dd .trend { color: var(--ink) }
+.question dd .trend.down i { color: var(--bad) } .question dd .trend.up i { color: var(--good) } .trend small { color: var(--muted) }
+details { margin-top: 14px; font-size: 14px } details + details { margin-top: 8px }
+summary { cursor: pointer; width: fit-content; font-size: 13px } .remarks p { color: var(--muted); font-size: 13px; margin-top: 8px }
+.part { margin-top: 40px } .part > h2 { margin-bottom: 14px }
+.compare { margin-top: 16px }
+.grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px } .wide { grid-column: 1 / -1 }
+.grid > * { min-width: 0 }
+.finding { margin-top: 3px } .nothing { color: var(--muted); padding: 48px 0; text-align: center }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 16px; list-style: none; margin-top: 10px; font-size: 13px; color: var(--muted) }
+.legend li { display: flex; align-items: center; gap: 6px } .legend i { width: 11px; height: 11px; border-radius: 2px; flex: none }
+.legend i.line { height: 3px; width: 16px; border-radius: 2px }
+.legend i.hatched { background: repeating-linear-gradient(45deg, var(--muted) 0 2px, var(--paper) 2px 4px) }
+.plot { margin-top: 10px } .plot svg { display: none; width: 100%; height: auto; overflow: visible }
+.plot .half, .plot .full { display: block }
+figcaption, .caption { color: var(--muted); font-size: 13px; line-height: 1.5; margin-top: 10px; max-width: 92ch }
+.scroll { overflow-x: auto; margin-top: 10px } .scroll.tall { max-height: 560px; overflow: auto }
+.tall thead th { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -1px var(--rule) }
+table { border-collapse: collapse; width: 100%; font-size: 13px }
+th, td { padding: 6px 0 6px 18px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; vertical-align: top }
+th:first-child, td:first-child { padding-left: 0; text-align: left } th { font-weight: 500 } thead th { color: var(--muted) }
+th.text, td.text { text-align: left; white-space: normal; min-width: 7em } tbody tr:last-child > * { border-bottom: 0 }
+td .sign { width: 16px; height: 16px; font-size: 10px; vertical-align: -3px }
+.empty { padding: 64px 24px; text-align: center } .empty p { margin-top: 8px; color: var(--muted) }
+footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch }
+.tip { position: fixed; z-index: 2; pointer-events: none; min-width: 150px; max-width: 300px; padding: 9px 12px; font-size: 13px;
+  background: var(--paper); border: 1px solid var(--rule); border-radius: 8px; box-shadow: 0 6px 20px rgb(0 0 0 / .16) }
+.tip div { display: flex; justify-content: space-between; gap: 18px; color: var(--muted) } .tip .here { color: var(--ink); font-weight: 600 }
+@media (max-width: 1060px) { .questions, .grid { grid-template-columns: minmax(0, 1fr) } .question .answer { min-height: 0 }
+  .plot svg { max-width: 680px } .plot .full { display: none } .plot .mid { display: block } }
+@media (max-width: 640px) { body { padding: 0 14px 40px } header { padding: 22px 2px 16px } .panel { padding: 16px }
+  .plot .half, .plot .mid { display: none } .plot .narrow { display: block } .part { margin-top: 28px }
+  .choice select { display: block; margin: 4px 0 0 } .search input { display: block; margin: 4px 0 0; width: 100% } }
+@media print { :root { color-scheme: light; ${variables(0)} } body { background: none; max-width: none; padding: 0; font-size: 12px }
+  .panel { break-inside: avoid; border-color: #ccc } .choice, .search, .skip, summary, .tip { display: none }
+  details:not([open]) { display: none } .part > h2 { break-after: avoid } .scroll, .scroll.tall { overflow: visible; max-height: none }
+  .compare tbody tr:nth-child(n+41) { display: none } }
+`

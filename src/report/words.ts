@@ -1,0 +1,89 @@
+/* Amounts, times and changes, as the report words them: one way on the page and in the text of the demo. */
+
+const cents = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
+const dollarsOnly = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  maximumFractionDigits: 0,
+})
+const compact = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  notation: 'compact',
+  maximumFractionDigits: 1,
+})
+const oneDecimal = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+
+/** Stands where there is no number: an unknown one is never shown as 0. */
+export const unknownMark = '–'
+
+/** Whole dollars: in figures that are read at a glance. */
+export const moneyText = (value: number): string => dollarsOnly.format(Math.round(value / 100))
+export const moneyToTheCent = (value: number): string => cents.format(value / 100)
+/** `$1.2M`: for axes. */
+export const moneyInShort = (value: number): string => compact.format(value / 100)
+export const hoursText = (value: number): string => oneDecimal.format(value)
+
+export const percentText = (part: number, of: number): string =>
+  of === 0 ? unknownMark : `${oneDecimal.format((100 * part) / of)} %`
+
+/** A share that may be all but a few: 100 % is said of all alone. */
+export function percentOfAll(part: number, of: number): string {
+  if (of === 0) return unknownMark
+  const rounded = percentText(part, of)
+  if (part === of) return '100 %'
+  return rounded === '100.0 %' ? 'over 99.9 %' : rounded
+}
+
+/** A quotient, null where there is nothing to divide by. */
+export const ratio = (part: number, of: number): number | null => (of === 0 ? null : part / of)
+
+export type Direction = 'up' | 'down' | 'level'
+
+export interface Trend {
+  readonly text: string
+  readonly direction: Direction
+}
+
+/** The change from one value to another, in percent; null where there is nothing to compare with. */
+export function trendOf(now: number | null, before: number | null): Trend | null {
+  if (now === null || before === null || before <= 0) return null
+  const percent = (100 * (now - before)) / before
+  const size = oneDecimal.format(Math.abs(percent))
+  if (size === '0.0') return { text: '0.0 %', direction: 'level' }
+  return percent > 0 ? { text: `+${size} %`, direction: 'up' } : { text: `−${size} %`, direction: 'down' }
+}
+
+const monthNames = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+] as const
+
+const nameOfMonth = (month: string): string => monthNames[Number(month.slice(5, 7)) - 1] ?? month
+
+/** `October 2026`. */
+export const monthInFull = (month: string): string => `${nameOfMonth(month)} ${month.slice(0, 4)}`
+/** `Oct 2026`. */
+export const monthInShort = (month: string): string =>
+  `${nameOfMonth(month).slice(0, 3)} ${month.slice(0, 4)}`
+
+/** `22 November 2026`. */
+export const dayInFull = (day: string): string =>
+  `${Number(day.slice(8, 10))} ${nameOfMonth(day)} ${day.slice(0, 4)}`
+
+/** `22 November 2026, 08:15 UTC`. */
+export const instantInFull = (instant: string): string =>
+  `${dayInFull(instant)}, ${instant.slice(11, 16)} UTC`
+/** `22 Nov 2026, 08:15`, in columns of instants. */
+export const instantInShort = (instant: string): string =>
+  `${Number(instant.slice(8, 10))} ${monthInShort(instant)}, ${instant.slice(11, 16)}`

@@ -1,0 +1,207 @@
+/** The page as text: what stands on it for one business, for several, for very many and for none. */
+import { describe, expect, it } from 'vitest'
+import type { ReportData } from '../../src/report/data.js'
+import { draw } from '../../src/report/draw/svg.js'
+import { reportPage } from '../../src/report/page/page.js'
+import { answersText } from '../../src/report/text.js'
+import { sampleReport } from './sample.js'
+
+/** Charts are drawn where a test looks at them. */
+const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
+
+const count = (text: string, part: string | RegExp): number =>
+  [...text.matchAll(new RegExp(part, 'g'))].length
+
+/** Whether the page says it: a failure shows the words and not the whole page. */
+const expectIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
+  for (const part of parts)
+    expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(true)
+}
+const expectNotIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
+  for (const part of parts)
+    expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(false)
+}
+
+const one = sampleReport()
+
+describe('the page', () => {
+  it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
+    const text = page(one, true)
+    const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
+    expect(headings.slice(0, 3)).toEqual(['Can I trust it?', 'How was last month?', 'What needs me today?'])
+    expect(headings).toEqual(
+      expect.arrayContaining([
+        'Sales and gross profit by month and shop',
+        'Average repair order',
+        'Hours sold an order',
+        'Technicians’ hours sold',
+        'Effective labor rate',
+        'Parts margin by cost',
+        'Cycle time',
+        'Recommendations',
+        'Customers: new and returning',
+        'Customers by their last visit',
+        'Receivables by age',
+        'Freshness',
+        'Runs',
+        'Requests and rate limit',
+        'Quarantine',
+        'Drift',
+      ]),
+    )
+    const figures = count(text, '<figure')
+    expect(count(text, '<svg class="narrow"')).toBe(figures)
+    expect(count(text, '<svg class="(half|full)"')).toBe(figures)
+    expect(count(text, '<figcaption>')).toBe(figures)
+  })
+
+  it('loads nothing from elsewhere, and says so to the browser', () => {
+    const text = page(one, true)
+    const addresses = [...text.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address)
+    expect(addresses.filter((address) => !/^(#|data:,)/.test(address ?? ''))).toEqual([])
+    expect([...text.matchAll(/https?:\/\/[^"'\s<]*/g)].map(([found]) => found)).not.toContainEqual(
+      expect.not.stringMatching(/^http:\/\/www\.w3\.org\//),
+    )
+    expectIn(text, 'default-src &#39;none&#39;')
+    expect(count(text, '<script')).toBe(1)
+  })
+
+  it('hatches months that are not whole, and says which', () => {
+    const text = page(one, true)
+    expectIn(text, 'fill="url(#hatch-blue)"')
+    expectIn(text, 'id="hatch-blue"')
+    expectIn(text, 'November 2026 is not whole')
+    const whole = { ...one, months: one.months.map((month) => ({ ...month, isPartial: false })) }
+    expectNotIn(page(whole, true), 'fill="url(#hatch')
+    expectNotIn(page(whole, true), 'is not whole')
+  })
+
+  it('says what each sum leaves out', () => {
+    const text = page(one)
+    const without = one.scopes[0]?.months.reduce((sum, month) => sum + month.invoicesWithoutProfit, 0)
+    expectIn(text, `${without} invoices with an unknown price or cost are in sales and not in gross profit`)
+    expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
+    expectIn(text, '1 unpaid invoice with an unknown total are left out')
+    expect(text.match(/not comparable with shop systems that subtract pay/g)?.length).toBeGreaterThanOrEqual(
+      2,
+    )
+  })
+
+  it('shows names as text, whatever they are', () => {
+    const evil = '</script><script>alert("x")</script><img src=x onerror=alert(1)>&'
+    const named: ReportData = {
+      ...sampleReport({ tenants: 2 }),
+      warehouse: evil,
+      operations: {
+        ...one.operations,
+        drift: [{ ...one.operations.drift[0]!, path: evil, example: evil }],
+        runs: [{ ...one.operations.runs[0]!, error: evil }],
+      },
+    }
+    const [first, ...others] = named.scopes
+    const scope = {
+      ...first!,
+      title: evil,
+      byShop: first!.byShop.map((shop) => ({ ...shop, name: evil })),
+      technicians: first!.technicians.map((line) => ({ ...line, name: evil })),
+      needs: {
+        ...first!.needs,
+        lateOrders: [{ ...first!.needs.lateOrders[0]!, customer: evil, shop: evil }],
+      },
+    }
+    const text = page(
+      {
+        ...named,
+        scopes: [scope, ...others],
+        tenants: named.tenants.map((line) => ({ ...line, name: evil })),
+      },
+      true,
+    )
+    expect(count(text, '<script')).toBe(1)
+    expect(count(text, '<img')).toBe(0)
+    expect(count(text, '&lt;/script&gt;&lt;script&gt;alert')).toBeGreaterThan(8)
+  })
+})
+
+describe('as many businesses as there are', () => {
+  it('one has no choice and no comparison', () => {
+    const text = page(one)
+    expectNotIn(text, '<select')
+    expectNotIn(text, 'most sales first')
+  })
+
+  it('few can be chosen, each with all figures', () => {
+    const text = page(sampleReport({ tenants: 3 }))
+    expect(count(text, '<option')).toBe(4)
+    expect(count(text, 'data-scope="')).toBe(4)
+    expect(count(text, 'Can I trust it\\?')).toBe(4)
+    const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('500 are compared in a table that can be searched, and shops beyond five are told as one', () => {
+    const text = page(sampleReport({ tenants: 500 }), true)
+    expect(count(text, '<tr data-name=')).toBe(500)
+    expectIn(text, 'data-search')
+    expectNotIn(text, '<select')
+    expectIn(text, '1,496 other shops')
+    expect(text.length).toBeLessThan(1_500_000)
+  })
+})
+
+describe('little data', () => {
+  it('a warehouse that was never synced gets a kind sentence', () => {
+    const empty = { ...one, months: [], lastMonth: null, scopes: [], tenants: [] }
+    const text = page(empty)
+    expectIn(text, 'There is no data yet')
+    expectIn(text, 'Type shopsync sync')
+    expectNotIn(text, '<figure')
+    expect(answersText(empty)).toContain('Type shopsync sync')
+  })
+
+  it('a month that is not over is told so far, and compared with nothing', () => {
+    const tiny = sampleReport({ shops: 1, months: 1 })
+    const text = page(tiny, true)
+    expectIn(text, 'November 2026 so far')
+    expectNotIn(text, 'on the month before')
+    expectNotIn(text, /NaN|undefined|Infinity/)
+  })
+
+  it('a business without invoices has its charts say so', () => {
+    const scope = one.scopes[0]!
+    const none: ReportData = {
+      ...one,
+      months: [],
+      lastMonth: null,
+      scopes: [
+        {
+          ...scope,
+          months: [],
+          advice: [],
+          cycles: [],
+          byShop: [],
+          technicians: [],
+          costBands: [],
+          receivables: [],
+          standings: [],
+        },
+      ],
+    }
+    const text = page(none, true)
+    expectIn(text, 'No invoice has been closed yet.')
+    expectIn(text, 'Nothing is owed.')
+    expectNotIn(text, /NaN|undefined|Infinity/)
+  })
+})
+
+describe('the answers in words', () => {
+  it('are those of the page', () => {
+    const text = answersText(one)
+    expectIn(text, 'Can I trust it?')
+    expectIn(text, 'Yes. Everything is here up to 22 November 2026, 07:55 UTC.')
+    expectIn(text, /October 2026: \$[\d,]+ of sales/)
+    expectIn(text, '5 orders past the promised time')
+    const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []
+    expect(page(one)).toContain(`<b>${sales}</b>`)
+  })
+})
