@@ -41,11 +41,9 @@ export interface Answer {
   readonly requestId: string | undefined
   /** The body held an escape for U+0000 or for half of a surrogate pair: flatten must look twice at every text. */
   readonly careful: boolean
-  /** A double has lost digits of some number. */
-  readonly isLossy: boolean
-  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`. */
+  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`, and is not exact here. */
   isOdd(): boolean
-  /** The answer read a second time, where every number is a NumberToken: its digits as they were sent. */
+  /** The answer with a NumberToken for each such number: its digits as they were sent. */
   tokens(): unknown
 }
 

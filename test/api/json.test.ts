@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJson, parseTokens } from '../../src/api/http/json.js'
-import { hasOddNumbers, longNumbers } from '../../src/api/http/longnumbers.js'
+import { parseJson } from '../../src/api/http/json.js'
+import { mayRound } from '../../src/api/http/longnumbers.js'
 import { toJson } from '../../src/json.js'
 import { exactDouble, NumberToken } from '../../src/numbertoken.js'
 
@@ -168,11 +168,18 @@ const decimals = fc
     (all) => `["${'x'.repeat(all.length)}",${[...all.map(([a, b, e]) => `${a}.${b}${e}`), '1'].join(',')}]`,
   )
 
+/** A number as it was sent: as a value where JavaScript prints the same text, or a bigint does. */
+const asSent = (token: string): unknown => {
+  const value = exactInteger(token)
+  return String(value) === token ? value : new NumberToken(token)
+}
+
 describe('JSON without rounding', () => {
   it('reads as an independent reader does, whatever stands in strings, keys, fractions and exponents', () => {
     fc.assert(
       fc.property(json, (source) => {
-        expect(parsed(source)).toEqual(read(source))
+        const isExact = mayRound(Buffer.from(source))
+        expect(parsed(source)).toEqual(isExact ? read(source, asSent) : read(source))
       }),
       { numRuns: 2000 },
     )
@@ -185,9 +192,7 @@ describe('JSON without rounding', () => {
         read(source, (token) => {
           if (typeof exactInteger(token) === 'bigint') wide = true
         })
-        const { wide: isWide, lossy } = longNumbers(Buffer.from(source))
-        // A search that has found lost digits ends there: the text is read apart either way.
-        if (wide) expect(isWide || lossy).toBe(true)
+        if (wide) expect(mayRound(Buffer.from(source))).toBe(true)
       }),
       { numRuns: 2000 },
     )
@@ -205,8 +210,8 @@ describe('JSON without rounding', () => {
           return token
         })
         const bytes = Buffer.from(source)
-        expect(longNumbers(bytes).lossy).toBe(lossy)
-        if (odd) expect(hasOddNumbers(bytes)).toBe(true)
+        if (lossy) expect(mayRound(bytes)).toBe(true)
+        if (odd && !mayRound(bytes)) expect(parseJson(bytes).isOdd()).toBe(true)
       }),
       { numRuns: 2000 },
     )
@@ -217,8 +222,8 @@ describe('JSON without rounding', () => {
       '[0.30000000000000004,-33.333333333333336,1.5,"2026-01-01T00:00:00.123456Z","1.10","v 1.2.3, a"]'
     for (let lead = 0; lead < 12; lead++) {
       const bytes = Buffer.from(' '.repeat(lead) + source)
-      expect(longNumbers(bytes)).toEqual({ wide: false, lossy: false })
-      expect(hasOddNumbers(bytes)).toBe(false)
+      expect(mayRound(bytes)).toBe(false)
+      expect(parseJson(bytes).isOdd()).toBe(false)
     }
   })
 
@@ -285,9 +290,7 @@ describe('JSON without rounding', () => {
       9007199254740993n,
       -9223372036854775808n,
     ])
-    expect(parsed('[1234567890123456.5,1e21,0.12345678901234567890]')).toEqual([
-      1234567890123456.5, 1e21, 0.12345678901234568,
-    ])
+    expect(parsed('[1234567890123456.5,1e21]')).toEqual([1234567890123456.5, 1e21])
   })
 
   it('finds an integer of 16 digits and more wherever it lies in the text and the text in memory', () => {
@@ -349,8 +352,6 @@ describe('JSON without rounding', () => {
       'a float that a double prints with 17 digits',
       '{"rate":0.30000000000000004,"other":-1.0000000000000002}',
     ],
-    ['a float with a wide whole part', '[12345678901234567.5]'],
-    ['an exponent', '[12345678901234567e2, 1.2345678901234567E-300]'],
     ['a card number in a string', '{"token":"4111111111111111","vin":"1FTFW1ET5DFC10312345678901234567"}'],
     [
       'a parcel number in prose',
@@ -359,12 +360,11 @@ describe('JSON without rounding', () => {
     ['integers that a double holds', '[1234567890123456,-9007199254740991]'],
     ['a run of zeros', '["x",0.0000000000000000000000]'],
   ])('is not slowed down by %s', (_what, source) => {
-    for (let lead = 0; lead < 12; lead++)
-      expect(longNumbers(Buffer.from(' '.repeat(lead) + source)).wide).toBe(false)
+    for (let lead = 0; lead < 12; lead++) expect(mayRound(Buffer.from(' '.repeat(lead) + source))).toBe(false)
   })
 
   it('looks at a page of nothing but digits once', () => {
-    expect(longNumbers(Buffer.from(`["${'7'.repeat(5_000_000)}"]`)).wide).toBe(false)
+    expect(mayRound(Buffer.from(`["${'7'.repeat(5_000_000)}"]`))).toBe(false)
   })
 })
 
@@ -373,17 +373,21 @@ describe('numbers as they were sent', () => {
     fc.assert(
       fc.property(json, (source) => {
         const bytes = Buffer.from(source)
-        expect(parseTokens(bytes)).toEqual(read(source, (token) => new NumberToken(token)))
+        expect(parseJson(bytes).tokens()).toEqual(read(source, asSent))
       }),
       { numRuns: 2000 },
     )
   })
 
   it('keep the zeros at their end, and the digits that a double rounds', () => {
-    expect(parseTokens(Buffer.from('{"a":1.10,"b":[123456789012345.123456,-0],"c":"1.10"}'))).toEqual({
+    const body = Buffer.from('{"a":1.10,"b":[123456789012345.123456,-0,12345678901234567,1.5],"c":"1.10"}')
+    const read = {
       a: new NumberToken('1.10'),
-      b: [new NumberToken('123456789012345.123456'), new NumberToken('-0')],
+      b: [new NumberToken('123456789012345.123456'), new NumberToken('-0'), 12345678901234567n, 1.5],
       c: '1.10',
-    })
+    }
+    expect(parseJson(body).tokens()).toEqual(read)
+    // Where a double loses digits, the first reading has all of it.
+    expect(parseJson(body).value).toEqual(read)
   })
 })

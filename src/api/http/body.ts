@@ -4,23 +4,18 @@ import { Retry } from '../../errors.js'
 import { type Parsed, parseJson } from './json.js'
 import type { RawReply } from './transport.js'
 
-/** A body's JSON, and the body itself; `bytes` are unpacked. */
-export interface Body extends Parsed {
-  readonly bytes: Buffer
-}
-
 /** The body is larger than the cap; another attempt would not make it smaller. */
 export const TOO_LARGE = Symbol('too large')
 
 /** Throws Retry when the body is no JSON; the message names the kind of content that was found, never the content. */
-export function readBody(reply: RawReply, maxBytes: number): Body | typeof TOO_LARGE {
+export function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
   if (reply.tooLarge) return TOO_LARGE
   const unpacked = decoded(reply, maxBytes)
   if (unpacked === TOO_LARGE) return TOO_LARGE
   const bytes = startsWithMark(unpacked) ? unpacked.subarray(3) : unpacked
   if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
   try {
-    return { ...parseJson(bytes), bytes }
+    return parseJson(bytes)
   } catch {
     const type = reply.headers['content-type']?.replace(/[^\w/.+-].*$/s, '').slice(0, 60) || 'no type'
     const begin = bytes.toString('latin1', 0, 100)

@@ -1,4 +1,5 @@
 import { Retry } from '../../errors.js'
+import { NumberToken } from '../../numbertoken.js'
 
 /** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
 export interface ListEnvelope {
@@ -46,7 +47,8 @@ export function kindOf(value: unknown): string {
 
 /** A whole number from 0. The API's document says number; a numeric string loses nothing, so it is taken too. */
 function count(value: unknown): number | undefined {
-  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  const isText = typeof value === 'string' && /^\d{1,15}$/.test(value)
+  const number = isText ? Number(value) : value instanceof NumberToken ? Number(value.text) : value
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined
 }
 

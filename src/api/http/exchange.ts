@@ -15,8 +15,6 @@ import { readBody, TOO_LARGE } from './body.js'
 import type { Counter } from './counter.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
-import { parseTokens } from './json.js'
-import { hasOddNumbers } from './longnumbers.js'
 import type { RawReply, Transport } from './transport.js'
 
 /** One request as it will be sent, and the names for its errors. */
@@ -127,11 +125,7 @@ export class Exchange {
         startedAt,
         serverDate: date === undefined ? undefined : BigInt(date) * 1000n,
         requestId: this.#requestId,
-        value: body.value,
-        careful: body.careful,
-        isLossy: body.isLossy,
-        isOdd: () => hasOddNumbers(body.bytes),
-        tokens: () => parseTokens(body.bytes),
+        ...body,
       })
     } catch (error) {
       if (!(error instanceof Retry)) throw error

@@ -1,59 +1,61 @@
 /**
- * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand,
- * every number as it was sent. Used for the body of every response.
+ * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand, and
+ * where doubles lose digits, with numbers as they were sent. Used for the body of every response.
  */
 import { randomBytes } from 'node:crypto'
 import { exact } from '../../int64.js'
 import { NumberToken } from '../../numbertoken.js'
-import { longNumbers, WIDE } from './longnumbers.js'
+import { mayRound, WIDE } from './longnumbers.js'
 
 export interface Parsed {
   readonly value: unknown
   /** The body holds an escape for U+0000 or a surrogate: flatten must look twice at every text. */
   readonly careful: boolean
-  /** JSON.parse has rounded some number: its digits are in `parseTokens`. */
-  readonly isLossy: boolean
-}
-
-/** Which numbers of a JSON text are not left to JSON.parse, and how they are read. */
-interface Reading {
-  readonly pattern: RegExp
-  /** The least number of characters of such a number. */
-  readonly shortest: number
-  readonly value: (token: string) => unknown
+  /** Whether `value` is not exact: some number is printed by JavaScript in another form than it was sent in. */
+  isOdd(): boolean
+  /** The value with a NumberToken for each such number. To be called while the body is held. */
+  tokens(): unknown
 }
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-const wideIntegers: Reading = {
-  pattern: new RegExp(`^-?[1-9]\\d{${WIDE - 1},}$`),
-  shortest: WIDE,
-  value: (token) => exact(BigInt(token)),
-}
-const allNumbers: Reading = { pattern: /^/, shortest: 1, value: (token) => new NumberToken(token) }
-
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
   const careful = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  const { wide, lossy } = longNumbers(bytes)
-  // Where digits are lost, the search has ended at the first number that loses some.
-  const value =
-    wide || lossy ? readApart(bytes, wideIntegers) : (JSON.parse(bytes.toString('utf8')) as unknown)
-  return { value, careful, isLossy: lossy }
+  // What is read apart is exact at once: a second reading, for the numbers in unknown fields, would cost as much again.
+  if (mayRound(bytes)) {
+    const value = readApart(bytes, oddNumbersIn(bytes))
+    return { value, careful, isOdd: () => false, tokens: () => value }
+  }
+  const value = JSON.parse(bytes.toString('utf8')) as unknown
+  let places: readonly number[] | undefined
+  const odd = (): readonly number[] => {
+    places ??= oddNumbersIn(bytes)
+    return places
+  }
+  return {
+    value,
+    careful,
+    isOdd: () => odd().length > 0,
+    tokens: () => (odd().length > 0 ? readApart(bytes, odd()) : value),
+  }
 }
 
-/** As `parseJson`, with every number as a NumberToken. `bytes`: a body that `parseJson` took. */
-export const parseTokens = (bytes: Buffer): unknown => readApart(bytes, allNumbers)
+const wholeNumber = /^-?\d+$/
+
+/** Integers become bigints, which are converted faster than tokens. */
+const exactly = (token: string): unknown =>
+  wholeNumber.test(token) && token !== '-0' ? exact(BigInt(token)) : new NumberToken(token)
 
 /**
  * Makes a string of each number, behind a mark that no text can hold by chance, lets JSON.parse read the text, and then
  * replaces these strings.
  */
-function readApart(bytes: Buffer, reading: Reading): unknown {
+function readApart(bytes: Buffer, places: readonly number[]): unknown {
   // The first character is rare, so that a glance at it settles nearly every text.
   const mark = `\x7f${randomBytes(6).toString('base64url')}`
   const whole = {
-    value: JSON.parse(quoted(bytes, numbersIn(bytes, reading), mark)) as unknown,
+    value: JSON.parse(quoted(bytes, places, mark)) as unknown,
   }
   const first = mark.charCodeAt(0)
   const open: object[] = [whole]
@@ -63,7 +65,7 @@ function readApart(bytes: Buffer, reading: Reading): unknown {
       const member = members[name]
       if (typeof member === 'object' && member !== null) open.push(member)
       else if (typeof member === 'string' && member.charCodeAt(0) === first && member.startsWith(mark))
-        members[name] = reading.value(member.slice(mark.length))
+        members[name] = exactly(member.slice(mark.length))
     }
   }
   return whole.value
@@ -76,11 +78,17 @@ const table = (characters: string): Uint8Array => {
   return bytes
 }
 const isDigit = table('0123456789')
-const isOfNumber = table('0123456789.eE+-')
+const isPointOrExponent = table('.eE+-')
+const moreThanDigits = 2
+/** 1 for digits, 2 for what else a number holds. */
+const partOfNumber = isDigit.map((one, byte) => one + moreThanDigits * (isPointOrExponent[byte] ?? 0))
 const isBlank = table(' \t\n\r')
 
-/** Where the numbers of a reading begin and end, in turn: they stand between the strings. */
-function numbersIn(bytes: Buffer, { pattern, shortest }: Reading): number[] {
+/**
+ * Where the numbers begin and end, in turn, that are not left to JSON.parse: JavaScript prints them in another form, or
+ * they are no safe integers. Numbers stand between the strings.
+ */
+function oddNumbersIn(bytes: Buffer): number[] {
   const places: number[] = []
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
@@ -89,13 +97,27 @@ function numbersIn(bytes: Buffer, { pattern, shortest }: Reading): number[] {
       while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
     } else if (byte === minus || isDigit[byte] === 1) {
       const first = at
-      while (isOfNumber[bytes[at + 1] ?? 0] === 1) at++
+      let parts = byte === minus ? moreThanDigits : 0
+      for (let part = partOfNumber[bytes[at + 1] ?? 0]; part; part = partOfNumber[bytes[at + 1] ?? 0]) {
+        parts |= part
+        at++
+      }
       const end = at + 1
-      if (end - first < shortest || !pattern.test(bytes.toString('latin1', first, end))) continue
-      if (!isKey(bytes, end)) places.push(first, end)
+      // Short and of digits alone: most numbers are, and exact.
+      if (parts < moreThanDigits && end - first < WIDE) continue
+      if (isOdd(bytes.toString('latin1', first, end)) && !isKey(bytes, end)) places.push(first, end)
     }
   }
   return places
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** What is no number of JSON is left to JSON.parse, which refuses it. */
+function isOdd(token: string): boolean {
+  if (!jsonNumber.test(token)) return false
+  const number = Number(token)
+  return String(number) !== token || (wholeNumber.test(token) && !Number.isSafeInteger(number))
 }
 
 /** Whether a colon comes next: JSON allows no number there, but would allow the string that is made of it. */

@@ -19,24 +19,15 @@ const upperThirds = 0xe0e0e0e0 | 0
 /** Four characters from the blank to `?`, among them the digits and the point. */
 const twosAndThrees = 0x20202020
 
-/** Which of a JSON text's numbers JSON.parse would round. */
-export interface LongNumbers {
-  /** Integers: they are read apart. */
-  readonly wide: boolean
-  /** Numbers with a point or an exponent. */
-  readonly lossy: boolean
-}
-
 /**
  * Whether JSON text may hold a number of 16 digits and more that a double would round. Only a run of digits, with a
  * point in it or not, counts that can be a number by what stands around it. Such a run inside of a string makes the
  * answer a false yes, which costs time; there is no false no.
  */
-export function longNumbers(bytes: Buffer): LongNumbers {
+export function mayRound(bytes: Buffer): boolean {
   const aligned = bytes.byteOffset % bytesOfWord === 0 ? bytes : Uint8Array.from(bytes)
   const { buffer, byteOffset, length } = aligned
   const words = new Int32Array(buffer, byteOffset, Math.floor(length / bytesOfWord))
-  let wide = false
   // A run of 16 characters covers three words that follow one another, wherever it lies, so every third is looked at.
   for (let i = 2; i < words.length; i += 3) {
     const word = words[i] ?? 0
@@ -49,14 +40,12 @@ export function longNumbers(bytes: Buffer): LongNumbers {
     while (first > 0 && isRun[bytes[first - 1] ?? 0] === 1) first--
     let end = inside + bytesOfWord
     while (isRun[bytes[end] ?? 0] === 1) end++
-    if (end - first >= WIDE) {
-      if (isLossy(bytes, first, end)) return { wide, lossy: true }
-      wide ||= isWideInteger(bytes, first, end)
-    }
+    if (end - first >= WIDE && (isRoundedFraction(bytes, first, end) || isRoundedInteger(bytes, first, end)))
+      return true
     // Not a second time into the same run: one of a million digits would be measured at every third word.
     i += 3 * Math.floor((end - inside) / (3 * bytesOfWord))
   }
-  return { wide, lossy: false }
+  return false
 }
 
 const isRun = new Uint8Array(256)
@@ -75,7 +64,7 @@ const afterMantissa = /^[eE][+-]?\d+/
 const longestExponent = 12
 
 /** Whether this run can be a number with a point or an exponent, and loses digits as a double. */
-function isLossy(bytes: Buffer, first: number, end: number): boolean {
+function isRoundedFraction(bytes: Buffer, first: number, end: number): boolean {
   const mantissa = bytes.toString('latin1', first, end)
   const [exponent = ''] = afterMantissa.exec(bytes.toString('latin1', end, end + longestExponent)) ?? []
   if (!fraction.test(mantissa) && (exponent === '' || !digitsOnly.test(mantissa))) return false
@@ -89,40 +78,8 @@ const digitsOnly = /^\d+$/
 const isWhole = (bytes: Buffer, first: number, end: number): boolean =>
   beginsValue(bytes, bytes[first - 1] === minus ? first - 1 : first) && endsValue(bytes, end)
 
-const [point, letterE] = [at('.'), at('e')]
-
-/**
- * Whether some number is not printed by JavaScript as it was sent: `1.10`, `1.0`, `1e5`. A false yes is possible inside
- * of strings. Looks at every character, and is asked only for pages that keep some number as it was sent.
- */
-export function hasOddNumbers(bytes: Buffer): boolean {
-  for (let i = 1; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0
-    if (byte !== point && (byte | 32) !== letterE) continue
-    if (isDigit(bytes[i - 1]) && isOddAt(bytes, i)) return true
-  }
-  return false
-}
-
-const ofNumber = new Uint8Array(256)
-for (const character of '0123456789.eE+-') ofNumber[character.charCodeAt(0)] = 1
-
-/** Whether the point or exponent there is that of an odd number. */
-function isOddAt(bytes: Buffer, inside: number): boolean {
-  let end = inside + 1
-  while (ofNumber[bytes[end] ?? 0] === 1) end++
-  if (!endsValue(bytes, end)) return false
-  let first = inside
-  while (ofNumber[bytes[first - 1] ?? 0] === 1) first--
-  if (!beginsValue(bytes, first)) return false
-  const token = bytes.toString('latin1', first, end)
-  return String(Number(token)) !== token
-}
-
-const isDigit = (byte = 0): boolean => byte >= 48 && byte <= 57
-
 /** Whether this run of digits can be a whole number token, and loses digits as a double. */
-function isWideInteger(bytes: Buffer, first: number, end: number): boolean {
+function isRoundedInteger(bytes: Buffer, first: number, end: number): boolean {
   if (bytes[first] === zero || !digitsOnly.test(bytes.toString('latin1', first, end))) return false
   if (end - first === WIDE && Number.isSafeInteger(Number(bytes.toString('latin1', first, end)))) return false
   return isWhole(bytes, first, end)

@@ -35,11 +35,9 @@ export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: 
 export interface PageNumbers {
   /** How the warehouse holds numbers; without it, as doubles. */
   readonly form: NumberForm
-  /** A double has lost digits of some number: the page is read by its tokens. */
-  readonly isLossy: boolean
-  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`. */
+  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`, and is not exact here. */
   isOdd(): boolean
-  /** The records once more, with every number as a NumberToken. */
+  /** The records with a NumberToken for each such number. */
   tokens(): readonly unknown[]
 }
 
@@ -245,7 +243,6 @@ export function compileFlatten(resource: Resource, options: FlattenOptions = {})
   const plan = planOf(resource, options.embedded)
   return (records, careful, numbers) => {
     const way = { careful, strict: false, form: numbers?.form ?? 'double' }
-    if (numbers?.isLossy) return assemble(plan, readAll(plan, numbers.tokens(), way))
     const outcome = readAll(plan, records, way)
     const isRead = !numbers || !outcome.findings.wantsTokens || !numbers.isOdd()
     return assemble(plan, isRead ? outcome : readAll(plan, numbers.tokens(), way))

@@ -75,7 +75,6 @@ class Isolation {
       // The guard takes the rows for as old as the first answer that brought any of them.
       startedAt: stamps[0] ?? far.startedAt,
       careful: answers.some(({ careful }) => careful),
-      isLossy: answers.some(({ isLossy }) => isLossy),
       isOdd: () => answers.some((answer) => answer.isOdd()),
       records: read.map(({ record }) => record),
       tokens: () => read.map(({ token }) => token),
