@@ -15,6 +15,7 @@ const commands = [
   ['why notes 1', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
   ['run weekly-verify', 1, /There is no warehouse at/],
   ['plan', 0, /There is no warehouse there yet: the run makes it/],
+  ['runs', 0, /There is no warehouse at .* yet, and nothing has run/],
   ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
   ['check', 0, /tables? changes? to be made by the next run/],
 ] as const

@@ -10,6 +10,7 @@ import { planCommand } from './plan.js'
 import { quarantineCommand } from './quarantine.js'
 import { reconcileCommand } from './reconcile.js'
 import { runCommand } from './run.js'
+import { runsCommand } from './runs.js'
 import { sandboxCommand } from './sandbox.js'
 import { statusCommand } from './status.js'
 import { syncCommand } from './sync.js'
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   planCommand,
   whyCommand,
   statusCommand,
+  runsCommand,
   checkCommand,
   migrateCommand,
   runCommand,

@@ -1,0 +1,52 @@
+import { type Command, choiceOptions } from '../command.js'
+
+const usualNumber = 20
+
+export const runsCommand: Command = {
+  name: 'runs',
+  summary: 'what ran, when, how long, what it brought, what failed and why',
+  help: `
+  shopsync runs                      the last ${usualNumber} runs
+  shopsync runs --failed --last 5    the last five of which something failed
+  shopsync runs --tenant 101         those that worked on a tenant
+
+Asks the warehouse only. Runs are kept for history.keep; idle ones older than a week are thinned.`,
+  options: [
+    {
+      flags: '--last <n>',
+      description: `at most so many runs, the newest; ${usualNumber} without this flag`,
+    },
+    { flags: '--failed', description: 'only runs of which something failed' },
+    ...choiceOptions,
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { wholeNumber }, { isNewWarehouse }] =
+      await Promise.all([
+        import('../context.js'),
+        import('../../sync/ask/runs.js'),
+        import('../text/runs.js'),
+        import('../flags.js'),
+        import('../../warehouse/ddl.js'),
+      ])
+    const { options, out } = invocation
+    const last = wholeNumber('--last', options.last, { from: 1, to: 100_000, example: usualNumber })
+    return withContext(invocation, async (context) => {
+      const warehouse = await context.readingWarehouse()
+      if (isNewWarehouse(await warehouse.plan())) {
+        await out.answer({ runs: [] }, noRunsText(warehouse.where))
+        return 0
+      }
+      const onlyFailed = options.failed === true
+      const runs = await readRuns({
+        warehouse,
+        last: last ?? usualNumber,
+        onlyFailed,
+        tenants: options.tenant === undefined ? null : context.choice.tenants,
+        resources: options.resource === undefined ? null : context.choice.resources,
+        nowMicros: context.clock.nowMicros(),
+      })
+      await out.answer({ runs }, runsText(runs, onlyFailed))
+      return 0
+    })
+  },
+}
