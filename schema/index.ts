@@ -5,6 +5,8 @@ import canned_jobs from './canned_jobs.js'
 import categories from './categories.js'
 import customer_payment_types from './customer_payment_types.js'
 import customers from './customers.js'
+import type { Derived, TableOfDerived } from './derive.js'
+import repair_order_totals from './derived/repair_order_totals.js'
 import gp_exceptions from './gp_exceptions.js'
 import integrator_tags from './integrator_tags.js'
 import inventories from './inventories.js'
@@ -73,3 +75,14 @@ export interface ResourceTables
     Tables<'vehicles'>,
     Tables<'vendors'> {}
 type Tables<N extends keyof typeof declared> = TablesOf<(typeof declared)[N]>
+
+const declaredDerived = {
+  repair_order_totals,
+}
+
+/** Every derived table, by name. */
+export const derivedTables: Readonly<Record<string, Derived>> = declaredDerived
+
+/** The derived tables, as Kysely sees them. */
+export interface DerivedRows extends DerivedRow<'repair_order_totals'> {}
+type DerivedRow<N extends keyof typeof declaredDerived> = TableOfDerived<(typeof declaredDerived)[N]>

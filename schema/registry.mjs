@@ -14,7 +14,26 @@ const names = readdirSync(folder)
   .filter((name) => readFileSync(`${folder}${name}.ts`, 'utf8').includes('defineResource('))
   .sort()
 
-const imports = [...names.map((name) => [name, name]), ['resource', 'type { Resource, TablesOf }']].sort()
+/** The files of a folder in here that declare something by that word. */
+const declaredIn = (place, word) =>
+  readdirSync(`${folder}${place}`)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => file.slice(0, -'.ts'.length))
+    .filter((name) => readFileSync(`${folder}${place}/${name}.ts`, 'utf8').includes(`${word}(`))
+    .sort()
+/** An empty interface that extends others, on one line where the formatter puts it on one. */
+const extending = (name, others) => {
+  const line = `export interface ${name} extends ${others.join(', ')} {}`
+  return line.length <= 110 ? line : `export interface ${name}\n  extends ${others.join(',\n    ')} {}`
+}
+const derivedNames = declaredIn('derived', 'defineDerived')
+
+const imports = [
+  ...names.map((name) => [name, name]),
+  ['resource', 'type { Resource, TablesOf }'],
+  ['derive', 'type { Derived, TableOfDerived }'],
+  ...derivedNames.map((name) => [`derived/${name}`, name]),
+].sort()
 const text = `/** GENERATED from the files of this folder by registry.mjs (npm run build). */
 ${imports.map(([file, what]) => `import ${what} from './${file}.js'`).join('\n')}
 
@@ -26,9 +45,25 @@ ${names.map((name) => `  ${name},`).join('\n')}
 export const resources: Readonly<Record<string, Resource>> = declared
 
 /** The warehouse's tables, as Kysely sees them: computed from the declarations, one by one. */
-export interface ResourceTables
-  extends ${names.map((name) => `Tables<'${name}'>`).join(',\n    ')} {}
+${extending(
+  'ResourceTables',
+  names.map((name) => `Tables<'${name}'>`),
+)}
 type Tables<N extends keyof typeof declared> = TablesOf<(typeof declared)[N]>
+
+const declaredDerived = {
+${derivedNames.map((name) => `  ${name},`).join('\n')}
+}
+
+/** Every derived table, by name. */
+export const derivedTables: Readonly<Record<string, Derived>> = declaredDerived
+
+/** The derived tables, as Kysely sees them. */
+${extending(
+  'DerivedRows',
+  derivedNames.map((name) => `DerivedRow<'${name}'>`),
+)}
+type DerivedRow<N extends keyof typeof declaredDerived> = TableOfDerived<(typeof declaredDerived)[N]>
 `
 const file = `${folder}index.ts`
 const before = (() => {

@@ -22,13 +22,14 @@
  */
 
 /** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */
-export type Kind = (typeof kinds)[number]
+export type Kind = (typeof kinds)[number] | 'day'
+/** The kinds of the API's values: those that a configuration may name. Days are of tables that follow from others. */
 export const kinds = ['id', 'integer', 'cents', 'number', 'boolean', 'text', 'timestamp', 'json'] as const
 
 /** A 64-bit integer, exact: a number while it is safe (|n| < 2^53), a bigint beyond. */
 export type Int64 = number | bigint
 
-/** The type of a kind's values in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+/** The type of a kind's values in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`; days `YYYY-MM-DD`. */
 export interface KindValue {
   id: Int64
   integer: Int64
@@ -38,6 +39,7 @@ export interface KindValue {
   text: string
   timestamp: string
   json: unknown
+  day: string
 }
 
 /** One value of a record, and one column of its table. */

@@ -11,6 +11,7 @@ const oids: Record<Kind, number> = {
   text: 25,
   timestamp: 1184,
   json: 3802,
+  day: 1082,
 }
 const word = 4_294_967_296
 

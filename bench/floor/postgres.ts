@@ -24,6 +24,7 @@ const types = {
   text: 'text',
   timestamp: 'timestamptz',
   json: 'jsonb',
+  day: 'date',
 } as const
 const shared = new Map([
   ['tenant_id', '$1::bigint'],

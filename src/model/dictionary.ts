@@ -2,10 +2,11 @@
  * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and
  * by the build, which writes schema/dictionary.md.
  */
+import { derivedTables } from '../../schema/index.js'
 import type { Kind, Resource } from '../../schema/resource.js'
 import { stateTableList } from './state.js'
 import type { Column, Table } from './tables.js'
-import { tablesOf } from './tables.js'
+import { derivedTable, tablesOf } from './tables.js'
 
 export interface DictionaryColumn {
   readonly name: string
@@ -22,7 +23,7 @@ export interface DictionaryColumn {
 
 export interface DictionaryTable {
   readonly name: string
-  readonly part: 'resource' | 'child' | 'state'
+  readonly part: 'resource' | 'child' | 'derived' | 'state'
   /** The resource that the table belongs to; empty for the product's own tables. */
   readonly resource: string
   readonly description: string
@@ -50,6 +51,8 @@ export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; rea
   text: { postgres: 'text', sqlite: 'TEXT' },
   timestamp: { postgres: 'timestamptz', sqlite: 'TEXT' },
   json: { postgres: 'jsonb', sqlite: 'TEXT' },
+  // Text all the same: clients take the column for one of days, and order and ranges are those of the text.
+  day: { postgres: 'date', sqlite: 'DATE' },
 }
 
 function nullsOf(column: Column): string {
@@ -69,9 +72,14 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   ...(column.references ? { references: column.references } : {}),
 })
 
+function partOf({ role }: Table, resource: Resource | undefined): DictionaryTable['part'] {
+  if (resource === undefined) return 'state'
+  return role === 'root' ? 'resource' : role
+}
+
 const describeTable = (table: Table, resource: Resource | undefined): DictionaryTable => ({
   name: table.name,
-  part: resource === undefined ? 'state' : table.role === 'root' ? 'resource' : 'child',
+  part: partOf(table, resource),
   resource: table.resource,
   description: table.doc,
   grain: resource === undefined ? `one row for each ${table.key.join(', ')}` : table.grain,
@@ -84,10 +92,18 @@ const describeTable = (table: Table, resource: Resource | undefined): Dictionary
 
 /** `resources`: as declared, or as the configuration extends them. */
 export function describeModel(resources: Iterable<Resource>): Dictionary {
-  const ofResources = [...resources].flatMap((resource) =>
+  const all = [...resources]
+  const ofResources = all.flatMap((resource) =>
     tablesOf(resource).map((table) => describeTable(table, resource)),
   )
-  return { tables: [...ofResources, ...stateTableList.map((table) => describeTable(table, undefined))] }
+  const derived = Object.values(derivedTables).flatMap((declared) => {
+    const resource = all.find(({ name }) => name === declared.of)
+    return resource
+      ? [{ ...describeTable(derivedTable(declared), resource), source: '', documented: true }]
+      : []
+  })
+  const state = stateTableList.map((table) => describeTable(table, undefined))
+  return { tables: [...ofResources, ...derived, ...state] }
 }
 
 const inCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -134,6 +150,7 @@ function tableMarkdown(table: DictionaryTable): string[] {
 export const parts = [
   ['resource', 'Tables of resources'],
   ['child', 'Tables of nested arrays'],
+  ['derived', 'Tables that follow from others'],
   ['state', "The product's own tables"],
 ] as const
 

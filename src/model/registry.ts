@@ -2,13 +2,15 @@
  * The resources as the rest of the product knows them: composed once, from the declarations and the configuration.
  * Used wherever a resource, its tables or its flatten is needed.
  */
+import type { Derived } from '../../schema/derive.js'
+import { derivedTables } from '../../schema/index.js'
 import type { Kind, Resource } from '../../schema/resource.js'
 import { Bug, Stop } from '../errors.js'
 import { withColumns } from './columns.js'
 import type { Flatten } from './flatten/flatten.js'
 import { compileFlatten } from './flatten/flatten.js'
 import type { Table } from './tables.js'
-import { tablesOf } from './tables.js'
+import { derivedTable, tablesOf } from './tables.js'
 
 /** The configuration of one resource. */
 export interface ResourceSettings {
@@ -17,12 +19,20 @@ export interface ResourceSettings {
   readonly columns?: Readonly<Record<string, Kind>> | undefined
 }
 
+/** A table that follows from a resource's records, and how. */
+export interface DerivedModel {
+  readonly declared: Derived
+  readonly table: Table
+}
+
 export interface ResourceModel {
   readonly name: string
   /** The declaration, promoted columns included. */
   readonly resource: Resource
   /** The resource's own table first, owners before children. */
   readonly tables: readonly Table[]
+  /** What follows from its records: the rows are stored, deleted and revived with them. */
+  readonly derived: readonly DerivedModel[]
   /** Path below `tenants/:tenant_id/`. */
   readonly path: string
   readonly enabled: boolean
@@ -35,7 +45,7 @@ export interface Model {
   /** In the order of the declarations. */
   readonly list: readonly ResourceModel[]
   readonly byName: ReadonlyMap<string, ResourceModel>
-  /** Every table of every resource, whether enabled or not. */
+  /** Every table of every resource, whether enabled or not; derived tables last. */
   readonly tables: readonly Table[]
   readonly tableByName: ReadonlyMap<string, Table>
   /** The resource whose records also stand inside the records of others. */
@@ -66,13 +76,19 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
       name: resource.name,
       resource,
       tables: tablesOf(resource),
+      derived: Object.values(derivedTables)
+        .filter(({ of }) => of === resource.name)
+        .map((derived) => ({ declared: derived, table: derivedTable(derived) })),
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
       promoted: settings[resource.name]?.columns ?? {},
       flatten: compileFlatten(resource, { embedded }),
     }),
   )
-  const tables = list.flatMap((entry) => entry.tables)
+  const tables = [
+    ...list.flatMap((entry) => entry.tables),
+    ...list.flatMap((entry) => entry.derived.map(({ table }) => table)),
+  ]
   return {
     list,
     byName: new Map(list.map((entry) => [entry.name, entry])),

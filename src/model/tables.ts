@@ -1,3 +1,4 @@
+import type { Derived } from '../../schema/derive.js'
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
 
@@ -26,8 +27,11 @@ export interface Table {
   readonly resource: string
   readonly doc: string
   readonly grain: string
-  /** `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row. */
-  readonly role: 'root' | 'child'
+  /**
+   * `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row; `derived`: computed
+   * from a root row and its children, deleted and revived with it.
+   */
+  readonly role: 'root' | 'child' | 'derived'
   readonly columns: readonly Column[]
   /** Names of the key's columns; the first is always tenant_id. */
   readonly key: readonly string[]
@@ -35,6 +39,8 @@ export interface Table {
   readonly owner?: string
   /** Secondary indexes, each a list of columns. */
   readonly indexes: readonly (readonly string[])[]
+  /** Columns that are unique, each by itself. */
+  readonly unique?: readonly string[]
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
@@ -216,6 +222,28 @@ export function tablesOf(resource: Resource): Table[] {
     grain: `a ${resource.singular.replaceAll('_', ' ')}`,
   }
   return [rootTable(resource), ...childTables(owner, resource.fields)]
+}
+
+/** The table of a declaration of schema/derived/. */
+export function derivedTable(derived: Derived): Table {
+  const { name, of, doc, grain, ownerColumn, key = [], fields, indexes = [], unique = [] } = derived
+  const required = new Set<string>([...key, ...unique])
+  const owner = {
+    ...column(ownerColumn, 'id', false, 'Id of the record that it follows from.'),
+    references: of,
+  }
+  return {
+    name,
+    resource: of,
+    doc,
+    grain,
+    role: 'derived',
+    columns: [tenantId, owner, ...ownColumns(fields, required), syncedAt, deletedAt],
+    key: ['tenant_id', ownerColumn, ...key],
+    owner: ownerColumn,
+    indexes: indexes.map((columns) => ['tenant_id', ...columns]),
+    unique,
+  }
 }
 
 /** The columns of a tuple, in order: all columns but those whose values a whole batch shares. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { ResourceTables } from '../../schema/index.js'
+import type { DerivedRows, ResourceTables } from '../../schema/index.js'
 import type { Int64 } from '../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 
@@ -15,7 +15,7 @@ interface AnyRoot {
 }
 
 /** Every table of the warehouse, as Kysely sees it. */
-export interface Database extends ResourceTables, StateRows {
+export interface Database extends ResourceTables, DerivedRows, StateRows {
   'any root': AnyRoot
 }
 

@@ -43,12 +43,18 @@ function createTable(dialect: Dialect, table: Table): CompiledQuery {
   return builder.addPrimaryKeyConstraint(`${table.name}_key`, [...table.key] as never[]).compile()
 }
 
-const createIndex = (dialect: Dialect, table: Table, columns: readonly string[]): CompiledQuery =>
-  dialect.db.schema
+function createIndex(
+  dialect: Dialect,
+  table: Table,
+  columns: readonly string[],
+  isUnique: boolean,
+): CompiledQuery {
+  const index = dialect.db.schema
     .createIndex(indexName(table.name, columns))
     .on(table.name)
     .columns([...columns])
-    .compile()
+  return (isUnique ? index.unique() : index).compile()
+}
 
 function addColumn(dialect: Dialect, table: Table, column: Column): Change {
   if (!column.nullable)
@@ -122,17 +128,17 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
             statement: createTable(dialect, table),
           },
         ]
-    const wanted = table.indexes.filter((index) => !indexes.has(indexName(table.name, index)))
+    const lacking = (index: readonly string[]): boolean => !indexes.has(indexName(table.name, index))
+    const create = (index: readonly string[], isUnique: boolean): Change => ({
+      table: table.name,
+      what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
+      creates: 'index',
+      statement: createIndex(dialect, table, index, isUnique),
+    })
     return [
       ...changes,
-      ...wanted.map(
-        (index): Change => ({
-          table: table.name,
-          what: `create index on ${index.join(', ')}`,
-          creates: 'index',
-          statement: createIndex(dialect, table, index),
-        }),
-      ),
+      ...table.indexes.filter(lacking).map((index) => create(index, false)),
+      ...(table.unique ?? []).filter((name) => lacking([name])).map((name) => create([name], true)),
     ]
   })
 }

@@ -90,6 +90,12 @@ const cases: Readonly<Record<Kind, readonly (readonly [unknown, unknown])[]>> = 
     ['', REFUSED],
     [1704067200, REFUSED],
   ],
+  day: [
+    ['2024-02-29', '2024-02-29'],
+    ['2023-02-29', REFUSED],
+    ['2024-01-01T00:00:00Z', REFUSED],
+    [20240101, REFUSED],
+  ],
   json: [
     [{ a: [1, 9007199254740993n] }, '{"a":[1,9007199254740993]}'],
     ['x', '"x"'],

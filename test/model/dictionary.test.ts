@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { resources } from '../../schema/index.js'
+import { derivedTables, resources } from '../../schema/index.js'
 import { describeModel, toMarkdown } from '../../src/model/dictionary.js'
 import { toHtml } from '../../src/model/dictionarypage.js'
 import { stateTableList } from '../../src/model/state.js'
-import { tablesOf } from '../../src/model/tables.js'
+import { derivedTable, tablesOf } from '../../src/model/tables.js'
 
 const list = Object.values(resources)
 const whole = describeModel(list)
@@ -15,7 +15,8 @@ test('schema/dictionary.md is current', () => {
 })
 
 test('it has every table and every column, described', () => {
-  const all = [...list.flatMap((resource) => tablesOf(resource)), ...stateTableList]
+  const derived = Object.values(derivedTables).map(derivedTable)
+  const all = [...list.flatMap((resource) => tablesOf(resource)), ...derived, ...stateTableList]
   expect(whole.tables.map((table) => table.name)).toEqual(all.map((table) => table.name))
   for (const [i, table] of whole.tables.entries()) {
     expect(table.columns.map((column) => column.name)).toEqual(all[i]?.columns.map((column) => column.name))

@@ -24,6 +24,7 @@ const right: Readonly<Record<Kind, fc.Arbitrary<unknown>>> = {
   text: plainText,
   timestamp: instants,
   json: fc.jsonValue({ maxDepth: 2 }),
+  day: fc.constantFrom('2024-02-29', '2024-06-01'),
 }
 
 /** `careful` adds the values that only a careful page may hold. */

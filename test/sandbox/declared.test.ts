@@ -25,6 +25,7 @@ const fits: Readonly<Record<Field['kind'], (value: unknown) => boolean>> = {
   text: (value) => typeof value === 'string',
   timestamp: (value) => typeof value === 'string' && parseInstant(value) !== undefined,
   json: () => true,
+  day: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value),
 }
 
 /** The paths of an object at which something is not as declared. */

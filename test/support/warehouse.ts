@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Model } from '../../src/model/registry.js'
+import type { Table } from '../../src/model/tables.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import type { Address } from './process.js'
@@ -96,11 +97,17 @@ function plain(value: unknown, kind: string | undefined): unknown {
   return value
 }
 
-/** Every row of every resource table, without the stamps that depend on when it was fetched. */
-export async function contents(warehouse: Warehouse, model: Model = known): Promise<Record<string, unknown>> {
-  const tables = [...model.tables].map((table) => table.name)
+/**
+ * Every row of every resource table, and of those that follow from them, without the stamps that depend on when it was
+ * fetched.
+ */
+export async function contents(
+  warehouse: Warehouse,
+  model: Model = known,
+  tables: readonly Table[] = model.tables,
+): Promise<Record<string, unknown>> {
   const all: Record<string, unknown> = {}
-  for (const table of tables)
+  for (const { name: table } of tables)
     all[table] = (await rowsOf(warehouse, table)).map(({ _synced_at, ...row }) => ({
       ...row,
       ...('_deleted_at' in row && { _deleted_at: row._deleted_at !== null }),

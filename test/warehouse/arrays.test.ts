@@ -31,6 +31,11 @@ const kinds: { kind: Kind; type: string; values: fc.Arbitrary<Value> }[] = [
     type: 'timestamptz',
     values: fc.tuple(seconds, micros).map(([s, m]) => fromMicros(s * 1_000_000n + m)),
   },
+  {
+    kind: 'day',
+    type: 'date',
+    values: seconds.map((s) => fromMicros(s * 1_000_000n).slice(0, 10)),
+  },
   { kind: 'json', type: 'jsonb', values: fc.constantFrom('{"a":[1,"é“"]}', '[]', '"x"', '12.50') },
 ]
 

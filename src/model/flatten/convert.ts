@@ -113,6 +113,11 @@ function timestamp(value: unknown): Converted {
   return instant === null ? refused('not a timestamp with a zone') : good(instant)
 }
 
+function day(value: unknown): Converted {
+  const isDay = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value)
+  return isDay && canonical(`${value}T00:00:00Z`) !== null ? good(value) : refused('not a day')
+}
+
 function json(value: unknown, form: NumberForm = 'double'): Converted {
   const { text, replaced, reason } = jsonText(value, { careful: true, form })
   return text === null ? refused(reason) : good(text, replaced)
@@ -128,4 +133,5 @@ export const convert: Readonly<Record<Kind, (value: unknown, form?: NumberForm) 
   text,
   timestamp,
   json,
+  day,
 }

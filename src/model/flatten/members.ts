@@ -38,6 +38,12 @@ const readText =
     tuple[at] = typeof value === 'string' && target.plain ? value : target.sink.value(value, site)
   }
 
+const readAny =
+  (at: number, site: DeclaredValue): Read =>
+  (value, { sink }, tuple) => {
+    tuple[at] = sink.value(value, site)
+  }
+
 /** By kind. Adding 0 makes 0 of -0, which the warehouses do not tell apart. */
 const readers: Readonly<Record<Kind, (at: number, site: DeclaredValue) => Read>> = {
   id: readInteger,
@@ -59,11 +65,8 @@ const readers: Readonly<Record<Kind, (at: number, site: DeclaredValue) => Read>>
     (value, { sink }, tuple) => {
       tuple[at] = (typeof value === 'string' ? canonical(value) : null) ?? sink.value(value, site)
     },
-  json:
-    (at, site) =>
-    (value, { sink }, tuple) => {
-      tuple[at] = sink.value(value, site)
-    },
+  json: readAny,
+  day: readAny,
 }
 
 export function fieldReader({ kind, values }: Field, path: string, at: number): Read {

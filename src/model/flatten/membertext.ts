@@ -24,5 +24,5 @@ export function valueOfMember(text: string, kind: Kind, form: NumberForm): Conve
 /** The member that a column's value becomes. `value`: as the database shows it; numbers and JSON may come as text. */
 export function memberOfValue(value: unknown, kind: Kind): string {
   if (kind === 'boolean') return value === true || value === 1 ? 'true' : 'false'
-  return kind === 'text' || kind === 'timestamp' ? JSON.stringify(value) : String(value)
+  return ['text', 'timestamp', 'day'].includes(kind) ? JSON.stringify(value) : String(value)
 }

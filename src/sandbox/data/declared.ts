@@ -94,6 +94,8 @@ class ChosenValues implements Values {
           : random.pick(values)
       case 'timestamp':
         return print(this.at - random.integer(0, 30 * DAY))
+      case 'day':
+        return print(this.at - random.integer(0, 30 * DAY)).slice(0, 10)
       case 'json':
         return { [random.pick(WORDS)]: random.integer(0, 99), list: [random.pick(WORDS), null] }
     }

@@ -49,6 +49,8 @@ class PlainValues implements Values {
         return values?.[0] ?? `${name} ${id}`
       case 'timestamp':
         return this.time
+      case 'day':
+        return this.time.slice(0, 10)
       case 'json':
         return { [name]: id }
     }

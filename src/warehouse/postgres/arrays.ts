@@ -9,10 +9,11 @@ import type { Kind } from '../../../schema/resource.js'
 import type { Tuple, Value } from '../../model/flatten/batch.js'
 import { toMicros } from '../../timestamp.js'
 
-const { BOOL, INT8, JSONB, NUMERIC, TEXT, TIMESTAMPTZ } = pg.types.builtins
+const { BOOL, DATE, INT8, JSONB, NUMERIC, TEXT, TIMESTAMPTZ } = pg.types.builtins
 
 /** Microseconds from 1970 to Postgres's epoch, 2000-01-01. */
 const epoch = 946_684_800_000_000n
+const dayMicros = 86_400_000_000n
 /** Days from 2000-01-01 to the first of each month, for years in which a double holds microseconds exactly. */
 const firstYear = 1900
 const monthStarts = Int32Array.from(
@@ -90,6 +91,16 @@ const timestamp: Write = (out, value) => {
   const days = start + two(instant, 8) - 1
   const seconds = days * 86_400 + two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)
   out.int64(seconds * 1_000_000 + two(instant, 20) * 10_000 + two(instant, 22) * 100 + two(instant, 24))
+}
+
+/** From `YYYY-MM-DD`. */
+const day: Write = (out, value) => {
+  const text = value as string
+  const month = (two(text, 0) * 100 + two(text, 2) - firstYear) * 12 + two(text, 5) - 1
+  const start = monthStarts[month]
+  out.int32(4)
+  if (start !== undefined) return out.int32(start + two(text, 8) - 1)
+  out.int32(Number((toMicros(`${text}T00:00:00.000000Z`) - epoch) / dayMicros))
 }
 
 /** Text as UTF-8 behind its length, which is only known afterwards. `version`: jsonb begins with a version number. */
@@ -170,6 +181,7 @@ const encodings: Record<Kind, readonly [oid: number, write: Write]> = {
   text: [TEXT, text],
   timestamp: [TIMESTAMPTZ, timestamp],
   json: [JSONB, json],
+  day: [DATE, day],
 }
 
 const scratch = new Scratch()

@@ -20,11 +20,12 @@ import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiont
 import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
 
-const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
+const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([
   [INT8, (text) => exact(BigInt(text))],
   [NUMERIC, Number],
   [TIMESTAMPTZ, timestampOf],
+  [DATE, (text) => text],
 ])
 const typeParsers = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>

@@ -1,0 +1,83 @@
+/**
+ * The vocabulary in which derived tables are declared, once, each as one file of schema/derived/: rows that follow from
+ * one record, computed where the whole record is in hand and stored in the record's own transaction
+ * (docs/architecture.md, Derived tables). Adding a derived table is adding a file.
+ *
+ * The rule is pure. It gets the stored rows of one record as objects by column, the paths of the record that are in
+ * quarantine, and the settings; it returns the rows. It must give the same rows from the warehouse as from the page that
+ * brought the record: rows are computed anew from the warehouse when the rule or its settings change.
+ */
+import type { Field, Int64, Kind, KindValue } from './resource.js'
+
+/** A value of a stored row. Timestamps are canonical text, JSON is JSON text; a number may be decimal text. */
+export type Stored = string | number | bigint | boolean | null
+export type StoredRow = Readonly<Record<string, Stored>>
+
+/** One record, as the warehouse holds it. */
+export interface WholeRecord {
+  readonly tenantId: Int64
+  /** The rows by table; the record's own row is the only one of its table. */
+  readonly rows: Readonly<Record<string, readonly StoredRow[]>>
+  /** Where in the record something is in quarantine, such as `services[2].parts[0].cost_cents`. */
+  readonly quarantined: readonly string[]
+}
+
+/** What a rule may know besides the record. */
+export interface RuleSettings {
+  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
+  readonly taxRates: 'percent' | 'fraction'
+  /** The shop's own day of an instant; null where the calendar has none. */
+  dayOf(shopId: Stored, instant: string): string | null
+  /** Whole minutes from one instant to another, rounded down. */
+  minutesBetween(from: string, to: string): number
+}
+
+type Fields = Readonly<Record<string, Field>>
+/** A row without its key, its tenant and its stamps: a value for each declared column. */
+export type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
+
+export interface Derived<
+  N extends string = string,
+  R extends string = string,
+  O extends string = string,
+  F extends Fields = Fields,
+> {
+  /** The table's name. */
+  readonly name: N
+  /** The resource whose records the rows follow from. */
+  readonly of: R
+  /** The column that holds the record's id: the key, with the tenant. */
+  readonly ownerColumn: O
+  readonly doc: string
+  readonly grain: string
+  /** Raised whenever the rule gives other rows than before: stored rows are then computed anew. */
+  readonly version: number
+  /** Columns by which the rows of one record are told apart, where a record gives several. */
+  readonly key?: readonly string[]
+  readonly fields: F
+  /** Secondary indexes, each a list of columns; all begin with the tenant, which is left out here. */
+  readonly indexes?: readonly (readonly string[])[]
+  /** Columns that are unique, each by itself. */
+  readonly unique?: readonly string[]
+  /** The columns that the rule reads, by table. */
+  readonly reads: Readonly<Record<string, readonly string[]>>
+  readonly rule: (record: WholeRecord, settings: RuleSettings) => readonly RuleRow<F>[]
+}
+
+export const defineDerived = <
+  const N extends string,
+  const R extends string,
+  const O extends string,
+  F extends Fields,
+>(
+  declared: Derived<N, R, O, F>,
+): Derived<N, R, O, F> => declared
+
+type Row<O extends string, F extends Fields> = { tenant_id: Int64 } & { [X in O]: Int64 } & {
+  [K in keyof F]: F[K] extends Field<infer V extends Kind> ? KindValue[V] | null : never
+} & { _synced_at: string; _deleted_at: string | null }
+type Merge<T> = { [K in keyof T]: T[K] }
+
+/** The table of one declaration, as Kysely sees it. */
+export type TableOfDerived<D> =
+  D extends Derived<infer N, string, infer O, infer F> ? { [K in N]: Merge<Row<O, F>> } : never
