@@ -52,7 +52,7 @@ export function nanos(value: Stored): bigint | null {
 }
 
 /** A whole number; null where there is none. */
-export function whole(value: Stored): bigint | null {
+export function wholeOf(value: Stored): bigint | null {
   if (typeof value === 'bigint') return value
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : null
 }

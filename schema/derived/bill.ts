@@ -4,7 +4,7 @@
  * counted, so that whoever adds totals up can say what they leave out.
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
-import { nanos, rounded, unit, whole } from '../exact.js'
+import { nanos, rounded, unit, wholeOf } from '../exact.js'
 
 /** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
 const absurdNumber = 1_000_000_000n * unit
@@ -17,14 +17,14 @@ const sizeOf = (value: bigint): bigint => (value < 0n ? -value : value)
 const below = (value: bigint | null, limit: bigint): bigint | null =>
   value === null || sizeOf(value) >= limit ? null : value
 
-const amountOf = (value: Stored | undefined): bigint | null => below(whole(value ?? null), absurdCents)
+const amountOf = (value: Stored | undefined): bigint | null => below(wholeOf(value ?? null), absurdCents)
 const numberOf = (value: Stored | undefined): bigint | null => below(nanos(value ?? null), absurdNumber)
 
 /** What a line comes to: nothing of anything is nothing, whatever it costs. Null where it is unknown. */
 function lineOf(quantity: bigint | null, price: Stored | undefined): bigint | null {
   if (quantity === null) return null
   if (quantity === 0n) return 0n
-  const each = whole(price ?? null)
+  const each = wholeOf(price ?? null)
   return each === null ? null : below(rounded(quantity * each, unit), absurdCents)
 }
 
