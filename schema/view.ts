@@ -79,6 +79,8 @@ export interface ViewWords {
   day(zone: string, instant: string): string
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
+  /** The month of a day, as the text `YYYY-MM`. */
+  month(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** A number with its nine decimals as a whole number, half away from zero: whole numbers are summed exactly. */

@@ -1,9 +1,41 @@
 /** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
 import type { RowOfView, View } from '../view.js'
+import appointment_load from './appointment_load.js'
+import card_attempts from './card_attempts.js'
+import customer_value from './customer_value.js'
+import cycle_times from './cycle_times.js'
+import daily_sales from './daily_sales.js'
+import inventory_value from './inventory_value.js'
+import order_lines from './order_lines.js'
 import orders from './orders.js'
+import parts_margin from './parts_margin.js'
+import payments_daily from './payments_daily.js'
+import purchases from './purchases.js'
+import receivables from './receivables.js'
+import recommendation_conversion from './recommendation_conversion.js'
+import service_totals from './service_totals.js'
+import technician_hours from './technician_hours.js'
+import totals_check from './totals_check.js'
+import work_in_progress from './work_in_progress.js'
 
 const declared = {
+  appointment_load,
+  card_attempts,
+  customer_value,
+  cycle_times,
+  daily_sales,
+  inventory_value,
+  order_lines,
   orders,
+  parts_margin,
+  payments_daily,
+  purchases,
+  receivables,
+  recommendation_conversion,
+  service_totals,
+  technician_hours,
+  totals_check,
+  work_in_progress,
 }
 
 /** Every declared view, in the order of their names. */

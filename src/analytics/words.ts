@@ -17,9 +17,6 @@ export interface ViewSettings {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Nine decimals as a whole number. Fewer than 19 digits: 10^9 units and more are absurd. */
-const billion = 1_000_000_000
-
 function fieldOf({ model }: ViewSettings, resource: string, alias: string, field: string): string {
   const table = model.tableByName.get(resource)
   if (!table) throw new Bug(`No resource ${resource}`)
@@ -57,14 +54,6 @@ const quotient = (dividend: string, divisor: string): string =>
 
 const nine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
 
-/** By whole numbers: 0.35 h at 102.50 are 35.875 exactly, where a binary float is a little less. */
-function amount(units: string, cents: string): string {
-  const product = `(${nine(units)} * ${cents})`
-  const shifted = `(${product} + case when ${product} < 0 then -500000000 else 500000000 end)`
-  const isSane = `abs(${units}) < ${billion} and abs(${units} * ${cents}) < 9000000000`
-  return `case when ${isSane} then ${quotient(shifted, String(billion))} end`
-}
-
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   now: sql.now,
   key: (tenant, id) => `cast(${tenant} as text) || '-' || cast(${id} as text)`,
@@ -77,10 +66,11 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
     `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
+  month: sql.month,
   minutes: sql.minutes,
   nine,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
-  amount,
+  amount: sql.amount,
   prorate: sql.prorate,
 })

@@ -20,8 +20,12 @@ export interface ViewSql {
   readonly now: string
   /** A table of the warehouse. */
   table(name: string): string
+  /** The month of a day, as the text `YYYY-MM`. */
+  month(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
+  /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */
+  amount(units: string, cents: string): string
   /** `cents * part / whole`, rounded half away from zero, without overflow. */
   prorate(cents: string, part: string, whole: string): string
   /** The query of a view from its parts: every column typed, whatever its expression. */

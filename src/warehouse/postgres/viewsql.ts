@@ -23,8 +23,12 @@ function expression({ kind, sql }: SelectedColumn): string {
 export const viewSql = (schema: string): ViewSql => ({
   now: 'current_timestamp',
   table: (name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`,
+  // A cast to text would follow the session's DateStyle.
+  month: (day) => `to_char(${day}, 'YYYY-MM')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   // Postgres rounds numerics half away from zero.
+  amount: (units, cents) =>
+    `(case when abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000 then cast(round(round(${units}, 9) * ${cents}) as bigint) end)`,
   prorate: (cents, part, whole) =>
     `(case when ${whole} = 0 then 0 else cast(round(cast(${cents} as numeric) * ${part} / ${whole}) as bigint) end)`,
   query: ({ with: tables, legs }) => {

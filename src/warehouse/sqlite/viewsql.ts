@@ -65,6 +65,17 @@ const part = (text: string, at: number, digits = 2): string =>
 const micros = (text: string): string =>
   `((${dayOf(text)} * 86400 + ${part(text, 12)} * 3600 + ${part(text, 15)} * 60 + ${part(text, 18)}) * 1000000 + ${part(text, 21, 6)})`
 
+/**
+ * By whole numbers: 0.35 h at 102.50 are 35.875 exactly, where a binary float is a little less. Only what is left beyond
+ * whole cents is divided as a float, which has room for its nine digits.
+ */
+function amount(units: string, cents: string): string {
+  const product = `(cast(round(${units} * 1e9) as bigint) * ${cents})`
+  const rest = `${product} % 1000000000`
+  const isSane = `abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000`
+  return `(case when ${isSane} then cast((${product} - ${rest}) / 1000000000 + round((${rest}) / 1e9) as bigint) end)`
+}
+
 const minute = 60_000_000
 
 /** Rounded down below zero too, where `%` leaves a negative rest. */
@@ -90,7 +101,9 @@ export const viewSql: ViewSql = {
   // SQLite prints whole seconds, DuckDB more: the fixed width of the tables' instants makes one of both.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
+  month: (day) => `substr(cast(${day} as text), 1, 7)`,
   minutes,
+  amount,
   prorate,
   query: ({ with: tables, legs }) => {
     const [first] = legs

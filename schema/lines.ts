@@ -1,0 +1,82 @@
+/**
+ * SQL of the lines of services (labors, parts, sublets, hazmats), which several views share. Words in braces are tables,
+ * as in every view (view.ts). An order's totals have the alias `o` throughout.
+ */
+import type { ViewWords } from './view.js'
+
+/** What units at a price or a cost come to: no units are worth nothing, whatever one of them is worth. */
+export const worth = (q: ViewWords, units: string, cents: string): string =>
+  `(case when ${units} = 0 then 0 else ${q.amount(units, cents)} end)`
+
+/** Cents that count: absurd ones do not, as in the totals. */
+export const sane = (cents: string): string =>
+  `(case when ${cents} > -9000000000 and ${cents} < 9000000000 then ${cents} end)`
+
+/** Labors with the service that has their rate. */
+export const laborsOf = (l: string, s: string): string =>
+  `{repair_order_labors} ${l} join {repair_order_services} ${s} on ${s}.tenant_id = ${l}.tenant_id and ${s}.id = ${l}.service_id`
+
+/** The live order of a line or service. */
+export const joinOrder = (l: string): string =>
+  `join {repair_order_totals} o on o.tenant_id = ${l}.tenant_id and o.repair_order_id = ${l}.repair_order_id and o._deleted_at is null`
+
+/** A kind of line that an order has a discount on. */
+interface Discounted {
+  /** Its lines with the alias `m`, and what each comes to. */
+  readonly from: string
+  readonly amount: string
+  /** The order's discount on them, and their sum. */
+  readonly discount: string
+  readonly gross: string
+}
+
+const labors = (q: ViewWords): Discounted => ({
+  from: laborsOf('m', 'n'),
+  amount: worth(q, 'm.hours', 'n.labor_rate_cents'),
+  discount: 'o.labor_discount_cents',
+  gross: 'o.labor_cents',
+})
+
+const parts = (q: ViewWords): Discounted => ({
+  from: '{repair_order_parts} m',
+  amount: worth(q, 'm.quantity', 'm.quoted_price_cents'),
+  discount: 'o.parts_discount_cents',
+  gross: 'o.parts_cents',
+})
+
+/**
+ * The discount that falls to lines: the share of all lines up to and with them, less that of the lines before them.
+ * Shares that are rounded each for itself would not sum to the order's discount; these do, by construction. Few orders
+ * have a discount: the others are not asked for their lines.
+ */
+function share(
+  q: ViewWords,
+  { from, amount, discount, gross }: Discounted,
+  rows: { readonly of: string; readonly upTo: string; readonly before: string },
+): string {
+  const upTo = q.prorate(discount, `coalesce(sum(${amount}), 0)`, gross)
+  const before = q.prorate(discount, `coalesce(sum(case when ${rows.before} then ${amount} end), 0)`, gross)
+  const owner = `m.tenant_id = ${rows.of}.tenant_id and m.repair_order_id = ${rows.of}.repair_order_id`
+  const asked = `select ${upTo} - ${before} from ${from} where ${owner} and (${rows.upTo})`
+  return `(case when ${discount} <> 0 and ${gross} <> 0 then (${asked}) else 0 end)`
+}
+
+/** Of the line `l`: lines come by the ids of their services, then by their own. */
+const ofLine = {
+  of: 'l',
+  upTo: 'm.service_id < l.service_id or (m.service_id = l.service_id and m.id <= l.id)',
+  before: 'm.service_id < l.service_id or m.id < l.id',
+}
+
+/** Of the service `s`. */
+const ofService = { of: 's', upTo: 'm.service_id <= s.id', before: 'm.service_id < s.id' }
+
+export const lineDiscount = {
+  labor: (q: ViewWords): string => share(q, labors(q), ofLine),
+  part: (q: ViewWords): string => share(q, parts(q), ofLine),
+}
+
+export const serviceDiscount = {
+  labor: (q: ViewWords): string => share(q, labors(q), ofService),
+  part: (q: ViewWords): string => share(q, parts(q), ofService),
+}

@@ -1,0 +1,53 @@
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'appointment_load',
+  doc: "Appointments in the shops' calendars: how long they are, and whether the customer came.",
+  grain: 'one appointment',
+  columns: {
+    day: col.day("The shop's day on which the appointment begins."),
+    ...common,
+    appointment_id: col.id('The appointment.'),
+    appointment_key: col.text('The appointment, as one text: TENANT-ID; unique.'),
+    staff_id: col.id('The technician it is assigned to; null where to nobody.'),
+    staff_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+    staff_name: col.text('Name of the technician.'),
+    title: col.text('Title.'),
+    start_at: col.timestamp('Start.'),
+    minutes: col.minutes('Whole minutes from start to end, rounded down; null where an end is missing.'),
+    repair_order_id: col.id('The order that it is for.'),
+    repair_order_key: col.text('That order, as one text: TENANT-ID.'),
+    outcome: col.text(
+      '`no order`; `order gone`: deleted or unknown; `came`: its order was started; `to come`: it begins later; `order not started`.',
+    ),
+  },
+  example:
+    'select staff_name, sum(minutes) as minutes from appointment_load group by staff_name order by minutes desc',
+  build: (q) => ({
+    select: {
+      day: q.day(q.zone('a.tenant_id', 'a.shop_id'), 'a.start_at'),
+      tenant_id: 'a.tenant_id',
+      tenant_name: q.tenantName('a.tenant_id'),
+      shop_id: 'a.shop_id',
+      shop_key: q.key('a.tenant_id', 'a.shop_id'),
+      shop_name: q.name('shops', 'h', 'a.shop_id'),
+      appointment_id: 'a.id',
+      appointment_key: q.key('a.tenant_id', 'a.id'),
+      staff_id: 'a.staff_id',
+      staff_key: q.key('a.tenant_id', 'a.staff_id'),
+      staff_name: q.name('staffs', 't', 'a.staff_id'),
+      title: 'a.title',
+      start_at: 'a.start_at',
+      minutes: q.minutes('a.start_at', 'a.end_at'),
+      repair_order_id: 'a.repair_order_id',
+      repair_order_key: q.key('a.tenant_id', 'a.repair_order_id'),
+      outcome: `case when a.repair_order_id is null then 'no order' when r.id is null then 'order gone'
+        when r.started_at is not null then 'came' when a.start_at > ${q.now} then 'to come' else 'order not started' end`,
+    },
+    from: `{appointments} a
+      left join {repair_orders} r on r.tenant_id = a.tenant_id and r.id = a.repair_order_id and r._deleted_at is null
+      left join {shops} h on h.tenant_id = a.tenant_id and h.id = a.shop_id
+      left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id
+      where a._deleted_at is null`,
+  }),
+})

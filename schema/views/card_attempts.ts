@@ -1,0 +1,65 @@
+import { sane } from '../lines.js'
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'card_attempts',
+  doc: 'Attempts to charge or refund a card, and whether one that failed was made good.',
+  grain: 'one attempt',
+  columns: {
+    day: col.day("The shop's day of the attempt."),
+    ...common,
+    payment_transaction_id: col.id('The attempt.'),
+    payment_transaction_key: col.text('The attempt, as one text: TENANT-ID; unique.'),
+    repair_order_id: col.id('The order it was made for.'),
+    repair_order_key: col.text('That order, as one text: TENANT-ID.'),
+    staff_id: col.id('Who made it.'),
+    staff_key: col.key('dim_staffs', 'That member of staff, as one text: TENANT-ID.'),
+    staff_name: col.text('Name of that member of staff.'),
+    reader: col.text('Serial number of the card reader.'),
+    status: col.text('Outcome; only `approved` is a success.'),
+    response_code: col.text('Code of the gateway.'),
+    attempted_at: col.timestamp('When it was made.'),
+    requested_amount_cents: col.cents('What was to be charged or refunded.'),
+    amount_cents: col.cents('What was.'),
+    failed: col.boolean('true unless it was approved.'),
+    failed_then_approved: col.boolean(
+      'true where it failed and a later attempt for the same order was approved.',
+    ),
+  },
+  example:
+    'select reader, count(*) as attempts, sum(case when failed then 1 else 0 end) as failed from card_attempts group by reader order by failed desc',
+  build: (q) => ({
+    select: {
+      day: q.day(q.zone('p.tenant_id', 'o.shop_id'), 'p.created_at'),
+      tenant_id: 'p.tenant_id',
+      tenant_name: q.tenantName('p.tenant_id'),
+      shop_id: 'o.shop_id',
+      shop_key: q.key('p.tenant_id', 'o.shop_id'),
+      shop_name: q.name('shops', 'h', 'o.shop_id'),
+      payment_transaction_id: 'p.id',
+      payment_transaction_key: q.key('p.tenant_id', 'p.id'),
+      repair_order_id: 'p.repair_order_id',
+      repair_order_key: q.key('p.tenant_id', 'p.repair_order_id'),
+      staff_id: 'p.staff_id',
+      staff_key: q.key('p.tenant_id', 'p.staff_id'),
+      staff_name: q.name('staffs', 't', 'p.staff_id'),
+      reader: 'p.serial_number',
+      status: 'p.status',
+      response_code: 'p.response_code',
+      attempted_at: 'p.created_at',
+      requested_amount_cents: sane('p.requested_amount_cents'),
+      amount_cents: sane('p.amount_cents'),
+      failed: "coalesce(p.status, '') <> 'approved'",
+      failed_then_approved: `coalesce(p.status, '') <> 'approved' and exists (
+        select 1 from {payment_transactions} later
+        where later.tenant_id = p.tenant_id and later.repair_order_id = p.repair_order_id and later.status = 'approved'
+          and later._deleted_at is null
+          and (later.created_at > p.created_at or (later.created_at = p.created_at and later.id > p.id)))`,
+    },
+    from: `{payment_transactions} p
+      left join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id
+      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
+      left join {staffs} t on t.tenant_id = p.tenant_id and t.id = p.staff_id
+      where p._deleted_at is null`,
+  }),
+})

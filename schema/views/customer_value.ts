@@ -1,0 +1,70 @@
+import { joinToday, today, todays } from '../today.js'
+import { col, common, defineView, type ViewWords } from '../view.js'
+
+const visit = (what: string, direction: 'asc' | 'desc'): string =>
+  `(select v.${what} from {repair_order_totals} v where v.tenant_id = c.tenant_id and v.customer_id = c.id and v.state = 'invoice' and v._deleted_at is null and v.closed_on is not null order by v.closed_on ${direction}, v.repair_order_id ${direction} limit 1)`
+
+const standing = (q: ViewWords): string => {
+  const age = `${today} - ${q.dayNumber('x.last_visit_on')}`
+  return `case when x.visits = 0 then 'never' when ${age} <= 180 then 'active' when ${age} <= 365 then 'lapsing' when x.last_visit_on is not null then 'lost' end`
+}
+
+export default defineView({
+  name: 'customer_value',
+  doc: 'What each customer has brought, and whether they still come. A visit is an invoice.',
+  grain: 'one live customer of a tenant',
+  columns: {
+    last_visit_on: col.day("The shop's day on which the customer's last invoice was closed."),
+    first_visit_on: col.day("The shop's day on which the customer's first invoice was closed."),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    customer_id: col.id('The customer.'),
+    customer_key: col.key('dim_customers', 'The customer, as one text: TENANT-ID; unique.'),
+    customer_name: col.text('Name of the customer.'),
+    visits: col.count('Invoices.'),
+    sales_cents: col.cents('Their sales.'),
+    gross_profit_cents: col.cents('Their known gross profit.'),
+    visits_without_profit: col.count('Invoices whose gross profit is unknown.'),
+    vehicles: col.count('Vehicles on them.'),
+    standing: col.text(
+      '`never` without a visit; `active`: the last one up to 180 days ago; `lapsing`: up to 365; `lost`.',
+    ),
+  },
+  example:
+    'select standing, count(*) as customers, sum(sales_cents) as sales_cents from customer_value group by standing order by standing',
+  build: (q) => ({
+    with: todays(q),
+    select: {
+      last_visit_on: 'x.last_visit_on',
+      first_visit_on: 'x.first_visit_on',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      customer_id: 'x.customer_id',
+      customer_key: q.key('x.tenant_id', 'x.customer_id'),
+      customer_name: 'x.customer_name',
+      visits: 'x.visits',
+      sales_cents: 'x.sales_cents',
+      gross_profit_cents: 'x.gross_profit_cents',
+      visits_without_profit: 'x.visits - x.profits',
+      vehicles: 'x.vehicles',
+      standing: standing(q),
+    },
+    from: `(
+      select c.tenant_id, c.id as customer_id, ${q.name('customers', 'c', 'c.id')} as customer_name,
+        coalesce(y.visits, 0) as visits, coalesce(y.sales_cents, 0) as sales_cents,
+        coalesce(y.gross_profit_cents, 0) as gross_profit_cents, coalesce(y.profits, 0) as profits,
+        coalesce(y.vehicles, 0) as vehicles,
+        ${visit('closed_on', 'asc')} as first_visit_on, ${visit('closed_on', 'desc')} as last_visit_on,
+        ${visit('shop_id', 'desc')} as last_shop_id
+      from {customers} c
+      left join (
+        select o.tenant_id, o.customer_id, count(*) as visits, sum(o.sales_cents) as sales_cents,
+          sum(o.gross_profit_cents) as gross_profit_cents, count(o.gross_profit_cents) as profits,
+          count(distinct o.vehicle_id) as vehicles
+        from {repair_order_totals} o
+        where o.state = 'invoice' and o._deleted_at is null
+        group by o.tenant_id, o.customer_id) y on y.tenant_id = c.tenant_id and y.customer_id = c.id
+      where c._deleted_at is null) x
+      ${joinToday('x.tenant_id', 'x.last_shop_id')}`,
+  }),
+})

@@ -1,0 +1,76 @@
+import { joinOrder, worth } from '../lines.js'
+import { joinToday, today, todays } from '../today.js'
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'inventory_value',
+  doc: 'What the shops have in stock, what it cost them, and how it sells.',
+  grain: 'one inventory item of a shop',
+  columns: {
+    ...common,
+    inventory_id: col.id('The inventory item.'),
+    inventory_key: col.text('The item, as one text: TENANT-ID; unique.'),
+    type: col.text('`PartInventory` or `CoreInventory`.'),
+    brand: col.text('Brand.'),
+    part_number: col.text('Part number.'),
+    description: col.text('Description.'),
+    vendor_id: col.id('Primary vendor.'),
+    vendor_key: col.key('dim_vendors', 'The primary vendor, as one text: TENANT-ID.'),
+    vendor_name: col.text('Name of the primary vendor.'),
+    quantity_on_hand: col.quantity('Units present and not allocated to work in progress.'),
+    min_stock: col.quantity('Units that should be there at least.'),
+    cost_cents: col.cents('Cost of one unit.'),
+    on_hand_cents: col.cents(
+      'Units on hand times cost, rounded to cents; null where one of them is unknown.',
+    ),
+    below_min: col.boolean(
+      'Whether the units on hand and those ordered for stock are less than the minimum.',
+    ),
+    sold_12_months: col.quantity('Units sold on invoices of the last 365 days.'),
+    turns: col.number(
+      'Cost of those units over the value on hand, two decimals; null where there is no stock.',
+    ),
+  },
+  example:
+    'select shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_name order by shop_name',
+  build: (q) => {
+    const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
+    return {
+      with: `${todays(q)}, sold_lately as (
+        select l.tenant_id, l.part_inventory_id as inventory_id,
+          coalesce(sum(${q.nine('l.quantity')}), 0) as units_nine,
+          coalesce(sum(${worth(q, 'l.quantity', 'l.cost_cents')}), 0) as cost_cents
+        from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
+        where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
+        group by l.tenant_id, l.part_inventory_id)`,
+      select: {
+        tenant_id: 'i.tenant_id',
+        tenant_name: q.tenantName('i.tenant_id'),
+        shop_id: 'i.shop_id',
+        shop_key: q.key('i.tenant_id', 'i.shop_id'),
+        shop_name: q.name('shops', 'h', 'i.shop_id'),
+        inventory_id: 'i.id',
+        inventory_key: q.key('i.tenant_id', 'i.id'),
+        type: 'i.type',
+        brand: 'i.brand',
+        part_number: 'i.number',
+        description: 'i.description',
+        vendor_id: 'i.primary_vendor_id',
+        vendor_key: q.key('i.tenant_id', 'i.primary_vendor_id'),
+        vendor_name: q.name('vendors', 'v', 'i.primary_vendor_id'),
+        quantity_on_hand: 'i.quantity_on_hand',
+        min_stock: 'i.min_stock',
+        cost_cents: 'i.cost_cents',
+        on_hand_cents: value,
+        below_min: `${q.nine('i.quantity_on_hand')} + ${q.nine('coalesce(i.quantity_ordered_for_stock, 0)')} < ${q.nine('i.min_stock')}`,
+        sold_12_months: q.fromNine('coalesce(s.units_nine, 0)'),
+        turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
+      },
+      from: `{inventories} i
+        left join sold_lately s on s.tenant_id = i.tenant_id and s.inventory_id = i.id
+        left join {shops} h on h.tenant_id = i.tenant_id and h.id = i.shop_id
+        left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id
+        where i._deleted_at is null`,
+    }
+  },
+})

@@ -1,0 +1,151 @@
+import { joinOrder, laborsOf, lineDiscount, sane, worth } from '../lines.js'
+import { col, common, defineView, type ViewQuery, type ViewWords } from '../view.js'
+
+const columns = {
+  closed_on: col.day("The shop's day on which the order was closed; null until then."),
+  created_on: col.day("The shop's day on which the order was created."),
+  ...common,
+  repair_order_id: col.id('The repair order.'),
+  repair_order_key: col.text('The repair order, as one text: TENANT-ID.'),
+  state: col.text('State of the order: `estimate`, `in_progress` or `invoice`.'),
+  service_id: col.id('The service that the line is part of.'),
+  kind: col.text('`labor`, `part`, `sublet` or `hazmat`.'),
+  line_id: col.id('Id of the line within its kind.'),
+  line_key: col.text('The line as one text: KIND-TENANT-ID; unique.'),
+  description: col.text(
+    'What was done or sold: the name of a labor, sublet or hazmat, the description of a part.',
+  ),
+  technician_id: col.id('Technician of a labor; null on the other kinds.'),
+  technician_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+  technician_name: col.text('Name of the technician.'),
+  inventory_id: col.id('Inventory item of a part; null on the other kinds.'),
+  brand: col.text('Brand of a part; null on the other kinds.'),
+  quantity: col.quantity(
+    'Hours of a labor, units of a part or hazmat, 1 for a sublet; null where unknown or absurd.',
+  ),
+  price_cents: col.cents(
+    'Price of one: the labor rate of the service, the price of a part, a sublet, a hazmat.',
+  ),
+  amount_cents: col.cents(
+    'Quantity times price, rounded to cents; 0 where one of them is unknown. Before discount and tax.',
+  ),
+  discount_cents: col.cents(
+    "The line's share of the order's discount on labor or parts: all shares sum to it exactly.",
+  ),
+  net_cents: col.cents('Amount less discount: what the line adds to the sales of its order.'),
+  cost_cents: col.cents(
+    'Quantity times unit cost of a part, the cost of a sublet; null where unknown, and on labors and hazmats, which have none.',
+  ),
+  price_unknown: col.boolean(
+    'true where quantity or price is unknown, so that the amount is 0 and the total of the order unknown.',
+  ),
+  taxable: col.boolean('Whether it is taxable; where the API says nothing it is.'),
+} as const
+
+/** What the kinds of lines say differently. Each has its rows as `l`. */
+interface Leg {
+  readonly kind: string
+  readonly from: string
+  readonly description: string
+  readonly quantity: string
+  readonly price: string
+  readonly amount: string
+  readonly discount?: string
+  readonly cost?: string
+  readonly technician?: string
+  readonly inventory?: string
+  readonly brand?: string
+}
+
+const unknownId = 'cast(null as bigint)'
+const unknownText = 'cast(null as text)'
+
+function leg(q: ViewWords, given: Leg): ViewQuery<keyof typeof columns> {
+  const { kind, amount, discount = '0', technician } = given
+  const known = `coalesce(${amount}, 0)`
+  return {
+    select: {
+      closed_on: 'o.closed_on',
+      created_on: 'o.created_on',
+      tenant_id: 'o.tenant_id',
+      tenant_name: q.tenantName('o.tenant_id'),
+      shop_id: 'o.shop_id',
+      shop_key: q.key('o.tenant_id', 'o.shop_id'),
+      shop_name: q.name('shops', 'h', 'o.shop_id'),
+      repair_order_id: 'o.repair_order_id',
+      repair_order_key: 'o.repair_order_key',
+      state: 'o.state',
+      service_id: 'l.service_id',
+      kind: `'${kind}'`,
+      line_id: 'l.id',
+      line_key: `'${kind}-' || ${q.key('l.tenant_id', 'l.id')}`,
+      description: given.description,
+      technician_id: technician ?? unknownId,
+      technician_key: technician ? q.key('l.tenant_id', technician) : unknownText,
+      technician_name: technician ? q.name('staffs', 't', technician) : unknownText,
+      inventory_id: given.inventory ?? unknownId,
+      brand: given.brand ?? unknownText,
+      quantity: given.quantity,
+      price_cents: given.price,
+      amount_cents: known,
+      discount_cents: discount,
+      net_cents: `${known} - ${discount}`,
+      cost_cents: given.cost ?? unknownId,
+      price_unknown: `(${amount}) is null`,
+      taxable: 'coalesce(l.taxable, true)',
+    },
+    from: `${given.from} ${joinOrder('l')}
+      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id${
+        technician ? `\nleft join {staffs} t on t.tenant_id = l.tenant_id and t.id = ${technician}` : ''
+      }`,
+  }
+}
+
+export default defineView({
+  name: 'order_lines',
+  doc: 'What repair orders consist of, line by line: quantity, price, discount and cost. Estimates and orders in progress are among them: see `state`.',
+  grain: 'one labor, part, sublet or hazmat of a live repair order',
+  columns,
+  example: `select kind, sum(net_cents) as net_cents from order_lines where state = 'invoice' group by kind order by kind`,
+  build: (q) => [
+    leg(q, {
+      kind: 'labor',
+      from: laborsOf('l', 's'),
+      description: 'l.name',
+      quantity: 'l.hours',
+      price: 's.labor_rate_cents',
+      amount: worth(q, 'l.hours', 's.labor_rate_cents'),
+      discount: lineDiscount.labor(q),
+      technician: 'l.technician_id',
+    }),
+    leg(q, {
+      kind: 'part',
+      from: '{repair_order_parts} l',
+      description: 'l.description',
+      quantity: 'l.quantity',
+      price: 'l.quoted_price_cents',
+      amount: worth(q, 'l.quantity', 'l.quoted_price_cents'),
+      discount: lineDiscount.part(q),
+      cost: worth(q, 'l.quantity', 'l.cost_cents'),
+      inventory: 'l.part_inventory_id',
+      brand: 'l.brand',
+    }),
+    leg(q, {
+      kind: 'sublet',
+      from: '{repair_order_sublets} l',
+      description: 'l.name',
+      quantity: '1',
+      price: 'l.price_cents',
+      amount: sane('l.price_cents'),
+      cost: sane('l.cost_cents'),
+    }),
+    leg(q, {
+      kind: 'hazmat',
+      from: '{repair_order_hazmats} l',
+      description: 'l.name',
+      quantity: 'l.quantity',
+      price: 'l.fee_cents',
+      amount: worth(q, 'l.quantity', 'l.fee_cents'),
+    }),
+  ],
+})

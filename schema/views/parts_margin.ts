@@ -1,0 +1,65 @@
+import { joinOrder, worth } from '../lines.js'
+import { col, common, defineView } from '../view.js'
+
+const sold = (q: Parameters<typeof worth>[0]): string => worth(q, 'l.quantity', 'l.quoted_price_cents')
+const spent = (q: Parameters<typeof worth>[0]): string => worth(q, 'l.quantity', 'l.cost_cents')
+
+export default defineView({
+  name: 'parts_margin',
+  doc: 'Parts sold on invoices, with what they cost and brought, before discounts. Average markups by `cost_band`: cheap parts carry higher ones.',
+  grain: 'one part line of a live invoice',
+  columns: {
+    day: col.day("The shop's day on which the invoice was closed."),
+    ...common,
+    repair_order_id: col.id('The repair order.'),
+    repair_order_key: col.text('The repair order, as one text: TENANT-ID.'),
+    part_id: col.id('Id of the part line.'),
+    part_key: col.text('The part line, as one text: TENANT-ID; unique.'),
+    inventory_id: col.id('The inventory item, where the part came from stock.'),
+    brand: col.text('Brand.'),
+    part_number: col.text('Part number.'),
+    description: col.text('Description.'),
+    quantity: col.quantity('Units; null where unknown or absurd.'),
+    quoted_price_cents: col.cents('Price of one unit.'),
+    unit_cost_cents: col.cents('Cost of one unit, wholesale.'),
+    sold_cents: col.cents('Quantity times price, rounded to cents; 0 where one of them is unknown.'),
+    cost_cents: col.cents('Quantity times unit cost, rounded to cents; null where unknown.'),
+    margin_cents: col.cents('Sold less cost; null where a price or a cost is unknown.'),
+    cost_band: col.text(
+      "Band of the unit's cost in dollars: `0 under 5`, `1 5 to 20`, `2 20 to 50`, `3 50 to 100`, `4 100 to 250`, `5 250 and more`, `unknown`.",
+    ),
+  },
+  example:
+    'select cost_band, sum(sold_cents) as sold_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
+  build: (q) => ({
+    select: {
+      day: 'o.closed_on',
+      tenant_id: 'o.tenant_id',
+      tenant_name: q.tenantName('o.tenant_id'),
+      shop_id: 'o.shop_id',
+      shop_key: q.key('o.tenant_id', 'o.shop_id'),
+      shop_name: q.name('shops', 'h', 'o.shop_id'),
+      repair_order_id: 'o.repair_order_id',
+      repair_order_key: 'o.repair_order_key',
+      part_id: 'l.id',
+      part_key: q.key('l.tenant_id', 'l.id'),
+      inventory_id: 'l.part_inventory_id',
+      brand: 'l.brand',
+      part_number: 'l.number',
+      description: 'l.description',
+      quantity: 'l.quantity',
+      quoted_price_cents: 'l.quoted_price_cents',
+      unit_cost_cents: 'l.cost_cents',
+      sold_cents: `coalesce(${sold(q)}, 0)`,
+      cost_cents: spent(q),
+      margin_cents: `${sold(q)} - ${spent(q)}`,
+      cost_band: `case when l.cost_cents is null then 'unknown' when l.cost_cents < 500 then '0 under 5'
+        when l.cost_cents < 2000 then '1 5 to 20' when l.cost_cents < 5000 then '2 20 to 50'
+        when l.cost_cents < 10000 then '3 50 to 100' when l.cost_cents < 25000 then '4 100 to 250'
+        else '5 250 and more' end`,
+    },
+    from: `{repair_order_parts} l ${joinOrder('l')}
+      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
+      where o.state = 'invoice'`,
+  }),
+})

@@ -1,0 +1,49 @@
+import { joinOrder, sane } from '../lines.js'
+import { col, common, defineView } from '../view.js'
+
+/** A blank word is as good as none. */
+const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
+
+export default defineView({
+  name: 'payments_daily',
+  doc: 'What was paid a day, by type. Payments on deleted orders are left out, so that the sums compare with what was invoiced.',
+  grain: 'one shop, day, type and name of payments',
+  columns: {
+    day: col.day("The shop's day on which the payments were entered."),
+    ...common,
+    type: col.text('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` where blank.'),
+    type_name: col.text('Name of the type, such as the brand of a card; `(none)` where blank.'),
+    payments: col.count('Payments, refunds among them.'),
+    amount_cents: col.cents('Their sum: refunds are negative.'),
+    refunds: col.count('How many of them are negative.'),
+  },
+  example:
+    'select type, sum(amount_cents) as amount_cents, sum(refunds) as refunds from payments_daily group by type order by type',
+  build: (q) => ({
+    select: {
+      day: 'x.day',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      type: 'x.type',
+      type_name: 'x.type_name',
+      payments: 'x.payments',
+      amount_cents: 'x.amount_cents',
+      refunds: 'x.refunds',
+    },
+    from: `(
+      select y.tenant_id, y.shop_id, y.day, y.type, y.type_name, count(*) as payments,
+        coalesce(sum(y.amount_cents), 0) as amount_cents,
+        coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds
+      from (
+        select o.tenant_id, o.shop_id, ${q.day(q.zone('o.tenant_id', 'o.shop_id'), 'l.created_at')} as day,
+          ${named('l.payment_type_details_type')} as type, ${named('l.payment_type_details_name')} as type_name,
+          ${sane('l.amount_cents')} as amount_cents
+        from {payments} l ${joinOrder('l')}
+        where l._deleted_at is null) y
+      group by y.tenant_id, y.shop_id, y.day, y.type, y.type_name) x
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id`,
+  }),
+})

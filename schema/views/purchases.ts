@@ -1,0 +1,58 @@
+import { worth } from '../lines.js'
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'purchases',
+  doc: 'What was bought from vendors, line by line; returns are negative, so that sums are net of them.',
+  grain: 'one line of a purchase or return',
+  columns: {
+    day: col.day("The shop's day on which the purchase was entered."),
+    ...common,
+    purchase_record_id: col.id('The purchase or return.'),
+    purchase_record_key: col.text('It, as one text: TENANT-ID.'),
+    position: col.integer('Place of the line, from 0.'),
+    invoice_number: col.text("The vendor's invoice."),
+    vendor_id: col.id('The vendor.'),
+    vendor_key: col.key('dim_vendors', 'The vendor, as one text: TENANT-ID.'),
+    vendor_name: col.text('Name of the vendor.'),
+    is_return: col.boolean('Whether it is a return.'),
+    inventory_id: col.id('The inventory item.'),
+    quantity: col.quantity('Units: negative for returns; null where unknown or absurd.'),
+    unit_cost_cents: col.cents('Cost of one unit.'),
+    amount_cents: col.cents(
+      'Quantity times unit cost, rounded to cents: negative for returns; null where unknown.',
+    ),
+  },
+  example:
+    'select vendor_name, sum(amount_cents) as amount_cents, count(*) - count(amount_cents) as without_amount from purchases group by vendor_name order by amount_cents desc',
+  build: (q) => {
+    const units = 'case when p.is_return = true then -abs(l.quantity) else l.quantity end'
+    return {
+      select: {
+        day: q.day(q.zone('p.tenant_id', 'p.shop_id'), 'p.created_at'),
+        tenant_id: 'p.tenant_id',
+        tenant_name: q.tenantName('p.tenant_id'),
+        shop_id: 'p.shop_id',
+        shop_key: q.key('p.tenant_id', 'p.shop_id'),
+        shop_name: q.name('shops', 'h', 'p.shop_id'),
+        purchase_record_id: 'p.id',
+        purchase_record_key: q.key('p.tenant_id', 'p.id'),
+        position: 'l.position',
+        invoice_number: 'p.invoice_number',
+        vendor_id: 'p.vendor_id',
+        vendor_key: q.key('p.tenant_id', 'p.vendor_id'),
+        vendor_name: q.name('vendors', 'v', 'p.vendor_id'),
+        is_return: 'coalesce(p.is_return, false)',
+        inventory_id: 'l.inventory_id',
+        quantity: units,
+        unit_cost_cents: 'l.cost_cents',
+        amount_cents: worth(q, `(${units})`, 'l.cost_cents'),
+      },
+      from: `{purchase_records} p
+        join {purchase_record_line_items} l on l.tenant_id = p.tenant_id and l.purchase_record_id = p.id
+        left join {shops} h on h.tenant_id = p.tenant_id and h.id = p.shop_id
+        left join {vendors} v on v.tenant_id = p.tenant_id and v.id = p.vendor_id
+        where p._deleted_at is null`,
+    }
+  },
+})

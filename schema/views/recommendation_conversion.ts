@@ -1,0 +1,79 @@
+import { sane, worth } from '../lines.js'
+import { col, common, defineView, type ViewWords } from '../view.js'
+
+/** The sum of one kind of lines; null where one of them has no price. */
+const sumOf = (from: string, amount: string): string =>
+  `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
+
+function worthOf(q: ViewWords): string {
+  const labors =
+    '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.id = l.service_id'
+  const sums = [
+    sumOf(labors, worth(q, 'l.hours', 's.labor_rate_cents')),
+    sumOf('{recommendation_parts} l', worth(q, 'l.quantity', 'l.quoted_price_cents')),
+    sumOf('{recommendation_sublets} l', sane('l.price_cents')),
+    sumOf('{recommendation_hazmats} l', worth(q, 'l.quantity', 'l.fee_cents')),
+  ]
+  const services =
+    'select 1 from {recommendation_services} s where s.tenant_id = r.tenant_id and s.recommendation_id = r.id'
+  return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
+}
+
+export default defineView({
+  name: 'recommendation_conversion',
+  doc: 'Recommended work and what became of it: decided on at once, or sold on a later visit.',
+  grain: 'one recommendation on a repair order',
+  columns: {
+    recommended_on: col.day("The shop's day on which it was recommended."),
+    ...common,
+    recommendation_id: col.id('The recommendation.'),
+    recommendation_key: col.text('The recommendation, as one text: TENANT-ID; unique.'),
+    repair_order_id: col.id('The order on which it was recommended.'),
+    repair_order_key: col.text('That order, as one text: TENANT-ID.'),
+    customer_id: col.id('The customer of that order.'),
+    customer_key: col.key('dim_customers', 'The customer, as one text: TENANT-ID.'),
+    customer_name: col.text('Name of the customer.'),
+    description: col.text('Title of the recommended service.'),
+    kind: col.text('`quick` where it has a price and no service, else `service`.'),
+    decision: col.text('`approved`, `declined` or `undecided`.'),
+    imported: col.boolean('Whether it was added to an order as a service.'),
+    sold_later: col.boolean(
+      'Whether it was unsold when its order was closed, and was added to an order since.',
+    ),
+    value_cents: col.cents(
+      'The quick price, else what its lines come to before discount and tax; null where one has no price.',
+    ),
+  },
+  example:
+    'select decision, count(*) as recommendations, sum(value_cents) as value_cents, count(*) - count(value_cents) as without_value from recommendation_conversion group by decision order by decision',
+  build: (q) => ({
+    select: {
+      recommended_on: q.day(q.zone('r.tenant_id', 'o.shop_id'), 'r.created_at'),
+      tenant_id: 'r.tenant_id',
+      tenant_name: q.tenantName('r.tenant_id'),
+      shop_id: 'o.shop_id',
+      shop_key: q.key('r.tenant_id', 'o.shop_id'),
+      shop_name: q.name('shops', 'h', 'o.shop_id'),
+      recommendation_id: 'r.id',
+      recommendation_key: q.key('r.tenant_id', 'r.id'),
+      repair_order_id: 'r.repair_order_id',
+      repair_order_key: q.key('r.tenant_id', 'r.repair_order_id'),
+      customer_id: 'o.customer_id',
+      customer_key: q.key('r.tenant_id', 'o.customer_id'),
+      customer_name: q.name('customers', 'c', 'o.customer_id'),
+      description: 'r.description',
+      kind: "case when r.quick_price_cents is not null then 'quick' else 'service' end",
+      decision:
+        "case when r.approved is null then 'undecided' when r.approved = true then 'approved' else 'declined' end",
+      imported: 'r.imported',
+      sold_later:
+        'exists (select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id and p.imported = true and p._deleted_at is null)',
+      value_cents: worthOf(q),
+    },
+    from: `{recommendations} r
+      left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id
+      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
+      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
+      where r._deleted_at is null`,
+  }),
+})

@@ -1,0 +1,121 @@
+import { joinOrder, laborsOf, sane, serviceDiscount, worth } from '../lines.js'
+import { col, common, defineView, type ViewWords } from '../view.js'
+
+/** One figure over the lines of a service: of a kind that has no lines in it, 0. */
+const over = (from: string, figure: string): string =>
+  `coalesce((select ${figure} from ${from} where l.tenant_id = s.tenant_id and l.repair_order_id = s.repair_order_id and l.service_id = s.id), 0)`
+
+const sumOf = (from: string, amount: string): string => over(from, `sum(${amount})`)
+const lacking = (from: string, ...amounts: readonly string[]): string =>
+  over(from, amounts.map((amount) => `count(*) - count(${amount})`).join(' + '))
+
+function figures(q: ViewWords): Readonly<Record<string, string>> {
+  const labors = laborsOf('l', 'n')
+  const parts = '{repair_order_parts} l'
+  const sublets = '{repair_order_sublets} l'
+  const hazmats = '{repair_order_hazmats} l'
+  const labor = worth(q, 'l.hours', 'n.labor_rate_cents')
+  const part = worth(q, 'l.quantity', 'l.quoted_price_cents')
+  const partCost = worth(q, 'l.quantity', 'l.cost_cents')
+  const hazmat = worth(q, 'l.quantity', 'l.fee_cents')
+  const sublet = sane('l.price_cents')
+  const subletCost = sane('l.cost_cents')
+  return {
+    hours_nine: sumOf('{repair_order_labors} l', q.nine('l.hours')),
+    labor_cents: sumOf(labors, labor),
+    labor_discount_cents: serviceDiscount.labor(q),
+    parts_cents: sumOf(parts, part),
+    parts_discount_cents: serviceDiscount.part(q),
+    sublets_cents: sumOf(sublets, sublet),
+    hazmats_cents: sumOf(hazmats, hazmat),
+    parts_cost_cents: sumOf(parts, partCost),
+    sublets_cost_cents: sumOf(sublets, subletCost),
+    unknown: [
+      lacking(labors, labor),
+      lacking(parts, part, partCost),
+      lacking(sublets, sublet, subletCost),
+      lacking(hazmats, hazmat),
+    ].join(' + '),
+  }
+}
+
+const sales =
+  'x.labor_cents - x.labor_discount_cents + x.parts_cents - x.parts_discount_cents + x.sublets_cents + x.hazmats_cents'
+const cost = 'x.parts_cost_cents + x.sublets_cost_cents'
+
+export default defineView({
+  name: 'service_totals',
+  doc: "What each service of a repair order comes to. The order's discounts are shared out so that the services sum to their order exactly; a service without labor or parts takes none.",
+  grain: 'one service of a live repair order',
+  columns: {
+    closed_on: col.day("The shop's day on which the order was closed; null until then."),
+    created_on: col.day("The shop's day on which the order was created."),
+    ...common,
+    repair_order_id: col.id('The repair order.'),
+    repair_order_key: col.text('The repair order, as one text: TENANT-ID.'),
+    state: col.text('State of the order: `estimate`, `in_progress` or `invoice`.'),
+    service_id: col.id('The service.'),
+    service_key: col.text('The service, as one text: TENANT-ID; unique.'),
+    title: col.text('Title of the service.'),
+    category_id: col.id('Category of the service.'),
+    category: col.text('Text of the category.'),
+    canned_job_id: col.id('Canned job that the service was made from.'),
+    completed: col.boolean(
+      'Whether staff marked it completed; services that are not are counted all the same.',
+    ),
+    labor_hours: col.hours('Sum of its hours.'),
+    labor_cents: col.cents('Sum of its labors, before discount.'),
+    labor_discount_cents: col.cents("Its share of the order's discount on labor."),
+    parts_cents: col.cents('Sum of its parts, before discount.'),
+    parts_discount_cents: col.cents("Its share of the order's discount on parts."),
+    sublets_cents: col.cents('Sum of its sublets.'),
+    hazmats_cents: col.cents('Sum of its hazmats.'),
+    sales_cents: col.cents('What it adds to the sales of its order: before supply fee and taxes.'),
+    cost_cents: col.cents('Sum of the known costs of its parts and sublets.'),
+    gross_profit_cents: col.cents(
+      "Sales less cost, before technicians' pay; null where a price or a cost in it is unknown.",
+    ),
+  },
+  example:
+    "select title, count(*) as sold, sum(sales_cents) as sales_cents from service_totals where state = 'invoice' group by title order by sales_cents desc limit 10",
+  build: (q) => ({
+    select: {
+      closed_on: 'x.closed_on',
+      created_on: 'x.created_on',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      repair_order_id: 'x.repair_order_id',
+      repair_order_key: 'x.repair_order_key',
+      state: 'x.state',
+      service_id: 'x.service_id',
+      service_key: q.key('x.tenant_id', 'x.service_id'),
+      title: 'x.title',
+      category_id: 'x.category_id',
+      category: 'c.text',
+      canned_job_id: 'x.canned_job_id',
+      completed: 'x.completed',
+      labor_hours: q.fromNine('x.hours_nine'),
+      labor_cents: 'x.labor_cents',
+      labor_discount_cents: 'x.labor_discount_cents',
+      parts_cents: 'x.parts_cents',
+      parts_discount_cents: 'x.parts_discount_cents',
+      sublets_cents: 'x.sublets_cents',
+      hazmats_cents: 'x.hazmats_cents',
+      sales_cents: sales,
+      cost_cents: cost,
+      gross_profit_cents: `case when x.unknown = 0 then ${sales} - (${cost}) end`,
+    },
+    from: `(
+      select o.closed_on, o.created_on, o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.state,
+        s.id as service_id, s.title, s.category_id, s.canned_job_id, s.completed,
+        ${Object.entries(figures(q))
+          .map(([name, figure]) => `${figure} as ${name}`)
+          .join(',\n        ')}
+      from {repair_order_services} s ${joinOrder('s')}) x
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
+      left join {categories} c on c.tenant_id = x.tenant_id and c.id = x.category_id`,
+  }),
+})

@@ -1,0 +1,55 @@
+import { joinOrder, laborsOf, worth } from '../lines.js'
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'technician_hours',
+  doc: 'The hours that each technician sold, by the day on which the invoice was closed. Lines without a technician stand under none.',
+  grain: 'one technician, shop and day on which an invoice with labor of theirs was closed',
+  columns: {
+    day: col.day("The shop's day on which the invoices were closed."),
+    ...common,
+    technician_id: col.id(
+      'The technician of the labor, who may be another than that of the order; null where none is named.',
+    ),
+    technician_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+    technician_name: col.text('Name of the technician.'),
+    invoices: col.count('Invoices with labor of theirs. One invoice counts for each of its technicians.'),
+    sold_hours: col.hours(
+      'Hours of their labors: hours sold, not hours at work, which the API does not show.',
+    ),
+    rated_hours: col.hours(
+      'Those of services that have a labor rate: what `labor_cents` divides by for an effective rate.',
+    ),
+    labor_cents: col.cents('What the labors come to, before discount.'),
+  },
+  example:
+    'select technician_name, sum(sold_hours) as sold_hours, sum(labor_cents) as labor_cents from technician_hours group by technician_name order by sold_hours desc',
+  build: (q) => ({
+    select: {
+      day: 'x.day',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      technician_id: 'x.technician_id',
+      technician_key: q.key('x.tenant_id', 'x.technician_id'),
+      technician_name: q.name('staffs', 't', 'x.technician_id'),
+      invoices: 'x.invoices',
+      sold_hours: q.fromNine('x.sold_nine'),
+      rated_hours: q.fromNine('x.rated_nine'),
+      labor_cents: 'x.labor_cents',
+    },
+    from: `(
+      select o.tenant_id, o.shop_id, o.closed_on as day, l.technician_id,
+        count(distinct l.repair_order_id) as invoices,
+        coalesce(sum(${q.nine('l.hours')}), 0) as sold_nine,
+        coalesce(sum(case when s.labor_rate_cents is not null then ${q.nine('l.hours')} end), 0) as rated_nine,
+        coalesce(sum(${worth(q, 'l.hours', 's.labor_rate_cents')}), 0) as labor_cents
+      from ${laborsOf('l', 's')} ${joinOrder('l')}
+      where o.state = 'invoice'
+      group by o.tenant_id, o.shop_id, o.closed_on, l.technician_id) x
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
+      left join {staffs} t on t.tenant_id = x.tenant_id and t.id = x.technician_id`,
+  }),
+})

@@ -1,0 +1,51 @@
+import { col, common, defineView } from '../view.js'
+
+const countOf = (condition: string): string => `coalesce(sum(case when ${condition} then 1 else 0 end), 0)`
+const isPaid = 'o.total_cents is not null and (o.paid_cents <> 0 or o.total_cents = 0)'
+
+export default defineView({
+  name: 'totals_check',
+  doc: 'Whether what was paid equals what the formula says: the proof that the totals are read as the shops mean them. Every invoice is in one of the last five columns.',
+  grain: 'one shop and month in which it closed an invoice',
+  columns: {
+    month: col.text("Month of the shop's day on which the invoices were closed, as YYYY-MM."),
+    ...common,
+    invoices: col.count('Invoices closed.'),
+    unpaid: col.count('Those with a known total on which nothing was paid.'),
+    total_unknown: col.count('Those whose total is unknown.'),
+    equal_to_the_cent: col.count('Those on which exactly the total was paid.'),
+    off_by_rounding: col.count('Those on which 1 to 5 cents more or less were paid.'),
+    off_by_more: col.count(
+      'Those on which more than 5 cents more or less were paid, such as deposits and instalments.',
+    ),
+  },
+  example:
+    'select month, sum(equal_to_the_cent) as equal_to_the_cent, sum(off_by_rounding) as off_by_rounding, sum(off_by_more) as off_by_more from totals_check group by month order by month desc',
+  build: (q) => ({
+    select: {
+      month: 'x.month',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      invoices: 'x.invoices',
+      unpaid: 'x.unpaid',
+      total_unknown: 'x.total_unknown',
+      equal_to_the_cent: 'x.equal_to_the_cent',
+      off_by_rounding: 'x.off_by_rounding',
+      off_by_more: 'x.off_by_more',
+    },
+    from: `(
+      select o.tenant_id, o.shop_id, ${q.month('o.closed_on')} as month, count(*) as invoices,
+        ${countOf('o.total_cents <> 0 and o.paid_cents = 0')} as unpaid,
+        ${countOf('o.total_cents is null')} as total_unknown,
+        ${countOf(`${isPaid} and o.balance_cents = 0`)} as equal_to_the_cent,
+        ${countOf(`${isPaid} and o.balance_cents <> 0 and o.balance_cents between -5 and 5`)} as off_by_rounding,
+        ${countOf(`${isPaid} and o.balance_cents not between -5 and 5`)} as off_by_more
+      from {repair_order_totals} o
+      where o.state = 'invoice' and o._deleted_at is null
+      group by o.tenant_id, o.shop_id, ${q.month('o.closed_on')}) x
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id`,
+  }),
+})
