@@ -5,6 +5,7 @@ import type { Signals } from './signals.js'
 /** Flags that every command has. */
 export interface Globals {
   readonly config: string | undefined
+  readonly envFile: string | undefined
   readonly json: boolean
   readonly quiet: boolean
   readonly logLevel: LogLevel | undefined

@@ -160,10 +160,20 @@ function passwords(config: Config): string[] {
 }
 
 /** Calls `use` with a context of the configuration that the command line names. */
-export const withContext = <T>(
+export function withContext<T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
-): Promise<T> => withConfig(invocation, loadConfiguration(invocation.globals).config, use)
+): Promise<T> {
+  const { config, openFile } = loadConfiguration(invocation.globals)
+  return withConfig(invocation, config, (context) => {
+    if (openFile !== undefined)
+      context.log.warn(
+        { file: openFile },
+        `Everybody on this machine may read it: type chmod 600 ${openFile}`,
+      )
+    return use(context)
+  })
+}
 
 export async function withConfig<T>(
   invocation: Invocation,

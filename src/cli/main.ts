@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
+// Without the two dashes Node takes --env-file for its own flag, and ends with 9 where the file is not there.
 import { CommanderError } from 'commander'
 import { describeError, Stop } from '../errors.js'
 import type { Globals } from './command.js'

@@ -34,6 +34,7 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .helpOption('--help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
+    .option('--env-file <file>', 'file with variables (default: shopsync.env beside the configuration)')
     .option('--json', 'one JSON document on stdout, nothing else there')
     .option('--quiet', 'say nothing but errors and what needs somebody')
     .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
@@ -73,8 +74,8 @@ function commanderOption({ flags, description, repeatable, choices }: Option): C
 }
 
 export function globalsOf(root: Commander): Globals {
-  const { config, json, quiet, logLevel } = root.opts<Partial<Globals>>()
-  return { config, json: json === true, quiet: quiet === true, logLevel }
+  const { config, envFile, json, quiet, logLevel } = root.opts<Partial<Globals>>()
+  return { config, envFile, json: json === true, quiet: quiet === true, logLevel }
 }
 
 /** Flags and commands that cost much or erase: a guess that is taken up unread must not begin them. */

@@ -1,7 +1,14 @@
 import { Cron } from 'croner'
+import { fromMicros } from '../timestamp.js'
 
 /** The five fields of crontab(5). croner reads more (seconds, dates, `@hourly`, `L`, `#`) that cron does not. */
 const crontab = /^\s*(?:(?:[\d*,/-]|[a-z]{3})+(?:\s+|$)){5}$/i
+
+/** The next instants of a schedule behind a moment, in UTC: canonical timestamps. */
+export const nextInstants = (schedule: string, after: Date, most: number): string[] =>
+  new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
+    .nextRuns(most, after)
+    .map((instant) => fromMicros(BigInt(instant.getTime()) * 1000n))
 
 /** Whether two intervals of a schedule are over since a moment, going by its next instants. Milliseconds of the epoch. */
 export function isTwoIntervalsAgo(schedule: string, since: number, now: number): boolean {

@@ -123,14 +123,16 @@ export function jobSchema(resources: Resources = declared): object {
   })
 }
 
+/** The file of a job: in the first of the folders that has it; undefined where none has. */
+export function jobFile(name: string, folders: readonly string[]): string | undefined {
+  if (!jobNames(folders).includes(name)) return undefined
+  return folders.map((folder) => join(folder, `${name}.json`)).find((file) => existsSync(file))
+}
+
 /** Reads jobs/NAME.json from the first of the folders that has it. */
 export function readJob(name: string, folders: readonly string[], resources: Resources = declared): Job {
-  const known = jobNames(folders)
-  const folder = known.includes(name)
-    ? folders.find((place) => existsSync(join(place, `${name}.json`)))
-    : undefined
-  if (folder === undefined) return unknownJob(name, known, folders)
-  const file = join(folder, `${name}.json`)
+  const file = jobFile(name, folders)
+  if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
   const parsed = jobShape(resources).safeParse(value)
   if (parsed.success) return { ...parsed.data, name }

@@ -38,9 +38,13 @@ export interface Loaded {
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
 const secretPaths: ReadonlySet<string> = new Set(['api.secret', 'warehouse.url'])
 
+/** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
+export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
+  file ?? (environment.SHOPSYNC_CONFIG || 'config.json')
+
 /** Reads and checks the configuration that --config, else SHOPSYNC_CONFIG names, else config.json. */
 export function load(options: LoadOptions): Loaded {
-  const name = options.file ?? (options.environment.SHOPSYNC_CONFIG || 'config.json')
+  const name = configName(options)
   const file = resolve(options.workingDirectory, name)
   const text = readConfig(file, options)
   const { value, lines } = parseFile(text, name)

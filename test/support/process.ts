@@ -59,7 +59,7 @@ export class Program {
   readonly ended: Promise<Ended>
 
   constructor(script: string, args: readonly string[], { kilobytes, ...options }: ProgramOptions = {}) {
-    const words = [process.execPath, script, ...args]
+    const words = [process.execPath, '--', script, ...args]
     const limited = ['bash', '-c', `ulimit -f ${kilobytes}; exec "$0" "$@"`, ...words]
     const [command = '', ...rest] = kilobytes === undefined ? words : limited
     this.child = spawn(command, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -2,9 +2,11 @@ import type { Command } from '../command.js'
 import { adoptCommand } from './adopt.js'
 import { backfillCommand } from './backfill.js'
 import { checkCommand } from './check.js'
+import { completionCommand } from './completion.js'
 import { demoCommand } from './demo.js'
 import { dictionaryCommand } from './dictionary.js'
 import { forgetCommand } from './forget.js'
+import { jobsCommand } from './jobs.js'
 import { migrateCommand } from './migrate.js'
 import { planCommand } from './plan.js'
 import { quarantineCommand } from './quarantine.js'
@@ -30,10 +32,12 @@ export const commands: readonly Command[] = [
   checkCommand,
   migrateCommand,
   runCommand,
+  jobsCommand,
   quarantineCommand,
   forgetCommand,
   adoptCommand,
   dictionaryCommand,
   sandboxCommand,
   demoCommand,
+  completionCommand(() => commands),
 ]

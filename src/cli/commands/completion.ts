@@ -1,0 +1,37 @@
+import { Stop } from '../../errors.js'
+import type { Command } from '../command.js'
+
+/** The command that prints the words of all commands, itself included. */
+export const completionCommand = (commands: () => readonly Command[]): Command => ({
+  name: 'completion',
+  summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',
+  help: `
+  bash   source <(shopsync completion bash)          (for good: into ~/.bashrc)
+  zsh    shopsync completion zsh > "\${fpath[1]}/_shopsync"
+  fish   shopsync completion fish > ~/.config/fish/completions/shopsync.fish`,
+  argument: { name: 'shell', description: 'bash, zsh or fish' },
+  run: async ({ argument = '', out }) => {
+    const [{ completionScript, shells }, { resources }, { jobNames }, { packageFolder }, { join }] =
+      await Promise.all([
+        import('../text/completion.js'),
+        import('../../../schema/index.js'),
+        import('../../config/job.js'),
+        import('../package.js'),
+        import('node:path'),
+      ])
+    const shell = shells.find((name) => name === argument)
+    if (shell === undefined)
+      throw new Stop(`Found completion ${argument}, expected ${shells.join(', ')}`, {
+        exitCode: 2,
+        hint: 'Type shopsync completion bash',
+      })
+    const script = completionScript(shell, {
+      commands: commands(),
+      resources: Object.keys(resources),
+      jobs: jobNames([join(packageFolder(), 'jobs')]),
+    })
+    if (out.json) await out.document({ shell, script })
+    else out.result(script)
+    return 0
+  },
+})

@@ -1,0 +1,52 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
+/** shopsync.env: variables for programs that nobody gives an environment. */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Place, place, shopsync } from '../support/place.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place()
+})
+afterAll(() => here.remove())
+
+const bare = (...words: string[]) => shopsync(words, { cwd: here.folder })
+const write = (name: string, secret: string, mode = 0o600): void => {
+  const file = join(here.folder, name)
+  writeFileSync(file, `# for cron\nAPI_SECRET="${secret}"\n`)
+  chmodSync(file, mode)
+}
+
+test('without it, the missing variable is named', async () => {
+  const { code, stderr } = await bare('sync')
+  expect(code).toBe(2)
+  expect(stderr).toContain('API_SECRET is not set')
+})
+
+test('beside the configuration it is read by every command, and the environment goes first', async () => {
+  write('shopsync.env', here.sandbox.secret)
+  expect(await bare('sync', '--resource', 'notes')).toMatchObject({ code: 0 })
+  expect(await bare('check', '--quiet')).toMatchObject({ code: 0 })
+  const other = await shopsync(['sync'], { cwd: here.folder, env: { API_SECRET: 'wrong' } })
+  expect(other.code).toBe(3)
+  // It stands beside the configuration, not in the working directory.
+  const config = join(here.folder, 'config.json')
+  expect(await shopsync(['status', '--config', config, '--json'])).toMatchObject({ stderr: '' })
+})
+
+test('one that everybody may read is warned about', async () => {
+  write('shopsync.env', here.sandbox.secret, 0o644)
+  const { code, stderr } = await bare('sync', '--resource', 'notes')
+  expect(code).toBe(0)
+  expect(stderr).toContain('chmod 600')
+})
+
+test('--env-file names another one, which has to be there', async () => {
+  write('other.env', here.sandbox.secret)
+  write('shopsync.env', 'wrong')
+  expect(await bare('sync', '--resource', 'notes', '--env-file', 'other.env')).toMatchObject({ code: 0 })
+  const { code, stderr } = await bare('sync', '--env-file', 'none.env')
+  expect(code).toBe(2)
+  expect(stderr).toContain('none.env')
+})
