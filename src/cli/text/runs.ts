@@ -38,7 +38,7 @@ export function runsText(runs: readonly PastRun[], onlyFailed: boolean): string 
       right('records'),
       right('rows'),
       right('deleted'),
-      right('failed'),
+      right('not done'),
     ],
     inTime.map((run) => [
       run.run_id,
