@@ -11,3 +11,6 @@ export const nameFields: Readonly<Record<string, readonly (readonly string[])[]>
   vehicles: [['name']],
   vendors: [['name']],
 }
+
+/** The record that may say in which time zone a shop works, and the field that does, which the document does not show. */
+export const zoneField = { resource: 'shops', field: 'time_zone' } as const

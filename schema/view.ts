@@ -71,6 +71,10 @@ export interface ViewWords {
   name(resource: string, alias: string, id: string): string
   /** The name of a tenant, as `report.tenantNames` says; else `tenant 101`. */
   tenantName(tenant: string): string
+  /** A query of all ids of a resource that any row names, as tenant_id and id: those of its own table, and those that others refer to. */
+  ids(resource: string): string
+  /** How many rows of a resource's table exist at the source. */
+  liveRows(tenant: string, resource: string): string
   /** A field that the API's document does not show, as text: from its column or `_extra`, null where neither has it. */
   field(resource: string, alias: string, field: string): string
   /** The time zone of a shop; that of `report.timeZone` where the shop is null. */
@@ -81,6 +85,8 @@ export interface ViewWords {
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */
   month(day: string): string
+  /** A day as text, `YYYY-MM-DD`, whatever the reader's settings are. */
+  dayText(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** A number with its nine decimals as a whole number, half away from zero: whole numbers are summed exactly. */

@@ -5,6 +5,14 @@ import card_attempts from './card_attempts.js'
 import customer_value from './customer_value.js'
 import cycle_times from './cycle_times.js'
 import daily_sales from './daily_sales.js'
+import dim_customers from './dim_customers.js'
+import dim_days from './dim_days.js'
+import dim_shops from './dim_shops.js'
+import dim_staffs from './dim_staffs.js'
+import dim_tenants from './dim_tenants.js'
+import dim_vehicles from './dim_vehicles.js'
+import dim_vendors from './dim_vendors.js'
+import freshness from './freshness.js'
 import inventory_value from './inventory_value.js'
 import order_lines from './order_lines.js'
 import orders from './orders.js'
@@ -24,6 +32,14 @@ const declared = {
   customer_value,
   cycle_times,
   daily_sales,
+  dim_customers,
+  dim_days,
+  dim_shops,
+  dim_staffs,
+  dim_tenants,
+  dim_vehicles,
+  dim_vendors,
+  freshness,
   inventory_value,
   order_lines,
   orders,

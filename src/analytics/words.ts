@@ -35,7 +35,8 @@ function joined(fields: readonly string[]): string {
 function nameOf(settings: ViewSettings, resource: string, alias: string, id: string): string {
   const { names, model } = settings
   const own = names[resource]
-  const lists = own ? [own] : nameFields[resource]
+  const usual = nameFields[resource]
+  const lists = own && usual ? [own, ...usual] : usual
   const singular = model.byName.get(resource)?.resource.singular
   if (!lists || !singular) throw new Bug(`${resource} has no names`)
   const texts = lists.map((fields) =>
@@ -43,6 +44,29 @@ function nameOf(settings: ViewSettings, resource: string, alias: string, id: str
   )
   const fallback = `${quoted(`${singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
   return `case when ${id} is not null then coalesce(${[...texts, fallback].join(', ')}) end`
+}
+
+/** Derived tables name no id that the table which they follow from does not. */
+function idsOf({ model }: ViewSettings, resource: string): string {
+  const own = `select tenant_id, id from {${resource}}`
+  const named = model.tables
+    .filter(({ role }) => role !== 'derived')
+    .flatMap(({ name, columns }) =>
+      columns
+        .filter(({ references }) => references === resource)
+        .map((column) => ({ name, column: column.name })),
+    )
+    .map(({ name, column }) => `select tenant_id, ${column} as id from {${name}} where ${column} is not null`)
+  return [own, ...named].join(' union ')
+}
+
+/** The register knows most of them; where it does not, the rows are counted. */
+function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): string {
+  const counts = model.list.map(
+    ({ name }) =>
+      `when '${name}' then (select count(*) from {${name}} row_ where row_.tenant_id = ${tenant} and row_._deleted_at is null)`,
+  )
+  return `coalesce((select register_.live_rows from {sync_registers} register_ where register_.tenant_id = ${tenant} and register_.resource = ${resource}), case ${resource} ${counts.join(' ')} end)`
 }
 
 const zoneOf = (tenant: string, shop: string): string =>
@@ -60,13 +84,16 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),
   tenantName: (tenant) =>
     `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,
+  ids: (resource) => idsOf(settings, resource),
+  liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
   zone: zoneOf,
   day: (zone, instant) =>
     `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
-  month: sql.month,
+  month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,
+  dayText: sql.dayText,
   minutes: sql.minutes,
   nine,
   fromNine: (whole) => `(${whole} / 1e9)`,

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
+import type { ViewsMade } from '../analytics/makeviews.js'
 import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
@@ -83,6 +84,7 @@ export class CommandContext {
     if (this.config.warehouse.autoMigrate) {
       const changes = await warehouse.migrate()
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
+      await this.makeViews(warehouse)
       return warehouse
     }
     const [first, ...more] = await warehouse.plan()
@@ -91,6 +93,23 @@ export class CommandContext {
       `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.what} ${first.table}; expected none, since warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },
     )
+  }
+
+  /** Brings the views for analysts up to date; what is in their way is said, and takes nothing from the command. */
+  async makeViews(warehouse: Warehouse): Promise<ViewsMade> {
+    const { makeViews } = await import('../analytics/makeviews.js')
+    const { names, schema } = this.config.report
+    const views = await makeViews(warehouse, { model: this.model, names, schema })
+    for (const { message, hint } of views.troubles) this.log.warn({ hint }, message)
+    return views
+  }
+
+  /** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
+  async refreshAnalytics(warehouse: Warehouse): Promise<void> {
+    const { refreshAnalytics } = await import('../analytics/refresh.js')
+    const { model, clock, config } = this
+    const nowMicros = (): bigint => clock.nowMicros()
+    await refreshAnalytics({ warehouse, model, report: config.report, nowMicros })
   }
 
   /**

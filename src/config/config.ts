@@ -10,6 +10,21 @@ export interface ResourceConfig {
   readonly columns: Readonly<Record<string, Kind>>
 }
 
+/** Days, zones and names for those who read the data. */
+export interface ReportConfig {
+  readonly timeZone: string
+  /** By TENANT/SHOP. */
+  readonly shopTimeZones: Readonly<Record<string, string>>
+  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
+  readonly taxRates: 'percent' | 'fraction'
+  /** Postgres schema of the views; undefined: that of the tables with `_analytics` behind it. */
+  readonly schema: string | undefined
+  /** The fields that make a name, by resource; only those that the configuration names. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+  /** By tenant. */
+  readonly tenantNames: Readonly<Record<string, string>>
+}
+
 /** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
 export interface Config {
   /** The file that was read; undefined when the program made the document. */
@@ -57,6 +72,7 @@ export interface Config {
   readonly status: { readonly staleAfter: number; readonly deletesUncheckedAfter: number }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
+  readonly report: ReportConfig
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Resource } from '../../schema/resource.js'
 import { parseId } from '../int64.js'
 import { parseDuration } from './duration.js'
+import { isTimeZone, nearestTimeZone } from './timezone.js'
 
 export type Resources = Readonly<Record<string, Resource>>
 
@@ -103,6 +104,8 @@ export function jsonSchema(shape: z.ZodType, head: { title: string; description:
   return { $schema, ...head, ...body }
 }
 
+const zoneError = 'the name of a time zone such as "America/Chicago"'
+
 /** A duration, or "auto" for one that is measured. */
 export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {
   const error = `an ISO 8601 duration such as "${preset}", or "auto"`
@@ -118,3 +121,15 @@ export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D')
     .prefault(preset)
     .describe(doc)
 }
+
+/** The name of a time zone, as the IANA list has it. */
+export const timeZoneLeaf = (doc: string) =>
+  z
+    .string({ error: zoneError })
+    .superRefine((value, context) => {
+      if (isTimeZone(value)) return
+      const near = nearestTimeZone(value)
+      const message = near ? `${zoneError}. Did you mean "${near}"?` : zoneError
+      context.addIssue({ code: 'custom', message })
+    })
+    .describe(doc)

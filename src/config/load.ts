@@ -142,7 +142,7 @@ export function refuse(
 }
 
 function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
-  const { api, warehouse, sync, reconcile, status, history, log } = document
+  const { api, warehouse, sync, reconcile, status, history, report, log } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
@@ -163,9 +163,14 @@ function toConfig(document: ConfigDocument, file: string | undefined, resources:
     reconcile,
     status,
     history,
+    report: { ...report, schema: report.schema, names: given(report.names) },
     log: { level: log.level, format: log.format },
   }
 }
+
+/** Without the settings that were left out. */
+const given = <T>(settings: Readonly<Record<string, T | undefined>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, T] => entry[1] !== undefined))
 
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

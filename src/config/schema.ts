@@ -24,6 +24,7 @@ import {
   textLeaf,
   whole,
 } from './leaf.js'
+import { report } from './report.js'
 
 const isPartnerId = (value: unknown): boolean =>
   (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isSafeInteger(value)
@@ -240,6 +241,7 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
         },
         'The history of runs, for `shopsync why` and for those who look back.',
       ),
+      report,
       log: section(
         {
           level: choice(logLevels)

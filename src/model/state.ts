@@ -1,21 +1,8 @@
 import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
+import { reportTables } from './reporttables.js'
+import { define, type StateTable } from './statetable.js'
 import type { Table } from './tables.js'
-
-/**
- * The product's own tables, in the vocabulary of the resources; BI tools may read them. Used by the warehouse, which
- * creates and writes them, and by the data dictionary.
- */
-interface StateTable<F extends Record<string, Field>, K extends keyof F & string> {
-  readonly doc: string
-  readonly key: readonly K[]
-  readonly fields: F
-  readonly indexes?: readonly (readonly (keyof F & string)[])[]
-}
-
-const define = <F extends Record<string, Field>, const K extends keyof F & string>(
-  table: StateTable<F, K>,
-): StateTable<F, K> => table
 
 const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
 const counts = {
@@ -25,6 +12,10 @@ const counts = {
   quarantined: integer('Values, items and records that went to quarantine.'),
 }
 
+/**
+ * The product's own tables, in the vocabulary of the resources; BI tools may read them. Used by the warehouse, which
+ * creates and writes them, and by the data dictionary.
+ */
 export const stateTables = {
   tenants: define({
     doc: 'The tenants that have granted access, and those that once had. From the API document, Resources: Authorization.',
@@ -256,8 +247,12 @@ export const stateTables = {
   sync_meta: define({
     doc: 'What the program remembers of the tables: their version, and which columns they had.',
     key: ['name'],
-    fields: { name: text('`schema_version`, `model` or `columns`.'), value: text('Its value.') },
+    fields: {
+      name: text('`schema_version`, `model`, `columns`, `calendar`, or `views` and their schema.'),
+      value: text('Its value.'),
+    },
   }),
+  ...reportTables,
 } as const
 
 type StateRow<T> =

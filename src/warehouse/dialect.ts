@@ -11,6 +11,7 @@ import type { NumberForm } from '../numbertoken.js'
 import type { Applied, Batch, BatchStamp, BatchTables, Version } from './batch.js'
 import type { Db } from './database.js'
 import type { AnyRows, Rows } from './rows.js'
+import type { ViewStore } from './viewstore.js'
 
 /** One transaction on one connection: rows and state are written through it. */
 export interface Session<R extends Rows<R> = AnyRows> {
@@ -92,6 +93,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   liveIndexes(): Promise<readonly string[]>
   /** Statements that write the dictionary's texts into the database, where it can hold them. */
   comments(table: Table): CompiledQuery[]
+  /** The views, in a schema of that name where the database knows schemas; default: beside that of the tables. */
+  views(schema?: string): ViewStore
   /** The time by which leases expire: the database's where several machines share it. Canonical timestamp. */
   now(session: Session<R>, clock: Clock): Promise<string>
   /** A driver's error in the classes of errors.ts: what the loop does next. Errors of those classes pass through. */

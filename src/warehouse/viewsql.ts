@@ -20,8 +20,8 @@ export interface ViewSql {
   readonly now: string
   /** A table of the warehouse. */
   table(name: string): string
-  /** The month of a day, as the text `YYYY-MM`. */
-  month(day: string): string
+  /** A day as text, `YYYY-MM-DD`. */
+  dayText(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */

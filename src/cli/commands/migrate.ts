@@ -17,8 +17,14 @@ which reads the lists concerned whole. Commands that write migrate by themselves
       const warehouse = await context.warehouse()
       const made = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
       const { clock } = context
+      const views = await context.makeViews(warehouse)
+      await context.refreshAnalytics(warehouse)
       const moved = await settleAlone({ warehouse, clock, signal: invocation.signals.signal })
-      const changes = [...made, ...moved.map((column) => ({ table: column.table, what: movedWhat(column) }))]
+      const changes = [
+        ...made,
+        ...views.made,
+        ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
+      ]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
       return 0

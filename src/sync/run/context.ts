@@ -23,6 +23,8 @@ export interface Dependencies {
     readonly reconcile?: { readonly maxDeletes: number }
     /** In milliseconds; default 90 days. */
     readonly history?: { readonly keep: number }
+    /** Without it a run leaves what analysts read beside the rows as it is. */
+    readonly report?: Config['report']
   }
   readonly model: Model
   readonly warehouse: Warehouse

@@ -10,6 +10,7 @@ import { checkBelonging, readListsFrom, storeListsFrom } from '../../warehouse/b
 import { readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { lastTurns } from '../../warehouse/runs.js'
+import { forAnalysts } from './analysts.js'
 import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, now, type RunContext } from './context.js'
@@ -108,7 +109,7 @@ async function workOnAll(
   await takeSource(context, grants)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const chosen = planTasks(context, request, { resources, grants, turns })
-  const ends = await runCursors(context, chosen, workOf(context, request))
+  const ends = await forAnalysts(context, () => runCursors(context, chosen, workOf(context, request)))
   return {
     ends,
     reason: endingOfRun(context, ends) ?? grants.reason,

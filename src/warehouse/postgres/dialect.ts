@@ -19,6 +19,7 @@ import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiontime.js'
 import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
+import { viewStore } from './viewstore.js'
 
 const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([
@@ -200,6 +201,7 @@ export function postgresDialect(
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     comments: (table) => comments(db, table, schema),
+    views: (name = `${schema}_analytics`) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),

@@ -17,6 +17,7 @@ import { extra } from './extra.js'
 import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
+import { viewStore } from './viewstore.js'
 import { WriteLock } from './writelock.js'
 
 const cacheSize = 'cache_size = -8000'
@@ -155,6 +156,7 @@ export function sqliteDialect(
     liveIndexes: async () =>
       raw.prepare<[], string>("select name from sqlite_master where type = 'index'").pluck().all(),
     comments: () => [],
+    views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),

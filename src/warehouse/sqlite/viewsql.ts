@@ -101,7 +101,7 @@ export const viewSql: ViewSql = {
   // SQLite prints whole seconds, DuckDB more: the fixed width of the tables' instants makes one of both.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
-  month: (day) => `substr(cast(${day} as text), 1, 7)`,
+  dayText: (day) => `cast(${day} as text)`,
   minutes,
   amount,
   prorate,

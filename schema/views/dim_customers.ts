@@ -1,0 +1,37 @@
+import { col, common, defineView, takes } from '../view.js'
+
+export default defineView({
+  name: 'dim_customers',
+  doc: 'Customers, with names: the relation that customer_key of the other views points to.',
+  grain: 'one customer of a tenant, known to its own table or only named by other rows',
+  columns: {
+    customer_key: col.text('The customer, as one text: TENANT-ID. Unique.'),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    customer_id: col.id('The customer.'),
+    customer_name: col.text('Company, else first and last name; else `customer 5`.'),
+    first_name: col.text('First name.'),
+    last_name: col.text('Last name.'),
+    city: col.text('City.'),
+    state: col.text('State or province.'),
+    zip: col.text('Zip code.'),
+    marketing_ok: col.boolean('Opted in to marketing.'),
+    created_at: col.timestamp('When the customer was first entered.'),
+    is_deleted: col.boolean('No longer at the source.'),
+  },
+  example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
+  build: (q) => ({
+    with: `ids as (${q.ids('customers')})`,
+    select: {
+      ...takes('r', 'first_name', 'last_name', 'city', 'state', 'zip', 'marketing_ok', 'created_at'),
+      customer_key: q.key('i.tenant_id', 'i.id'),
+      tenant_id: 'i.tenant_id',
+      tenant_name: q.tenantName('i.tenant_id'),
+      customer_id: 'i.id',
+      customer_name: q.name('customers', 'r', 'i.id'),
+      is_deleted: 'r._deleted_at is not null',
+    },
+    from: `ids i
+left join {customers} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+  }),
+})

@@ -1,0 +1,45 @@
+import { col, defineView, takes } from '../view.js'
+
+/** The names of the days, Monday first. */
+const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+export default defineView({
+  name: 'dim_days',
+  doc: 'Calendar days from 1990 to ten years from now: the relation that days of the other views point to.',
+  grain: 'one calendar day',
+  columns: {
+    day: col.day('The day. Unique.'),
+    month: col.day('The first day of its month.'),
+    quarter: col.text('Its quarter, such as `2026-Q3`.'),
+    year: col.integer('Its year.'),
+    month_of_year: col.integer('1 January to 12 December.'),
+    day_of_month: col.integer('1 to 31.'),
+    weekday: col.integer('1 Monday to 7 Sunday.'),
+    weekday_name: col.text('`Monday` to `Sunday`.'),
+    day_number: col.integer('Days since 1970-01-01: the difference of two is their distance in days.'),
+  },
+  example: `select d.month, sum(o.sales_cents) as sales_cents
+from orders o join dim_days d on d.day = o.closed_on
+where o.state = 'invoice'
+group by d.month
+order by d.month desc
+limit 12`,
+  build: (q) => {
+    const part = (at: number, digits: number): string =>
+      `cast(substr(${q.dayText('d.day')}, ${at}, ${digits}) as bigint)`
+    const month = part(6, 2)
+    const quarter = q.quotient(`(${month} + 2)`, '3')
+    const names = weekdays.map((name, i) => `when ${i + 1} then '${name}'`)
+    return {
+      select: {
+        ...takes('d', 'day', 'month', 'weekday', 'day_number'),
+        quarter: `substr(${q.dayText('d.day')}, 1, 4) || '-Q' || cast(${quarter} as text)`,
+        year: part(1, 4),
+        month_of_year: month,
+        day_of_month: part(9, 2),
+        weekday_name: `case d.weekday ${names.join(' ')} end`,
+      },
+      from: "{report_days} d\nwhere d.zone = 'UTC' and d.day is not null",
+    }
+  },
+})

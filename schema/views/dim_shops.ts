@@ -1,0 +1,31 @@
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'dim_shops',
+  doc: 'Shops, with names and time zones: the relation that shop_key of the other views points to.',
+  grain: 'one shop of a tenant, known to its own table or only named by other rows',
+  columns: {
+    shop_key: col.text('The shop, as one text: TENANT-ID. Unique.'),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    shop_id: col.id('The shop.'),
+    shop_name: common.shop_name,
+    time_zone: col.text('The time zone whose days count there.'),
+    is_deleted: col.boolean('No longer at the source.'),
+  },
+  example: 'select shop_key, shop_name from dim_shops order by shop_name limit 20',
+  build: (q) => ({
+    with: `ids as (${q.ids('shops')})`,
+    select: {
+      shop_key: q.key('i.tenant_id', 'i.id'),
+      tenant_id: 'i.tenant_id',
+      tenant_name: q.tenantName('i.tenant_id'),
+      shop_id: 'i.id',
+      shop_name: q.name('shops', 'r', 'i.id'),
+      time_zone: q.zone('i.tenant_id', 'i.id'),
+      is_deleted: 'r._deleted_at is not null',
+    },
+    from: `ids i
+left join {shops} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+  }),
+})

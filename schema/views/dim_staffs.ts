@@ -1,0 +1,35 @@
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'dim_staffs',
+  doc: 'Staff, with names: the relation that staff_key, technician_key and advisor_key of the other views point to.',
+  grain: 'one member of staff of a tenant, known to its own table or only named by other rows',
+  columns: {
+    staff_key: col.text('The staff, as one text: TENANT-ID. Unique.'),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    staff_id: col.id('The staff.'),
+    staff_name: col.text('First and last name; else `staff 9`.'),
+    is_advisor: col.boolean('A service advisor.'),
+    is_technician: col.boolean('A technician.'),
+    is_active: col.boolean('Active.'),
+    is_deleted: col.boolean('No longer at the source.'),
+  },
+  example: 'select staff_key, staff_name from dim_staffs order by staff_name limit 20',
+  build: (q) => ({
+    with: `ids as (${q.ids('staffs')})`,
+    select: {
+      staff_key: q.key('i.tenant_id', 'i.id'),
+      tenant_id: 'i.tenant_id',
+      tenant_name: q.tenantName('i.tenant_id'),
+      staff_id: 'i.id',
+      staff_name: q.name('staffs', 'r', 'i.id'),
+      is_advisor: 'r.advisor',
+      is_technician: 'r.technician',
+      is_active: 'r.active',
+      is_deleted: 'r._deleted_at is not null',
+    },
+    from: `ids i
+left join {staffs} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+  }),
+})

@@ -1,0 +1,29 @@
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'dim_vehicles',
+  doc: 'Vehicles, with names: the relation that vehicle_key of the other views points to.',
+  grain: 'one vehicle of a tenant, known to its own table or only named by other rows',
+  columns: {
+    vehicle_key: col.text('The vehicle, as one text: TENANT-ID. Unique.'),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    vehicle_id: col.id('The vehicle.'),
+    vehicle_name: col.text('Name of the vehicle, as report.names says; else `vehicle 17`.'),
+    is_deleted: col.boolean('No longer at the source.'),
+  },
+  example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',
+  build: (q) => ({
+    with: `ids as (${q.ids('vehicles')})`,
+    select: {
+      vehicle_key: q.key('i.tenant_id', 'i.id'),
+      tenant_id: 'i.tenant_id',
+      tenant_name: q.tenantName('i.tenant_id'),
+      vehicle_id: 'i.id',
+      vehicle_name: q.name('vehicles', 'r', 'i.id'),
+      is_deleted: 'r._deleted_at is not null',
+    },
+    from: `ids i
+left join {vehicles} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+  }),
+})

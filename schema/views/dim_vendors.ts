@@ -1,0 +1,33 @@
+import { col, common, defineView } from '../view.js'
+
+export default defineView({
+  name: 'dim_vendors',
+  doc: 'Vendors of parts and of sublet work, with names: the relation that vendor_key of the other views points to.',
+  grain: 'one vendor of a tenant, known to its own table or only named by other rows',
+  columns: {
+    vendor_key: col.text('The vendor, as one text: TENANT-ID. Unique.'),
+    tenant_id: common.tenant_id,
+    tenant_name: common.tenant_name,
+    vendor_id: col.id('The vendor.'),
+    vendor_name: col.text('Name of the vendor, as report.names says; else `vendor 2`.'),
+    shop_id: common.shop_id,
+    shop_key: common.shop_key,
+    is_deleted: col.boolean('No longer at the source.'),
+  },
+  example: 'select vendor_key, vendor_name from dim_vendors order by vendor_name limit 20',
+  build: (q) => ({
+    with: `ids as (${q.ids('vendors')})`,
+    select: {
+      vendor_key: q.key('i.tenant_id', 'i.id'),
+      tenant_id: 'i.tenant_id',
+      tenant_name: q.tenantName('i.tenant_id'),
+      vendor_id: 'i.id',
+      vendor_name: q.name('vendors', 'r', 'i.id'),
+      shop_id: 'r.shop_id',
+      shop_key: q.key('i.tenant_id', 'r.shop_id'),
+      is_deleted: 'r._deleted_at is not null',
+    },
+    from: `ids i
+left join {vendors} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+  }),
+})

@@ -1,0 +1,64 @@
+/** Names of time zones. Used by the check of the configuration, and wherever the API names a shop's zone. */
+import { nearest } from './nearest.js'
+
+/** What Intl lists, and what it takes besides: names of the IANA list that are links, such as US/Central. */
+const listed: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'))
+
+/** To tell a link of the list from a listed name in other capitals, both of which Intl takes. */
+const capitalized: ReadonlySet<string> = new Set([...listed].map((name) => name.toLowerCase()))
+
+function isTaken(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Names without a place that mean one thing, daylight saving time included. */
+const placeless: ReadonlySet<string> = new Set(
+  'UTC GMT CET EET MET WET EST5EDT CST6CDT MST7MDT PST8PDT'.split(' '),
+)
+
+/**
+ * Whether a text is the name of a time zone of the IANA list. Offsets such as `UTC-6` are none: databases read them
+ * backwards, and they know no daylight saving time. Neither are names in other capitals, nor EST and the like, which
+ * stand for an hour that never changes, although people think of a place where it does.
+ */
+export function isTimeZone(name: string): boolean {
+  if (listed.has(name) || placeless.has(name)) return name.includes('/') || placeless.has(name)
+  return (
+    /^[A-Z]\w+(\/[A-Z][A-Za-z0-9_+-]*)+$/.test(name) && !capitalized.has(name.toLowerCase()) && isTaken(name)
+  )
+}
+
+/** What people type, and mean a place by. */
+const abbreviations: Readonly<Record<string, string>> = {
+  EST: 'America/New_York',
+  EDT: 'America/New_York',
+  ET: 'America/New_York',
+  CST: 'America/Chicago',
+  CDT: 'America/Chicago',
+  CT: 'America/Chicago',
+  MST: 'America/Denver',
+  MDT: 'America/Denver',
+  MT: 'America/Denver',
+  PST: 'America/Los_Angeles',
+  PDT: 'America/Los_Angeles',
+  PT: 'America/Los_Angeles',
+  HST: 'Pacific/Honolulu',
+}
+
+/** The zone that a person most likely meant. */
+export function nearestTimeZone(name: string): string | undefined {
+  const short = abbreviations[name.toUpperCase()]
+  if (short) return short
+  // Nobody knows which place an offset is meant for.
+  if (/^(UTC|GMT)?[+-]?\d/i.test(name)) return undefined
+  const city = name.split('/').at(-1) ?? name
+  const cities = new Map([...listed].map((zone) => [zone.split('/').at(-1) ?? zone, zone]))
+  const near = nearest(name, listed)
+  const nearCity = nearest(city.replaceAll(' ', '_'), cities.keys())
+  return near ?? (nearCity === undefined ? undefined : cities.get(nearCity))
+}

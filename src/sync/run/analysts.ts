@@ -1,0 +1,44 @@
+/*
+ * What a run keeps up to date for analysts besides the rows: the zones of shops, the calendar, the names of tenants.
+ * When the run begins, since the configuration may have changed, and when it ends, since shops may have come.
+ */
+import { refreshAnalytics } from '../../analytics/refresh.js'
+import type { ZonesNow } from '../../analytics/zones.js'
+import { describeError, Skip } from '../../errors.js'
+import type { RunContext } from './context.js'
+
+type Context = Pick<RunContext, 'config' | 'model' | 'warehouse' | 'clock' | 'observer' | 'fence'>
+
+/** Does the work on the cursors between the two. */
+export async function forAnalysts<T>(context: Context, work: () => Promise<T>): Promise<T> {
+  await refreshForAnalysts(context)
+  const done = await work()
+  await refreshForAnalysts(context)
+  return done
+}
+
+/**
+ * undefined where the run's caller has no such settings. A table that refuses what is written takes nothing from the
+ * rows: it is said, and tried again by the next run.
+ */
+async function refreshForAnalysts(context: Context): Promise<ZonesNow | undefined> {
+  const { config, model, warehouse, clock, observer, fence } = context
+  const { report } = config
+  if (!report) return undefined
+  try {
+    const nowMicros = (): bigint => clock.nowMicros()
+    const zones = await refreshAnalytics({ warehouse, model, report, nowMicros, fence })
+    for (const { tenantId, shopId, origin } of zones.changed)
+      if (origin === 'unknown')
+        observer.notice?.('A shop has a time zone that nobody knows; report.timeZone holds there', {
+          tenant_id: tenantId,
+          shop_id: shopId,
+          hint: `Set report.shopTimeZones: {"${tenantId}/${shopId}": "America/Chicago"}`,
+        })
+    return zones
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    observer.notice?.('Days and zones for analysts are not up to date', { error: describeError(error) })
+    return undefined
+  }
+}

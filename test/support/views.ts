@@ -1,0 +1,94 @@
+/**
+ * Views in a test's warehouse, and what they show in a form that is the same for every dialect. The tests of views of
+ * src/analytics and of single views go through this file.
+ */
+import { sql } from 'kysely'
+import { views } from '../../schema/views/index.js'
+import { makeViews, type ViewsMade } from '../../src/analytics/makeviews.js'
+import { refreshAnalytics } from '../../src/analytics/refresh.js'
+import type { ZonesNow } from '../../src/analytics/zones.js'
+import type { ReportConfig } from '../../src/config/config.js'
+import type { Model } from '../../src/model/registry.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from './run.js'
+
+/** A configuration of the report, with the usual settings where a test has none of its own. */
+export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig => ({
+  timeZone: 'UTC',
+  shopTimeZones: {},
+  taxRates: 'percent',
+  schema: undefined,
+  names: {},
+  tenantNames: {},
+  ...settings,
+})
+
+export const refresh = (
+  warehouse: Warehouse,
+  settings: Partial<ReportConfig> = {},
+  { model = known, now = '2026-11-22T00:00:00Z' }: { model?: Model; now?: string } = {},
+): Promise<ZonesNow> =>
+  refreshAnalytics({
+    warehouse,
+    model,
+    report: reportConfig(settings),
+    nowMicros: () => BigInt(Date.parse(now)) * 1000n,
+  })
+
+export const make = (
+  warehouse: Warehouse,
+  { names = {}, schema }: Partial<ReportConfig> = {},
+  model: Model = known,
+): Promise<ViewsMade> => makeViews(warehouse, { model, names, schema })
+
+/** Everything that the views need, once: views, zones, calendar. */
+export async function prepareViews(
+  warehouse: Warehouse,
+  settings: Partial<ReportConfig> = {},
+): Promise<void> {
+  const { troubles } = await make(warehouse, settings)
+  if (troubles.length > 0) throw new Error(JSON.stringify(troubles))
+  await refresh(warehouse, settings)
+}
+
+const kindsOf = (view: string): ReadonlyMap<string, string> => {
+  const columns = views.find(({ name }) => name === view)?.columns
+  if (!columns) throw new Error(`no view ${view}`)
+  return new Map(Object.entries(columns).map(([name, { kind }]) => [name, kind]))
+}
+
+function plain(value: unknown, kind: string | undefined): unknown {
+  if (value === null || value === undefined) return null
+  if (kind === 'boolean') return value === true || value === 1
+  if (kind === 'timestamp') return String(value).replace('T', ' ').replace('Z', '')
+  if (kind === 'hours' || kind === 'number') return Number(value)
+  return typeof value === 'bigint' ? String(value) : value
+}
+
+/** The rows of a query, as the driver gives them. Views stand in braces. */
+export async function query(warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> {
+  const store = warehouse.dialect.views()
+  const named = text.replaceAll(/\{(\w+)\}/g, (_, view: string) => store.relation(view))
+  const { rows } = await sql.raw<Record<string, unknown>>(named).execute(warehouse.db)
+  return rows
+}
+
+/** The rows of a query on a view, which stands for `{view}` in its text. Columns of the view have the same form everywhere. */
+export async function ask(
+  warehouse: Warehouse,
+  view: string,
+  text = 'select * from {view}',
+): Promise<Record<string, unknown>[]> {
+  const rows = await query(warehouse, text.replaceAll('{view}', `{${view}}`))
+  const kinds = kindsOf(view)
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value, kinds.get(name))])),
+  )
+}
+
+/** All rows of a view, in an order that is the same for every dialect. */
+export async function viewRows(warehouse: Warehouse, view: string): Promise<Record<string, unknown>[]> {
+  const rows = await ask(warehouse, view)
+  const texts = rows.map((row) => JSON.stringify(row)).sort()
+  return texts.map((text) => JSON.parse(text) as Record<string, unknown>)
+}
