@@ -52,6 +52,8 @@ const owners: Record<string, readonly string[]> = {
   'p-limit': ['src/sync'],
   echarts: ['src/report'],
   'playwright-core': [],
+  '@dagrejs/dagre': ['src/model/dictionary/page'],
+  yaml: ['src/model/dictionary'],
 }
 
 describe('the rooms', () => {

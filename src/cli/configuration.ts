@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Config } from '../config/config.js'
 import { readEnvFile } from '../config/envfile.js'
-import { configName, type Loaded, load, parseFile, readConfig, readDocument } from '../config/load.js'
+import { expand } from '../config/expand.js'
+import {
+  configName,
+  type DocumentOptions,
+  type Loaded,
+  load,
+  parseFile,
+  readConfig,
+  readDocument,
+} from '../config/load.js'
 import { tablesOf } from '../model/tables.js'
 import type { Globals } from './command.js'
 
-/* The three ways to a configuration: the file, a document that the program makes, and the settings of resources alone. */
+/* The three ways to a configuration: the file, a document that the program makes, and the outline that a dictionary needs. */
 
 const surroundings = () => ({ environment: process.env, workingDirectory: process.cwd(), tablesOf })
 
@@ -40,13 +49,35 @@ const stub = {
   warehouse: { url: 'sqlite:-' },
 }
 
-/** The settings of single resources, for commands that do without the rest of a configuration. */
-export function resourceSettings(globals: Globals): Config['resources'] {
-  const named = globals.config ?? process.env.SHOPSYNC_CONFIG
-  if (!named && !existsSync('config.json')) return {}
-  const name = named || 'config.json'
+/** What a dictionary takes from a configuration, which may lack its secrets where a dictionary is made. */
+export interface Outline {
+  readonly resources: Config['resources']
+  /** `url`: as far as it is known; empty where there is no configuration. */
+  readonly warehouse: { readonly url: string; readonly schema: string }
+  readonly staleAfter: number
+}
+
+/** The settings that commands read which do without the rest of a configuration. */
+export function outline(globals: Globals): Outline {
   const { around } = withVariables(globals)
+  const { environment } = around
+  const name = configName({ file: globals.config, environment })
+  const isNamed = globals.config !== undefined || Boolean(environment.SHOPSYNC_CONFIG)
+  if (!isNamed && !existsSync(name)) return outlined(stub, '', { ...around, name })
   const { value, lines } = parseFile(readConfig(resolve(name), { ...around, file: globals.config }), name)
-  const resources = typeof value === 'object' && value !== null && 'resources' in value ? value.resources : {}
-  return readDocument({ ...stub, resources }, { ...around, name, lines }).config.resources
+  const { resources = {}, warehouse, status = {} } = membersOf(value)
+  const { url, schema } = membersOf(warehouse)
+  const filled = expand({ url }, { environment, folder: dirname(resolve(name)), secrets: new Set(['url']) })
+  const known = membersOf(filled.value).url
+  const place = { ...stub.warehouse, ...(schema !== undefined && { schema }) }
+  const document = { ...stub, warehouse: place, resources, status }
+  return outlined(document, typeof known === 'string' ? known : '', { ...around, name, lines })
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+function outlined(document: unknown, url: string, options: DocumentOptions): Outline {
+  const { resources, warehouse, status } = readDocument(document, options).config
+  return { resources, warehouse: { url, schema: warehouse.schema }, staleAfter: status.staleAfter }
 }

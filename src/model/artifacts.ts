@@ -5,7 +5,8 @@ import { resources } from '../../schema/index.js'
 import { jobSchema } from '../config/job.js'
 import { configSchema } from '../config/schema.js'
 import { Bug } from '../errors.js'
-import { describeModel, toMarkdown } from './dictionary.js'
+import { toMarkdown } from './dictionary/markdown.js'
+import { describeModel } from './dictionary.js'
 import { tablesOf } from './tables.js'
 
 /** The folder of package.json, whether this file runs from `dist` or from the sources. */

@@ -123,31 +123,44 @@ const rootTable = (resource: Resource): Table => {
 interface Owner {
   readonly resource: Resource
   readonly rootColumn: string
-  /** Owner columns below the root's, such as service_id. */
-  readonly path: readonly string[]
+  /** Owner columns below the root's, such as service_id, with the tables whose ids they hold. */
+  readonly path: readonly { readonly column: string; readonly table: string }[]
   /** The item that its children cannot name, where there is one: their places would stand for those of several items. */
   readonly nameless?: string
   readonly grain: string
 }
 
 const ownerColumns = (owner: Owner): Column[] =>
-  [owner.rootColumn, ...owner.path].map((name, depth) => ({
-    ...column(name, 'id', false, `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')} it is part of.`),
-    ...(depth === 0 ? { references: owner.resource.name } : {}),
-  }))
+  [{ column: owner.rootColumn, table: owner.resource.name }, ...owner.path].map(
+    ({ column: name, table }) => ({
+      ...column(
+        name,
+        'id',
+        false,
+        `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')} it is part of.`,
+      ),
+      references: table,
+    }),
+  )
+
+const ownerNames = ({ rootColumn, path }: Owner): string[] => [
+  rootColumn,
+  ...path.map(({ column: name }) => name),
+]
 
 const position = column('position', 'integer', false, 'Its 0-based place in the array.')
 
 const childIndexes = (owner: Owner, key: readonly string[]): string[][] =>
-  key.includes(owner.rootColumn) ? [] : [['tenant_id', owner.rootColumn, ...owner.path]]
+  key.includes(owner.rootColumn) ? [] : [['tenant_id', ...ownerNames(owner)]]
 
 /** The key of rows that only their owner and a column of their own tell apart. */
-function placedKey({ resource, rootColumn, path, nameless }: Owner, table: string, column: string): string[] {
+function placedKey(owner: Owner, table: string, column: string): string[] {
+  const { resource, nameless } = owner
   if (nameless !== undefined)
     throw new Bug(
       `schema: ${resource.name}: the items of ${table} are told apart by their ${column} inside of ${nameless}, whose id they do not carry; expected an ownerColumn in ${nameless}, or key: 'id' in ${table}`,
     )
-  return ['tenant_id', rootColumn, ...path, column]
+  return ['tenant_id', ...ownerNames(owner), column]
 }
 
 const childrenTable = (owner: Owner, child: Children): Table => {
@@ -210,7 +223,8 @@ function ownerBelow(owner: Owner, member: Children): Owner {
     throw new Bug(
       `schema: ${resource.name}: the items of ${table} have no id that ${ownerColumn} could hold; expected key: 'id'`,
     )
-  return { ...owner, grain, path: [...path, ownerColumn] }
+  const tableName = `${resource.singular}_${table}`
+  return { ...owner, grain, path: [...path, { column: ownerColumn, table: tableName }] }
 }
 
 /** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */

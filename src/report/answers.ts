@@ -9,7 +9,6 @@ import {
   instantInFull,
   moneyText,
   monthInFull,
-  monthInShort,
   percentOfAll,
   percentText,
   ratio,
@@ -25,7 +24,7 @@ export interface Fact {
   readonly label: string
   readonly value: string
   readonly notes: readonly string[]
-  readonly trends: readonly { readonly words: string; readonly month: string; readonly trend: Trend }[]
+  readonly trends: readonly { readonly since: string; readonly trend: Trend }[]
 }
 
 export interface QuestionAnswer {
@@ -118,11 +117,9 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
   }
 }
 
-/** A month that another is compared with. */
 interface Compared {
-  readonly words: string
-  readonly month: string
-  readonly numbers: MonthNumbers
+  readonly since: string
+  readonly numbers: MonthNumbers | undefined
 }
 
 const trends = (
@@ -130,9 +127,9 @@ const trends = (
   compared: readonly Compared[],
   of: (numbers: MonthNumbers) => number | null,
 ): Fact['trends'] =>
-  compared.flatMap(({ words, month, numbers }) => {
-    const trend = trendOf(of(now), of(numbers))
-    return trend === null ? [] : [{ words, month: monthInShort(month), trend }]
+  compared.flatMap(({ since, numbers }) => {
+    const trend = numbers === undefined ? null : trendOf(of(now), of(numbers))
+    return trend === null ? [] : [{ since, trend }]
   })
 
 const noMonth: QuestionAnswer = {
@@ -145,8 +142,7 @@ const noMonth: QuestionAnswer = {
   orders: [],
 }
 
-function monthOf(data: ReportData, scope: ReportScope): QuestionAnswer {
-  const { months, lastMonth } = data
+function monthOf({ months, lastMonth }: ReportData, scope: ReportScope): QuestionAnswer {
   const at = lastMonth ?? months.length - 1
   const [month, now] = [months[at], scope.months[at]]
   if (month === undefined || now === undefined) return noMonth
@@ -155,8 +151,8 @@ function monthOf(data: ReportData, scope: ReportScope): QuestionAnswer {
     lastMonth === null
       ? []
       : [
-          ...wholeAt(data, scope, at - 1, 'the month before'),
-          ...wholeAt(data, scope, at - 12, 'the year before'),
+          { since: 'month before', numbers: wholeAt(months, scope, at - 1) },
+          { since: 'year before', numbers: wholeAt(months, scope, at - 12) },
         ]
   const sales = trends(now, compared, (numbers) => numbers.salesCents)
   return {
@@ -171,21 +167,14 @@ function monthOf(data: ReportData, scope: ReportScope): QuestionAnswer {
         ? ['Gross profit is without the invoices of which a cost or a price is unknown.']
         : []),
       'A car counts once a day.',
-      ...behindRemark(scope.behind, name),
     ],
     orders: [],
   }
 }
 
-/** Tenants whose data ends before the month does. */
-export const behindRemark = (behind: number, month: string): string[] =>
-  behind === 0 ? [] : [`Of ${plural(behind, 'business')} the data does not reach to the end of ${month}.`]
-
 /** A month that is not whole is compared with nothing. */
-function wholeAt({ months }: ReportData, scope: ReportScope, at: number, words: string): Compared[] {
-  const [month, numbers] = [months[at], scope.months[at]]
-  return month?.isPartial === false && numbers ? [{ words, month: month.month, numbers }] : []
-}
+const wholeAt = (months: ReportData['months'], scope: ReportScope, at: number): MonthNumbers | undefined =>
+  months[at]?.isPartial === false ? scope.months[at] : undefined
 
 function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
   const order = ({ salesCents, invoices }: MonthNumbers): number | null => ratio(salesCents, invoices)
@@ -216,10 +205,13 @@ function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
 }
 
 function monthSentence(name: string, now: MonthNumbers, sales: Fact['trends']): string {
-  const sides = { up: 'above', down: 'below', level: 'like' } as const
-  const comparisons = sales.map(({ words, trend: { text, direction } }) =>
-    direction === 'level' ? `like ${words}` : `${text.replace(/^[+−]/, '')} ${sides[direction]} ${words}`,
-  )
+  const words = { up: 'above', down: 'below', level: 'like' } as const
+  const comparisons = sales.map(({ since, trend }) => {
+    const size = trend.text.replace(/^[+−]/, '')
+    return trend.direction === 'level'
+      ? `like the ${since}`
+      : `${size} ${words[trend.direction]} the ${since}`
+  })
   const told = comparisons.length > 0 ? `, ${comparisons.join(' and ')}` : ''
   return `${name}: ${moneyText(now.salesCents)} of sales${told}.`
 }
@@ -233,9 +225,9 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
     ...todaySentence(needs),
     facts: [
       fact(
-        'Late',
+        'Late in the shop',
         plural(late.orders, 'order'),
-        `of ${plural(open.orders, 'open order')} worth ${moneyText(open.salesCents)}`,
+        `of ${count(open.orders)} open, ${moneyText(open.salesCents)}`,
       ),
       fact(
         'Overdue',
@@ -252,7 +244,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       ),
     ],
     remarks: [
-      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
+      'Late: past the promised time, and not an invoice yet. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
     ],
     orders: [
       { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },

@@ -1,4 +1,38 @@
-import type { Command } from '../command.js'
+import type { Dictionary } from '../../model/dictionary/types.js'
+import type { Command, Globals } from '../command.js'
+import type { Outline } from '../configuration.js'
+
+/** How each format writes the dictionary; its writer is loaded when it is asked for. */
+const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string>>> = {
+  md: async (content) => (await import('../../model/dictionary/markdown.js')).toMarkdown(content),
+  html: async (content) => (await import('../../model/dictionary/page/page.js')).toHtml(content),
+  dbml: async (content) => (await import('../../model/dictionary/dbml.js')).toDbml(content),
+  mermaid: async (content) => (await import('../../model/dictionary/mermaid.js')).toMermaid(content),
+  dbt: dbtSources,
+}
+
+const anHour = 3_600_000
+
+async function dbtSources(content: Dictionary, { warehouse, staleAfter }: Outline): Promise<string> {
+  const [{ toDbt }, { dbtTargetOf }] = await Promise.all([
+    import('../../model/dictionary/dbt.js'),
+    import('../../warehouse/dbt.js'),
+  ])
+  const staleHours = Math.max(1, Math.round(staleAfter / anHour))
+  return toDbt(content, { ...(await dbtTargetOf(warehouse)), staleHours })
+}
+
+async function describe(globals: Globals): Promise<{ content: Dictionary; outline: Outline }> {
+  const [{ describeModel }, { model }, { resources }, configuration] = await Promise.all([
+    import('../../model/dictionary.js'),
+    import('../../model/registry.js'),
+    import('../../../schema/index.js'),
+    import('../configuration.js'),
+  ])
+  const outline = configuration.outline(globals)
+  const { list } = model(resources, outline.resources)
+  return { content: describeModel(list.map((entry) => entry.resource)), outline }
+}
 
 export const dictionaryCommand: Command = {
   name: 'dictionary',
@@ -6,30 +40,24 @@ export const dictionaryCommand: Command = {
   help: `
 Examples:
   shopsync dictionary > dictionary.md
-  shopsync dictionary --format html > dictionary.html
+  shopsync dictionary --format html > dictionary.html   # one page: search, joins, examples, a diagram
+  shopsync dictionary --format dbml > shopsync.dbml     # for dbdiagram.io and the like
+  shopsync dictionary --format dbt > models/sources.yml
 
-Needs no configuration; with one, it shows the columns that resources.NAME.columns adds.`,
+Needs no configuration; with one, it shows the columns that resources.NAME.columns adds, and the dbt sources are
+those of its warehouse (without one: of Postgres).`,
   options: [
     {
       flags: '--format <format>',
-      description: 'md (default), json or html',
-      choices: ['md', 'json', 'html'],
+      description: 'md (default), json, html, dbml, mermaid or dbt',
+      choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt'],
     },
   ],
   run: async ({ globals, options, out }) => {
-    const [dictionaries, { model }, { resources }, { resourceSettings }] = await Promise.all([
-      import('../../model/dictionary.js'),
-      import('../../model/registry.js'),
-      import('../../../schema/index.js'),
-      import('../configuration.js'),
-    ])
-    const { list } = model(resources, resourceSettings(globals))
-    const content = dictionaries.describeModel(list.map((entry) => entry.resource))
-    if (out.json || options.format === 'json') await out.document(content)
-    else if (options.format === 'html') {
-      const { toHtml } = await import('../../model/dictionarypage.js')
-      out.result(toHtml(content))
-    } else out.result(dictionaries.toMarkdown(content))
+    const { content, outline } = await describe(globals)
+    const write = out.json ? undefined : writers[String(options.format ?? 'md')]
+    if (write) out.result(await write(content, outline))
+    else await out.document(content)
     return 0
   },
 }

@@ -87,7 +87,6 @@ const ageColors: readonly ChartColor[] = ['step2', 'step3', 'step4', 'step5']
 export function receivablesFigure({ scope }: FigureInput): Figure {
   const of = (bucket: string) => scope.receivables.find((line) => line.bucket === bucket)
   const unknown = sumOf(scope.receivables, (line) => line.unknown)
-  const overpaid = sumOf(scope.receivables, (line) => line.overpaid)
   const cents = sumOf(scope.receivables, (line) => line.cents)
   const old = sumOf(ages.slice(1), (bucket) => of(bucket)?.cents ?? 0)
   return {
@@ -95,13 +94,9 @@ export function receivablesFigure({ scope }: FigureInput): Figure {
     title: 'Receivables by age',
     finding:
       cents > 0 ? `${moneyText(cents)} is open, ${percentText(old, cents)} of it for more than 30 days.` : '',
-    definition: 'What is not paid of invoices, by the days since they were closed.',
-    leftOut: [
-      ...(unknown > 0 ? [`${plural(unknown, 'unpaid invoice')} with an unknown total are left out.`] : []),
-      ...(overpaid > 0
-        ? [`${plural(overpaid, 'invoice')} that were paid beyond their total count with a minus.`]
-        : []),
-    ],
+    definition:
+      'What is not paid of invoices, by the days since they were closed. Invoices that were overpaid count with a minus.',
+    leftOut: unknown > 0 ? [`${plural(unknown, 'unpaid invoice')} with an unknown total are left out.`] : [],
     chart: {
       shape: 'columns',
       unit: 'money',

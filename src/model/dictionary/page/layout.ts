@@ -1,0 +1,76 @@
+/** Where the boxes of the diagram stand and how its lines run: the work of dagre, which is known here alone. */
+import dagre from '@dagrejs/dagre'
+
+export interface Box {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+}
+
+/** From the table that is named to the one that names it. */
+export interface Line {
+  readonly from: string
+  readonly to: string
+}
+
+export interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+export interface PlacedDiagram {
+  readonly width: number
+  readonly height: number
+  /** The middle of each box. */
+  readonly boxes: ReadonlyMap<string, Point>
+  /** What each line passes on its way between the two boxes, in the order of the lines. */
+  readonly ways: readonly (readonly Point[])[]
+}
+
+/**
+ * The points at which a line passes a column of boxes, level for as long as the boxes are wide. The points that dagre has
+ * beside them, at the ends and between two columns, would bend the line where nothing is in its way.
+ */
+function around(points: readonly Point[], widthAt: (x: number) => number | undefined): Point[] {
+  // A circle of references makes one of its lines run from right to left.
+  const onward = (points.at(-1)?.x ?? 0) >= (points[0]?.x ?? 0) ? 1 : -1
+  return points.slice(1, -1).flatMap(({ x, y }) => {
+    const half = ((widthAt(x) ?? 0) * onward) / 2
+    return half === 0
+      ? []
+      : [
+          { x: x - half, y },
+          { x: x + half, y },
+        ]
+  })
+}
+
+/** Left to right: what others name stands left of them. */
+export function place(boxes: readonly Box[], lines: readonly Line[]): PlacedDiagram {
+  const graph = new dagre.graphlib.Graph({ multigraph: true })
+  graph.setGraph({ rankdir: 'LR', nodesep: 14, edgesep: 8, ranksep: 62, marginx: 8, marginy: 8 })
+  graph.setDefaultEdgeLabel(() => ({}))
+  for (const { name, width, height } of boxes) graph.setNode(name, { width, height })
+  lines.forEach(({ from, to }, i) => void graph.setEdge(from, to, {}, String(i)))
+  dagre.layout(graph)
+  const { width = 0, height = 0 } = graph.graph()
+  const widest = new Map<number, number>()
+  for (const box of boxes) {
+    const column = Math.round(graph.node(box.name).x)
+    widest.set(column, Math.max(box.width, widest.get(column) ?? 0))
+  }
+  return {
+    width: Math.ceil(width),
+    height: Math.ceil(height),
+    boxes: new Map(
+      boxes.map(({ name }) => {
+        const { x, y } = graph.node(name)
+        return [name, { x, y }]
+      }),
+    ),
+    ways: lines.map(({ from, to }, i) => {
+      const points = graph.edge({ v: from, w: to, name: String(i) }).points ?? []
+      return around(points, (x) => widest.get(Math.round(x)))
+    }),
+  }
+}
