@@ -54,6 +54,8 @@ export interface Outline {
   readonly resources: Config['resources']
   /** `url`: as far as it is known; empty where there is no configuration. */
   readonly warehouse: { readonly url: string; readonly schema: string }
+  /** Schema of the views, where the configuration names one. */
+  readonly views: string | undefined
   readonly staleAfter: number
 }
 
@@ -65,12 +67,12 @@ export function outline(globals: Globals): Outline {
   const isNamed = globals.config !== undefined || Boolean(environment.SHOPSYNC_CONFIG)
   if (!isNamed && !existsSync(name)) return outlined(stub, '', { ...around, name })
   const { value, lines } = parseFile(readConfig(resolve(name), { ...around, file: globals.config }), name)
-  const { resources = {}, warehouse, status = {} } = membersOf(value)
+  const { resources = {}, warehouse, status = {}, report = {} } = membersOf(value)
   const { url, schema } = membersOf(warehouse)
   const filled = expand({ url }, { environment, folder: dirname(resolve(name)), secrets: new Set(['url']) })
   const known = membersOf(filled.value).url
   const place = { ...stub.warehouse, ...(schema !== undefined && { schema }) }
-  const document = { ...stub, warehouse: place, resources, status }
+  const document = { ...stub, warehouse: place, resources, status, report }
   return outlined(document, typeof known === 'string' ? known : '', { ...around, name, lines })
 }
 
@@ -78,6 +80,11 @@ const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
 function outlined(document: unknown, url: string, options: DocumentOptions): Outline {
-  const { resources, warehouse, status } = readDocument(document, options).config
-  return { resources, warehouse: { url, schema: warehouse.schema }, staleAfter: status.staleAfter }
+  const { resources, warehouse, status, report } = readDocument(document, options).config
+  return {
+    resources,
+    warehouse: { url, schema: warehouse.schema },
+    views: report.schema,
+    staleAfter: status.staleAfter,
+  }
 }

@@ -53,9 +53,13 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   ...(column.references ? { references: column.references } : {}),
 })
 
-function partOf({ name, role }: Table): DictionaryTable['part'] {
-  // What the product keeps for itself is named so; the tenants are data, though no list of records brings them.
-  if (name.startsWith('sync_')) return 'state'
+/**
+ * What the product and its views keep for themselves is named so. The tenants are data, though no list of records brings
+ * them, and what else stands among the product's own tables is made of the records.
+ */
+function partOf({ name, role }: Table, resource: Resource | undefined): DictionaryTable['part'] {
+  if (resource === undefined)
+    return /^(sync|report)_/.test(name) ? 'state' : name === 'tenants' ? 'resource' : 'derived'
   return role === 'root' ? 'resource' : role
 }
 
@@ -64,7 +68,7 @@ type Alone = Omit<DictionaryTable, 'joins' | 'examples'> & Partial<Pick<Dictiona
 
 const describeTable = (table: Table, resource: Resource | undefined): Alone => ({
   name: table.name,
-  part: partOf(table),
+  part: partOf(table, resource),
   resource: table.resource,
   description: table.doc,
   grain: resource === undefined ? `one row for each ${table.key.join(', ')}` : table.grain,

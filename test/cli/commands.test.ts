@@ -212,6 +212,9 @@ describe('dictionary', () => {
     ['md', /^# Data dictionary/],
     ['html', /^<!doctype html>/i],
     ['json', /^\{/],
+    ['dbml', /^Project shopsync/],
+    ['mermaid', /^erDiagram$/m],
+    ['dbt', /^version: 2$/m],
   ])('as %s, without any configuration', async (format, beginning) => {
     const { code, stdout } = await shopsync(['dictionary', '--format', format])
     expect(code).toBe(0)
@@ -225,6 +228,21 @@ describe('dictionary', () => {
     expect(code).toBe(0)
     const { tables } = json<{ tables: { name: string; columns: { name: string }[] }[] }>()
     expect(tables.find(({ name }) => name === 'vehicles')?.columns.map(({ name }) => name)).toContain('vin')
+  })
+
+  test('the sources for dbt are those of the configured warehouse, whose password need not be known', async () => {
+    const sources = async (more: Record<string, object>): Promise<string> => {
+      here.configure(more)
+      const { code, stdout } = await shopsync(['dictionary', '--format', 'dbt'], { cwd: here.folder })
+      expect(code).toBe(0)
+      return stdout
+    }
+    expect(await sources({})).toMatch(/schema: main\n/)
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: people type it so
+    const url = 'postgres://me:${NOT_SET}@127.0.0.1/warehouse'
+    const named = await sources({ warehouse: { url, schema: 'shops' }, report: { schema: 'bi' } })
+    expect([...named.matchAll(/^ {4}schema: (\w+)$/gm)].map(([, schema]) => schema)).toEqual(['shops', 'bi'])
+    expect(named).toContain('"shops".sync_cursors')
   })
 })
 

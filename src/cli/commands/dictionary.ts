@@ -13,13 +13,13 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
 
 const anHour = 3_600_000
 
-async function dbtSources(content: Dictionary, { warehouse, staleAfter }: Outline): Promise<string> {
+async function dbtSources(content: Dictionary, { warehouse, views, staleAfter }: Outline): Promise<string> {
   const [{ toDbt }, { dbtTargetOf }] = await Promise.all([
     import('../../model/dictionary/dbt.js'),
     import('../../warehouse/dbt.js'),
   ])
   const staleHours = Math.max(1, Math.round(staleAfter / anHour))
-  return toDbt(content, { ...(await dbtTargetOf(warehouse)), staleHours })
+  return toDbt(content, { ...(await dbtTargetOf({ ...warehouse, views })), staleHours })
 }
 
 async function describe(globals: Globals): Promise<{ content: Dictionary; outline: Outline }> {

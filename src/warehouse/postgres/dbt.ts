@@ -16,9 +16,9 @@ const completeThrough = (schema: string, resource: string): string =>
     '',
   ].join('\n')
 
-export const dbtTarget = (schema: string): DbtTarget => ({
+export const dbtTarget = (schema: string, views = `${schema}_analytics`): DbtTarget => ({
   schema,
-  views: `${schema}_analytics`,
+  views,
   typeOf: (column) => column.postgres,
   completeThrough: (resource) => completeThrough(schema, resource),
 })

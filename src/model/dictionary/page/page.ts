@@ -22,7 +22,7 @@ const legend: readonly (readonly [string, string])[] = [
   ['Money', 'Whole cents. Divide by 100.0 where it is shown, not where it is summed.'],
   [
     'Instants',
-    'UTC: `timestamptz` in Postgres; in SQLite text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order is the order of time.',
+    "UTC: `timestamptz` in Postgres; in SQLite text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order is the order of time. SQLite's views show them as `YYYY-MM-DD HH:MM:SS.ffffff`.",
   ],
   ['Days', "The shop's own days, as the configuration's time zones cut them; instants are not."],
   ['Hours, percent', 'Decimal numbers: 1.5 hours are 90 minutes, and 7.55 percent are 7.55 of 100.'],
@@ -34,7 +34,7 @@ const legend: readonly (readonly [string, string])[] = [
   ['Values', 'Enumerations can hold values that are not listed here: the API may add some.'],
   [
     'Examples',
-    'They run as they stand on both kinds of warehouse; on Postgres after `set search_path` to the schema of the tables.',
+    'They run as they stand on both kinds of warehouse; on Postgres after `set search_path` to the schemas of the tables and the views.',
   ],
 ]
 

@@ -14,10 +14,10 @@ code, pre { font: .9em/1.5 var(--mono) } small { font-size: .84em } .dim, small 
 .skip { position: absolute; left: -99rem; background: var(--paper); padding: .4rem .8rem; z-index: 3 } .skip:focus { left: .5rem; top: .5rem }
 header { position: sticky; top: 0; z-index: 2; display: flex; gap: .6rem 1.2rem; align-items: center; padding: .6rem 1.5rem;
   background: var(--paper); border-bottom: 1px solid var(--line) }
-header strong { font-size: 1.05rem; white-space: nowrap } header form { flex: 0 1 34rem; display: flex; align-items: center; gap: .8rem }
+header strong { font-size: 1.05rem; white-space: nowrap } header form { flex: 0 1 34rem; display: flex; align-items: center }
 input, button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--line); border-radius: 6px }
 input { width: 100%; min-width: 0; padding: .35rem .7rem } button { padding: .3rem .7rem; cursor: pointer }
-#search-count { color: var(--dim); font-size: 13px; white-space: nowrap } #menu { display: none }
+#search-count:not(:empty) { padding-left: .8rem } #search-count { color: var(--dim); font-size: 13px; white-space: nowrap } #menu { display: none }
 .frame { display: grid; grid-template-columns: 17.5rem minmax(0, 1fr) }
 nav { position: sticky; top: 3.4rem; height: calc(100vh - 3.4rem); overflow: auto; padding: .2rem 1rem 2rem 1.5rem;
   border-right: 1px solid var(--line); font-size: 13px }
