@@ -59,12 +59,15 @@ export interface PlainBegin<P> {
   readonly page?: WalkPage<P>
   /** Newest `updated_at` of the walk's first response, if that came before. */
   readonly ceiling?: string
+  /** Distinct records on the pages before. */
+  readonly shown?: number
 }
 
 /** The list of one walk, read plainly. */
 class PlainWalk<P> {
   #ceiling: string | null = null
   #first = 0
+  #shownBefore = 0
   /** The ids of all readings since the total last changed. */
   #union = new Ids()
   #unionTotal = -1
@@ -77,6 +80,7 @@ class PlainWalk<P> {
   async run(begin: PlainBegin<P>): Promise<WalkOutcome> {
     const { port, plan } = this.walk
     this.#ceiling = begin.ceiling ?? null
+    this.#shownBefore = begin.shown ?? 0
     let before: StillList | undefined
     let outcome: WalkOutcome | undefined
     for (const [i, perPage] of plan.pageSizes.entries()) {
@@ -145,7 +149,7 @@ class PlainWalk<P> {
       verdict,
       ceiling: this.#ceiling,
       reason: this.cause,
-      books: { first: this.#first, last: total, distinct: shown, entered: 0, fallen: 0 },
+      books: { first: this.#first, last: total, distinct: this.#shownBefore + shown, entered: 0, fallen: 0 },
       finding: {
         ...nothingOdd,
         twice,

@@ -63,8 +63,7 @@ export class Walk<P> {
       if (!(reading instanceof Reading)) return reading
       if (reading.isAbandoned) return readPlainly(this.#state, 'order')
       const beyond = await pageBeyond(reading)
-      const { ceiling } = reading.own
-      if (beyond) return readPlainly(this.#state, 'no_count', { from: beyond.page, page: beyond, ceiling })
+      if (beyond) return readPlainly(this.#state, 'no_count', beyond)
       outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
       if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })

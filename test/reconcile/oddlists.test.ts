@@ -57,10 +57,10 @@ describe.each(warehouses())('$name', (kind) => {
       status: 'ok',
       completeness,
       reason,
-      reconciled: { method: 'listing', deleted: 1 },
+      reconciled: { method: 'listing', deleted: 1, source: 2999, warehouse: 2999 },
     })
     expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    expect((await verify(warehouse)).status).toBe('equal')
+    expect(await verify(warehouse)).toMatchObject({ status: 'equal', cursors: [{ method: 'listing' }] })
     await warehouse.close()
   })
 
@@ -101,7 +101,11 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await begun(count, () => odd().hidden.add(120))
       // Far from it: side by side the two would cancel out in the counts.
       sandbox.store.remove(1, 'notes', count - 50)
-      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'counted_not_shown' })
+      expect(await run(warehouse)).toMatchObject({
+        status: 'failed',
+        reason: 'counted_not_shown',
+        reconciled: { not_shown: 1, source: count - 2 },
+      })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 120))
       expect((await verify(warehouse)).status).toBe('failed')
       expect(await run(warehouse, { full: true })).toMatchObject({

@@ -10,6 +10,7 @@ import { replayQuarantine } from '../../src/sync/ask/quarantine.js'
 import { readStatus } from '../../src/sync/ask/status.js'
 import { tellWhy } from '../../src/sync/ask/why.js'
 import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
+import { addLateness } from '../../src/warehouse/lateness.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { SkippingClock } from '../support/clocks.js'
 import { depsOf, type RunOptions, sync } from '../support/run.js'
@@ -164,11 +165,26 @@ describe.each(warehouses())('on $name', (kind) => {
       ]
       const warehouse = await open(kind)
       await sync(own, warehouse, { resources })
+      // What a probe, a walk and a backfill that were cut short, and late records have left.
+      const { db } = warehouse
+      const cursor = { tenant_id: 1, resource: 'notes' }
+      const range = { from_at: at(0), to_at: at(9), boundary: at(5) }
       await warehouse.write([
-        warehouse.db
+        db
           .updateTable('sync_source')
-          .set({ probe: JSON.stringify({ order: 'newest first' }), probed_at: at(0) })
+          .set({ probe: JSON.stringify({ order: 'newest first' }), probed_at: at(0), lists_from: '1970' })
           .compile(),
+        db
+          .insertInto('sync_walk_parts')
+          .values({ ...cursor, part: 9, ids: '1', entered: '' })
+          .compile(),
+        db
+          .insertInto('sync_backfills')
+          .values({ ...cursor, ...range, run_id: 'x' })
+          .compile(),
+        ...addLateness(db, { resource: 'notes', day: at(0).slice(0, 10), way: 'walk' }, [
+          { upToMs: 1, records: 1, largestMicros: 1000 },
+        ]),
       ])
       await with_(({ source: { address }, ...deps }) => adopt(deps, address, false))(other, warehouse)
       for (const table of [
@@ -179,7 +195,9 @@ describe.each(warehouses())('on $name', (kind) => {
         'sync_lateness',
       ])
         expect([table, await rowsOf(warehouse, table)]).toEqual([table, []])
-      expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([{ base_url: other.url, probe: null }])
+      expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([
+        { base_url: other.url, probe: null, lists_from: null },
+      ])
       expect(await rowsOf(warehouse, 'notes')).toHaveLength(20)
 
       const walked = await sync(other, warehouse, { resources })

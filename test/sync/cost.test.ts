@@ -49,6 +49,8 @@ describe.each(warehouses())('$name', (kind) => {
     [0, 1],
     [1, 1],
     [99, 1],
+    // Full pages to the end, with the record at the watermark: what lies behind it is looked at in a first load only.
+    [199, 3],
     [250, 4],
   ])('%i changed records cost %i requests', async (changed, requests) => {
     const warehouse = await prepared(1000)

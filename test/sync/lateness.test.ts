@@ -141,6 +141,17 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('a stamp before 1970 tells nobody how late its record is', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(60)
+    put(6, '0001-01-01T00:00:00.000000Z')
+    expect(only(await reconcile(sandbox, warehouse, options))).toMatchObject({ reconciled: { stored: 1 } })
+    expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
+    await warehouse.close()
+  })
+
   it('a list of names is complete through its request, deletions included', async () => {
     prepare(0)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Cash'])

@@ -112,6 +112,15 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('a Date names a whole second: stamps within it are believed', async () => {
+    prepare(5)
+    wait(0.9)
+    put(6, '2026-03-01T00:00:00.500000Z')
+    const warehouse = await open(kind)
+    expect(only(await sync(sandbox, warehouse, options))?.watermark).toBe('2026-03-01T00:00:00.500000Z')
+    await warehouse.close()
+  })
+
   it('more than a page ahead is read twice, and repaired', async () => {
     prepare(20)
     for (let id = 100; id < 350; id++) put(id, later(3600 + id))
@@ -143,6 +152,40 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('what comes while the list is read is read too, below a record of the far future', async () => {
+    prepare(250)
+    put(999, far)
+    const warehouse = await open(kind)
+    const off = sandbox.onRequest(({ resource, page }) => {
+      if (resource !== 'notes' || page !== 3) return
+      off()
+      wait(60)
+      for (let id = 1000; id < 1150; id++) put(id, addMicros(later(30), BigInt(id)))
+    })
+    const report = only(await sync(sandbox, warehouse, options))
+    // Without another reading: the closing pages bring all of them.
+    expect(report).toMatchObject({ completeness: 'proven', watermark: begin })
+    expect(await liveIds(warehouse)).toHaveLength(401)
+    await warehouse.close()
+  })
+
+  it('progress whose ceiling lies ahead of the clocks is not resumed', async () => {
+    prepare(350)
+    put(999, far)
+    const warehouse = await open(kind)
+    const stop = new AbortController()
+    const off = sandbox.onRequest(({ resource, page }) => {
+      if (resource === 'notes' && page === 3) stop.abort()
+    })
+    clock.skew = 365n * 86_400_000_000n
+    await sync(sandbox, warehouse, { ...options, around: dateless, signal: stop.signal })
+    off()
+    clock.skew = 0n
+    const report = only(await sync(sandbox, warehouse, options))
+    expect(report).toMatchObject({ status: 'ok', watermark: begin })
+    await warehouse.close()
+  })
+
   it('a stored watermark ahead of both clocks is void: the newest sound one counts', async () => {
     prepare(5)
     const warehouse = await open(kind)
@@ -150,17 +193,19 @@ describe.each(warehouses())('$name', (kind) => {
     wait(7200)
     put(9, far)
     await sync(sandbox, warehouse, options)
-    // As a version left it that took every stamp for true.
-    const ahead = { watermark: far }
+    // As a version left it that took every stamp for true. What that run recorded lies in the past by now, but not below
+    // the start of its run.
     const bad = (await rowsOf(warehouse, 'sync_runs')).at(-1)?.run_id as string
+    const recorded = { watermark: later(9000) }
     await warehouse.write([
-      warehouse.db.updateTable('sync_cursors').set(ahead).compile(),
-      warehouse.db.updateTable('sync_run_cursors').set(ahead).where('run_id', '=', bad).compile(),
+      warehouse.db.updateTable('sync_cursors').set({ watermark: far }).compile(),
+      warehouse.db.updateTable('sync_run_cursors').set(recorded).where('run_id', '=', bad).compile(),
     ])
+    wait(3600)
     put(10, later(1800))
     sandbox.resetRequests()
     const report = only(await sync(sandbox, warehouse, options))
-    expect(report).toMatchObject({ status: 'ok', watermark: later(7200), requests: 2 })
+    expect(report).toMatchObject({ status: 'ok', watermark: later(10_800), requests: 2 })
     const floors = sandbox.requests
       .filter(({ resource }) => resource === 'notes')
       .map(({ updated_after }) => String(updated_after))
