@@ -42,7 +42,7 @@ Examples:
   shopsync dictionary > dictionary.md
   shopsync dictionary --format html > dictionary.html   # one page: search, joins, examples, a diagram
   shopsync dictionary --format dbml > shopsync.dbml     # for dbdiagram.io and the like
-  shopsync dictionary --format dbt > models/sources.yml
+  shopsync dictionary --format dbt > sources.yml
 
 Needs no configuration; with one, it shows the columns that resources.NAME.columns adds, and the dbt sources are
 those of its warehouse (without one: of Postgres).`,
