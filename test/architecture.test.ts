@@ -47,6 +47,7 @@ const owners: Record<string, readonly string[]> = {
   fastify: ['src/sandbox'],
   commander: ['src/cli'],
   pino: ['src/cli'],
+  '@inquirer/prompts': ['src/cli'],
   zod: ['src/config', 'src/sandbox'],
   luxon: ['src/analytics', 'src/config', 'src/sandbox'],
   'p-limit': ['src/sync'],

@@ -6,6 +6,7 @@ import { completionCommand } from './completion.js'
 import { demoCommand } from './demo.js'
 import { dictionaryCommand } from './dictionary.js'
 import { forgetCommand } from './forget.js'
+import { initCommand } from './init.js'
 import { jobsCommand } from './jobs.js'
 import { migrateCommand } from './migrate.js'
 import { planCommand } from './plan.js'
@@ -21,6 +22,7 @@ import { whyCommand } from './why.js'
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
+  initCommand,
   syncCommand,
   reconcileCommand,
   verifyCommand,
