@@ -1,0 +1,15 @@
+import { defineConfig, mergeConfig } from 'vitest/config'
+import { shipped } from './support/compiled.js'
+
+/** The pages in a real browser, run by `npm run test:browser`; where there is no Chromium, the suite says so and skips. */
+export default mergeConfig(
+  shipped,
+  defineConfig({
+    test: {
+      include: ['test/browser/**/*.test.ts'],
+      testTimeout: 120_000,
+      hookTimeout: 240_000,
+      env: { DIALECTS: 'sqlite' },
+    },
+  }),
+)

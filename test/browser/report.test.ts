@@ -1,0 +1,135 @@
+/**
+ * The report in a real browser, at the widths of a desk and of a phone, by day and by night: made by the demo, as users
+ * first meet it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures that README shows.
+ */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  chromiumPath,
+  expectKeyboardReachesAll,
+  inPage,
+  looks,
+  openPage,
+  overflow,
+  seenFigures,
+  startBrowser,
+} from '../support/browser.js'
+import { Program, program } from '../support/process.js'
+import { scratch } from '../support/scratch.js'
+import { root } from '../support/tree.js'
+
+if (chromiumPath === undefined)
+  console.warn(
+    'test:browser skips: found no Chromium, expected /usr/bin/chromium or its path in SHOPSYNC_CHROMIUM (Debian: apt install chromium)',
+  )
+
+describe.skipIf(chromiumPath === undefined)('the report', () => {
+  let browser: Browser
+  let address = ''
+
+  beforeAll(async () => {
+    const folder = scratch()
+    const { code, stderr } = await new Program(program, ['demo'], { cwd: folder }).ended
+    expect(code, stderr).toBe(0)
+    address = pathToFileURL(join(folder, 'demo/report.html')).href
+    browser = await startBrowser()
+  })
+  afterAll(() => browser?.close())
+
+  it.each(looks)('$width pixels wide, $scheme: whole, still and within the window', async (look) => {
+    const { page, troubles } = await openPage(browser, address, look)
+    expect(await overflow(page)).toBeLessThanOrEqual(0)
+    const charts = await seenFigures(page)
+    expect(charts.length).toBeGreaterThanOrEqual(13)
+    for (const chart of charts) {
+      if (chart.drawings === 0) continue
+      expect(chart).toMatchObject({ drawings: 1, isLarge: true, cut: 0, colorless: 0 })
+      expect(chart.marks, chart.id).toBeGreaterThan(0)
+    }
+    expect(charts.filter(({ drawings }) => drawings === 0).length).toBeLessThanOrEqual(1)
+    expect(troubles).toEqual([])
+    if (process.env.SCREENSHOTS && look.scheme === 'light') {
+      const height = look.width === 390 ? 1500 : 1480
+      const path = join(root, process.env.SCREENSHOTS, `report-${look.width}.png`)
+      await page.screenshot({ path, clip: { x: 0, y: 0, width: look.width, height }, fullPage: true })
+    }
+    await page.close()
+  })
+
+  it.each(looks.filter(({ scheme }) => scheme === 'light'))(
+    '$width pixels wide: the keyboard reaches everything, also what unfolds',
+    async (look) => {
+      const { page } = await openPage(browser, address, look)
+      await expectKeyboardReachesAll(page)
+      await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
+      expect(await overflow(page)).toBeLessThanOrEqual(0)
+      await page.close()
+    },
+  )
+
+  it('shows the numbers of a mark that is pointed at, those of the table below the chart', async () => {
+    const { page, troubles } = await openPage(browser, address, looks[0]!)
+    const mark = page.locator('#all-sales .full [ecmeta_series_index="0"][ecmeta_data_index="3"]').first()
+    await mark.scrollIntoViewIfNeeded()
+    await mark.hover()
+    const row = await inPage<string[]>(
+      page,
+      "[...document.querySelectorAll('#all-sales tbody tr')[3].cells].map(cell => cell.textContent)",
+    )
+    const tip = page.locator('.tip')
+    expect(await tip.isVisible()).toBe(true)
+    const text = (await tip.textContent()) ?? ''
+    for (const cell of row) expect(text).toContain(cell)
+    await page.mouse.move(2, 2)
+    expect(await tip.isVisible()).toBe(false)
+    expect(troubles).toEqual([])
+    await page.close()
+  })
+
+  it('shows one business when it is chosen, and keeps the choice in the address', async () => {
+    const { page, troubles } = await openPage(browser, address, looks[0]!)
+    const choice = page.locator('[data-choice]')
+    const [all = '', first = ''] = await inPage<string[]>(
+      page,
+      "[...document.querySelectorAll('[data-choice] option')].map(option => option.value)",
+    )
+    const shown = (): Promise<string[]> =>
+      inPage(
+        page,
+        "[...document.querySelectorAll('[data-scope]')].filter(one => one.checkVisibility()).map(one => one.dataset.scope)",
+      )
+    expect(await shown()).toEqual([all])
+    await choice.selectOption(first)
+    expect(await shown()).toEqual([first])
+    await page.reload()
+    expect(await shown()).toEqual([first])
+    expect(troubles).toEqual([])
+    await page.close()
+  })
+
+  it('is whole without its script', async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 1440, height: 1000 },
+    })
+    const page = await context.newPage()
+    await page.goto(address)
+    expect(await page.locator('.question').count()).toBeGreaterThanOrEqual(3)
+    for (const question of await page.locator('.question').all())
+      expect(await question.isVisible()).toBe(true)
+    await context.close()
+  })
+
+  it('prints in the colors of paper, without what only a screen needs', async () => {
+    const { page } = await openPage(browser, address, { width: 1440, scheme: 'dark' })
+    await page.emulateMedia({ media: 'print' })
+    const paper = await inPage(page, "getComputedStyle(document.querySelector('.panel')).backgroundColor")
+    expect(paper).toBe('rgb(255, 255, 255)')
+    expect(await page.locator('[data-choice]').isVisible()).toBe(false)
+    expect(await page.locator('summary').first().isVisible()).toBe(false)
+    expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(20_000)
+    await page.close()
+  })
+})

@@ -1,0 +1,135 @@
+/** A real Chromium without a window, and what every page of the product has to stand in it. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+const places = [
+  process.env.SHOPSYNC_CHROMIUM ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+/** Where Chromium is; undefined where there is none. */
+export const chromiumPath = places.find((path) => path !== '' && existsSync(path))
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] })
+
+export interface Look {
+  readonly width: 1440 | 390
+  readonly scheme: 'light' | 'dark'
+}
+
+export const looks: readonly Look[] = [
+  { width: 1440, scheme: 'light' },
+  { width: 1440, scheme: 'dark' },
+  { width: 390, scheme: 'light' },
+  { width: 390, scheme: 'dark' },
+]
+
+/** An open page, and everything that went wrong on it. */
+export interface Opened {
+  readonly page: Page
+  /** Errors and warnings of the console, exceptions, and requests for anything but the page. */
+  readonly troubles: string[]
+}
+
+export async function openPage(browser: Browser, address: string, { width, scheme }: Look): Promise<Opened> {
+  const page = await browser.newPage({
+    viewport: { width, height: width === 390 ? 844 : 1000 },
+    colorScheme: scheme,
+  })
+  const troubles: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) troubles.push(`${message.type()}: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => troubles.push(`exception: ${error.message}`))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (url.split('#')[0] !== address && !url.startsWith('data:')) troubles.push(`request: ${url}`)
+  })
+  await page.goto(address)
+  return { page, troubles }
+}
+
+/* What runs in the page is text: the project's own code knows no window and no document. */
+
+/** By how many pixels the page is wider than the window. */
+export const overflow = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+
+/** Numbers everything that can be used with a mouse, and counts it. */
+const numberUsable = `(() => {
+  const usable = 'a[href], button, summary, select, input, textarea, [tabindex="0"]'
+  const seen = [...document.querySelectorAll(usable)].filter(one => one.checkVisibility() && one.tabIndex >= 0)
+  seen.forEach((one, i) => { one.dataset.reach = String(i) })
+  return seen.length
+})()`
+
+interface Focused {
+  readonly reach: string | null
+  readonly isMarked: boolean
+  readonly what: string
+}
+
+const focused = `(() => {
+  const one = document.activeElement
+  const style = getComputedStyle(one)
+  const isMarked = style.outlineStyle !== 'none' || style.boxShadow !== 'none'
+  return { reach: one.dataset.reach ?? null, isMarked, what: one.outerHTML.slice(0, 80) }
+})()`
+
+/**
+ * Presses Tab until the focus has been everywhere, and compares: everything that can be used with a mouse is reached, and
+ * shows that it has the focus.
+ */
+export async function expectKeyboardReachesAll(page: Page): Promise<void> {
+  const wanted = await page.evaluate<number>(numberUsable)
+  const reached = new Set<string>()
+  const unmarked: string[] = []
+  for (let presses = 0; presses < wanted + 3; presses++) {
+    await page.keyboard.press('Tab')
+    const { reach, isMarked, what } = await page.evaluate<Focused>(focused)
+    if (reach === null) continue
+    reached.add(reach)
+    if (!isMarked) unmarked.push(what)
+  }
+  expect(unmarked).toEqual([])
+  expect(reached.size).toBe(wanted)
+}
+
+/** What is seen of each figure of a page. */
+export interface SeenFigure {
+  readonly id: string
+  readonly drawings: number
+  readonly isLarge: boolean
+  /** Bars and points. */
+  readonly marks: number
+  /** Texts that stand out of the drawing. */
+  readonly cut: number
+  /** Marks whose color the browser did not understand. */
+  readonly colorless: number
+}
+
+const figures = `[...document.querySelectorAll('figure')].filter(figure => figure.checkVisibility()).map(figure => {
+  const seen = [...figure.querySelectorAll('.plot svg')].filter(svg => svg.checkVisibility())
+  const box = seen[0]?.getBoundingClientRect() ?? { width: 0, height: 0, left: 0, right: 0 }
+  const marks = [...(seen[0]?.querySelectorAll('[ecmeta_data_index]') ?? [])]
+  const texts = [...(seen[0]?.querySelectorAll('text') ?? [])].map(text => text.getBoundingClientRect())
+  return {
+    id: figure.id,
+    drawings: seen.length,
+    isLarge: box.width > 250 && box.height > 90,
+    marks: marks.length,
+    cut: texts.filter(({ left, right }) => right > box.right + 4 || left < box.left - 4).length,
+    colorless: marks.filter(mark => getComputedStyle(mark).fill === 'none' && getComputedStyle(mark).stroke === 'none').length,
+  }
+})`
+
+export const seenFigures = (page: Page): Promise<SeenFigure[]> => page.evaluate<SeenFigure[]>(figures)
+
+/** The value of an expression in the page. */
+export const inPage = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression)
