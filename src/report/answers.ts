@@ -9,6 +9,7 @@ import {
   instantInFull,
   moneyText,
   monthInFull,
+  monthInShort,
   percentOfAll,
   percentText,
   ratio,
@@ -24,7 +25,7 @@ export interface Fact {
   readonly label: string
   readonly value: string
   readonly notes: readonly string[]
-  readonly trends: readonly { readonly since: string; readonly trend: Trend }[]
+  readonly trends: readonly { readonly words: string; readonly month: string; readonly trend: Trend }[]
 }
 
 export interface QuestionAnswer {
@@ -117,9 +118,11 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
   }
 }
 
+/** A month that another is compared with. */
 interface Compared {
-  readonly since: string
-  readonly numbers: MonthNumbers | undefined
+  readonly words: string
+  readonly month: string
+  readonly numbers: MonthNumbers
 }
 
 const trends = (
@@ -127,9 +130,9 @@ const trends = (
   compared: readonly Compared[],
   of: (numbers: MonthNumbers) => number | null,
 ): Fact['trends'] =>
-  compared.flatMap(({ since, numbers }) => {
-    const trend = numbers === undefined ? null : trendOf(of(now), of(numbers))
-    return trend === null ? [] : [{ since, trend }]
+  compared.flatMap(({ words, month, numbers }) => {
+    const trend = trendOf(of(now), of(numbers))
+    return trend === null ? [] : [{ words, month: monthInShort(month), trend }]
   })
 
 const noMonth: QuestionAnswer = {
@@ -142,7 +145,8 @@ const noMonth: QuestionAnswer = {
   orders: [],
 }
 
-function monthOf({ months, lastMonth }: ReportData, scope: ReportScope): QuestionAnswer {
+function monthOf(data: ReportData, scope: ReportScope): QuestionAnswer {
+  const { months, lastMonth } = data
   const at = lastMonth ?? months.length - 1
   const [month, now] = [months[at], scope.months[at]]
   if (month === undefined || now === undefined) return noMonth
@@ -151,8 +155,8 @@ function monthOf({ months, lastMonth }: ReportData, scope: ReportScope): Questio
     lastMonth === null
       ? []
       : [
-          { since: 'month before', numbers: wholeAt(months, scope, at - 1) },
-          { since: 'year before', numbers: wholeAt(months, scope, at - 12) },
+          ...wholeAt(data, scope, at - 1, 'the month before'),
+          ...wholeAt(data, scope, at - 12, 'the year before'),
         ]
   const sales = trends(now, compared, (numbers) => numbers.salesCents)
   return {
@@ -167,14 +171,21 @@ function monthOf({ months, lastMonth }: ReportData, scope: ReportScope): Questio
         ? ['Gross profit is without the invoices of which a cost or a price is unknown.']
         : []),
       'A car counts once a day.',
+      ...behindRemark(scope.behind, name),
     ],
     orders: [],
   }
 }
 
+/** Tenants whose data ends before the month does. */
+export const behindRemark = (behind: number, month: string): string[] =>
+  behind === 0 ? [] : [`Of ${plural(behind, 'business')} the data does not reach to the end of ${month}.`]
+
 /** A month that is not whole is compared with nothing. */
-const wholeAt = (months: ReportData['months'], scope: ReportScope, at: number): MonthNumbers | undefined =>
-  months[at]?.isPartial === false ? scope.months[at] : undefined
+function wholeAt({ months }: ReportData, scope: ReportScope, at: number, words: string): Compared[] {
+  const [month, numbers] = [months[at], scope.months[at]]
+  return month?.isPartial === false && numbers ? [{ words, month: month.month, numbers }] : []
+}
 
 function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
   const order = ({ salesCents, invoices }: MonthNumbers): number | null => ratio(salesCents, invoices)
@@ -205,13 +216,10 @@ function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
 }
 
 function monthSentence(name: string, now: MonthNumbers, sales: Fact['trends']): string {
-  const words = { up: 'above', down: 'below', level: 'like' } as const
-  const comparisons = sales.map(({ since, trend }) => {
-    const size = trend.text.replace(/^[+−]/, '')
-    return trend.direction === 'level'
-      ? `like the ${since}`
-      : `${size} ${words[trend.direction]} the ${since}`
-  })
+  const sides = { up: 'above', down: 'below', level: 'like' } as const
+  const comparisons = sales.map(({ words, trend: { text, direction } }) =>
+    direction === 'level' ? `like ${words}` : `${text.replace(/^[+−]/, '')} ${sides[direction]} ${words}`,
+  )
   const told = comparisons.length > 0 ? `, ${comparisons.join(' and ')}` : ''
   return `${name}: ${moneyText(now.salesCents)} of sales${told}.`
 }
@@ -225,9 +233,9 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
     ...todaySentence(needs),
     facts: [
       fact(
-        'Late in the shop',
+        'Late',
         plural(late.orders, 'order'),
-        `of ${count(open.orders)} open, ${moneyText(open.salesCents)}`,
+        `of ${plural(open.orders, 'open order')} worth ${moneyText(open.salesCents)}`,
       ),
       fact(
         'Overdue',
@@ -244,7 +252,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       ),
     ],
     remarks: [
-      'Late: past the promised time, and not an invoice yet. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
+      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
     ],
     orders: [
       { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },

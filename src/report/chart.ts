@@ -74,3 +74,9 @@ export interface Figure {
   /** Stands in place of the chart where there is nothing to draw. */
   readonly nothing: string
 }
+
+/** Lines that stay far from 0 are drawn on an axis that begins near them: their ups and downs are what one looks for. */
+export function beginsAboveZero({ shape, series }: Chart): boolean {
+  const values = series.flatMap((one) => one.values.filter((value) => value !== null))
+  return shape === 'lines' && values.length > 1 && Math.min(...values) > 0.5 * Math.max(...values)
+}

@@ -24,7 +24,6 @@ export interface MonthNumbers {
   readonly invoicesWithoutProfit: number
   readonly totalCents: number
   readonly invoicesWithoutTotal: number
-  readonly linesWithoutPrice: number
   readonly customers: number
   readonly newCustomers: number
 }
@@ -49,7 +48,13 @@ export interface CycleNumbers {
   readonly due: number
 }
 
-export const cycleBands = ['same day', 'a day', '2 to 3 days', '4 to 7 days', 'over a week'] as const
+export const cycleBands = [
+  'up to 8 hours',
+  'up to a day',
+  '1 to 3 days',
+  '3 to 7 days',
+  'over a week',
+] as const
 
 /** One line of a ranking: a shop, a technician, a band of costs. */
 export interface RankedShop {
@@ -79,7 +84,10 @@ export interface ReceivableAge {
   readonly bucket: string
   readonly invoices: number
   readonly cents: number
+  /** Invoices with an unknown balance: they are in `invoices` and not in `cents`. */
   readonly unknown: number
+  /** Invoices that were paid beyond their total: they are in `invoices`, and in `cents` with a minus. */
+  readonly overpaid: number
 }
 
 export interface StandingLine {
@@ -147,6 +155,8 @@ export interface ReportScope {
   readonly title: string
   readonly shops: number
   readonly trust: TrustAnswer
+  /** Tenants whose data does not reach to the end of the last month. */
+  readonly behind: number
   /** Aligned with the months of the report. */
   readonly months: readonly MonthNumbers[]
   readonly advice: readonly AdviceNumbers[]

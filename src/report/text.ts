@@ -18,7 +18,7 @@ function answerInWords({ question, sentence, facts }: QuestionAnswer): string {
   const rows = facts.map(({ label, value, notes, trends }) => [
     label,
     value,
-    [...notes, ...trends.map(({ since, trend }) => `${trend.text} on the ${since}`)].join(', '),
+    [...notes, ...trends.map(({ month, trend }) => `${trend.text} vs. ${month}`)].join(', '),
   ])
   const lines = table(['', '', ''], rows).split('\n').slice(2).join('\n')
   return [title, sentence, ...(rows.length > 0 ? [indent(lines)] : [])].join('\n')

@@ -17,6 +17,7 @@ const commands = [
   ['plan', 0, /There is no warehouse there yet: the run makes it/],
   ['runs', 0, /There is no warehouse at .* yet, and nothing has run/],
   ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
+  ['report --out /dev/null', 0, /Nothing has been synced into this warehouse yet/],
   ['check', 0, /tables? changes? to be made by the next run/],
 ] as const
 

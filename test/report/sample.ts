@@ -35,7 +35,6 @@ const numbersOf = (i: number, size: number, isPartial: boolean): MonthNumbers =>
     invoicesWithoutProfit: i % 5 === 0 ? 2 : 0,
     totalCents: Math.round(salesCents * 1.09),
     invoicesWithoutTotal: i % 4 === 0 ? 1 : 0,
-    linesWithoutPrice: 0,
     customers: Math.round(invoices * 0.93),
     newCustomers: Math.round(invoices * (0.22 + 0.05 * wave(i + 9))),
   }
@@ -72,6 +71,7 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
     title,
     shops,
     trust: sampleTrust(60),
+    behind: 0,
     months: numbers,
     advice: numbers.map(({ invoices }, i) => ({
       approved: Math.round(invoices * 0.34),
@@ -127,6 +127,7 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
       invoices: Number(invoices),
       cents: Number(cents),
       unknown: bucket === '0 to 30' ? 1 : 0,
+      overpaid: 0,
     })),
     standings: [
       { standing: 'active', customers: 812, salesCents: 92_000_000 },

@@ -12,6 +12,7 @@ import { migrateCommand } from './migrate.js'
 import { planCommand } from './plan.js'
 import { quarantineCommand } from './quarantine.js'
 import { reconcileCommand } from './reconcile.js'
+import { reportCommand } from './report.js'
 import { runCommand } from './run.js'
 import { runsCommand } from './runs.js'
 import { sandboxCommand } from './sandbox.js'
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   quarantineCommand,
   forgetCommand,
   adoptCommand,
+  reportCommand,
   dictionaryCommand,
   sandboxCommand,
   demoCommand,

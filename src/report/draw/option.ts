@@ -3,7 +3,7 @@
  * row stand on one line; ticks, so that a year is told where it begins. Used by svg.ts.
  */
 import type { EChartsCoreOption } from 'echarts/core'
-import type { Chart, ChartColor, ChartSeries } from '../chart.js'
+import { beginsAboveZero, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
 import { axisText, cellText } from '../values.js'
 
 /** A drawing for wide columns of the page, and one that is laid out anew for phones. */
@@ -32,9 +32,9 @@ export function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
 const rule = { show: true, lineStyle: { color: 'var(--rule)', width: 1 } }
 const noTicks = { axisTick: { show: false }, splitLine: { show: false } }
 
-function standing(chart: Chart, { isNarrow }: DrawingSize): EChartsCoreOption {
+function standing(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
   const { categories, ticks = categories, unit, isWhole = false } = chart
-  const lines = ticks.some((tick) => tick.includes('\n')) ? 2 : 1
+  const lines = !chart.ticks || ticks.some((tick) => tick.includes('\n')) ? 2 : 1
   return {
     grid: { left: unit === 'moneyToTheCent' ? 58 : 52, right: 10, top: 12, bottom: 12 + 16 * lines },
     xAxis: {
@@ -47,13 +47,13 @@ function standing(chart: Chart, { isNarrow }: DrawingSize): EChartsCoreOption {
         interval: (index: number) => ticks[index] !== '',
         formatter: (_: string, index: number) => ticks[index] ?? '',
         lineHeight: 16,
-        hideOverlap: true,
-        ...(!chart.ticks && { width: isNarrow ? 56 : 90, overflow: 'break' as const }),
+        ...(!chart.ticks && { width: (width - 62) / categories.length - 12, overflow: 'break' as const }),
       },
     },
     yAxis: {
       type: 'value',
-      ...(isWhole && { max: 100 }),
+      ...(isWhole && { max: 100, interval: 25 }),
+      scale: beginsAboveZero(chart),
       minInterval: unit === 'count' ? 1 : 0,
       splitNumber: isNarrow ? 3 : 4,
       axisLine: { show: false },

@@ -39,9 +39,9 @@ export function customersFigure(input: FigureInput): Figure {
 
 /** In the order in which customers are lost. */
 const standings: readonly (readonly [standing: string, name: string, color: ChartColor])[] = [
-  ['active', 'active: up to 180 days ago', 'blue'],
-  ['lapsing', 'lapsing: up to a year ago', 'orange'],
-  ['lost', 'lost: over a year ago', 'grey'],
+  ['active', 'active', 'blue'],
+  ['lapsing', 'lapsing', 'orange'],
+  ['lost', 'lost', 'grey'],
 ]
 
 export function standingFigure({ scope }: FigureInput): Figure {
@@ -55,7 +55,8 @@ export function standingFigure({ scope }: FigureInput): Figure {
       visited > 0
         ? `${percentText(of('lapsing')?.customers ?? 0, visited)} are lapsing: a call may bring them back.`
         : '',
-    definition: 'All customers who ever had an invoice, by the day of the last one.',
+    definition:
+      'All customers who ever had an invoice, by the day of the last one. Active: up to 180 days ago. Lapsing: up to a year ago. Lost: longer ago.',
     leftOut: never > 0 ? [`${plural(never, 'customer')} without any invoice are left out.`] : [],
     chart: {
       shape: 'bars',
@@ -87,6 +88,7 @@ const ageColors: readonly ChartColor[] = ['step2', 'step3', 'step4', 'step5']
 export function receivablesFigure({ scope }: FigureInput): Figure {
   const of = (bucket: string) => scope.receivables.find((line) => line.bucket === bucket)
   const unknown = sumOf(scope.receivables, (line) => line.unknown)
+  const overpaid = sumOf(scope.receivables, (line) => line.overpaid)
   const cents = sumOf(scope.receivables, (line) => line.cents)
   const old = sumOf(ages.slice(1), (bucket) => of(bucket)?.cents ?? 0)
   return {
@@ -94,9 +96,13 @@ export function receivablesFigure({ scope }: FigureInput): Figure {
     title: 'Receivables by age',
     finding:
       cents > 0 ? `${moneyText(cents)} is open, ${percentText(old, cents)} of it for more than 30 days.` : '',
-    definition:
-      'What is not paid of invoices, by the days since they were closed. Invoices that were overpaid count with a minus.',
-    leftOut: unknown > 0 ? [`${plural(unknown, 'unpaid invoice')} with an unknown total are left out.`] : [],
+    definition: 'What is not paid of invoices, by the days since they were closed.',
+    leftOut: [
+      ...(unknown > 0 ? [`${plural(unknown, 'unpaid invoice')} with an unknown total are left out.`] : []),
+      ...(overpaid > 0
+        ? [`${plural(overpaid, 'invoice')} that were paid beyond their total count with a minus.`]
+        : []),
+    ],
     chart: {
       shape: 'columns',
       unit: 'money',

@@ -1,4 +1,5 @@
 import { count, plural } from '../../format.js'
+import { behindRemark } from '../answers.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
 import type { MonthNumbers, RankedShop, ReportMonth, ReportScope } from '../data.js'
 import { hoursText, moneyText, moneyToTheCent, monthInFull, percentText, ratio } from '../words.js'
@@ -68,6 +69,7 @@ export function salesFigure(input: FigureInput): Figure {
             `${plural(without, 'invoice')} with an unknown price or cost are in sales and not in gross profit.`,
           ]
         : []),
+      ...behindRemark(scope.behind, last?.[0] ?? 'the last month'),
       ...aboutPartial(months),
     ],
     chart: {

@@ -1,5 +1,5 @@
 /* A figure of the page: its words, the drawing in each size, and the numbers as a table. */
-import type { Chart, Figure } from '../chart.js'
+import { beginsAboveZero, type Chart, type Figure } from '../chart.js'
 import type { DrawingSize } from '../draw/option.js'
 import { cellText } from '../values.js'
 import { Html, html, type Piece } from './html.js'
@@ -69,7 +69,7 @@ export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
-<figcaption>${[definition, ...leftOut].join(' ')}</figcaption>
+<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not begin at 0.'] : [])].join(' ')}</figcaption>
 ${none ? null : numbers(figure)}
 </figure>`
 }

@@ -20,8 +20,8 @@ import { type Draw, figureHtml } from './figure.js'
 import { Html, html, type Piece } from './html.js'
 import { operationsHtml } from './operations.js'
 import { questionHtml } from './questions.js'
-import { script } from './script.js'
-import { patterns, style } from './style.js'
+import { pageScript } from './script.js'
+import { hatchPatterns, pageStyle } from './style.js'
 
 const parts: readonly (readonly [
   id: string,
@@ -33,9 +33,12 @@ const parts: readonly (readonly [
   ['customers-part', 'Customers', [adviceFigure, customersFigure, standingFigure, receivablesFigure]],
 ]
 
+const titleOf = ({ title, shops }: ReportScope): string =>
+  shops > 1 ? `${title} · ${plural(shops, 'shop')}` : title
+
 function scopeHtml(data: ReportData, scope: ReportScope, draw: Draw, isFirst: boolean): Html {
   const input: FigureInput = { months: data.months, lastMonth: data.lastMonth, scope }
-  const heading = data.scopes.length > 1 ? html`<h2 class="scope-title">${scope.title}</h2>` : null
+  const heading = data.scopes.length > 1 ? html`<h2 class="scope-title">${titleOf(scope)}</h2>` : null
   return html`<div data-scope="${scope.id}"${isFirst ? null : html` class="later"`}>${heading}
 <div class="questions">${answersOf(data, scope).map((answer) => questionHtml(answer, scope.id))}</div>
 ${isFirst ? comparisonHtml(data) : null}
@@ -57,10 +60,9 @@ const choiceHtml = ({ scopes }: ReportData): Piece =>
       )}</select></label>`
 
 function headerHtml(data: ReportData): Html {
-  const [first] = data.scopes
-  const shops = first ? ` · ${plural(first.shops, 'shop')}` : ''
-  const who = first ? `${first.title}${shops}` : data.warehouse
-  return html`<header><div><h1>Shop report</h1><p>${who}</p></div>${choiceHtml(data)}</header>`
+  const [only, ...others] = data.scopes
+  const who = only && others.length === 0 ? titleOf(only) : ''
+  return html`<header><div><h1>Shop report</h1><p>${[who, instantInFull(data.madeAt)].filter(Boolean).join(' · ')}</p></div>${choiceHtml(data)}</header>`
 }
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
@@ -70,7 +72,7 @@ const bodyHtml = (data: ReportData, draw: Draw): Html =>
 
 /** No source is allowed but the page itself; of scripts, the one whose digest is named. */
 function policy(): string {
-  const digest = createHash('sha256').update(script).digest('base64')
+  const digest = createHash('sha256').update(pageScript).digest('base64')
   return `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-${digest}'`
 }
 
@@ -80,13 +82,13 @@ export function reportPage(data: ReportData, draw: Draw): string {
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>${`Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`}</title><link rel="icon" href="data:,">
-<style>${new Html(style)}</style></head><body>
+<style>${new Html(pageStyle)}</style></head><body>
 <a class="skip" href="#main">To the figures</a>
-${new Html(patterns)}
+${new Html(hatchPatterns)}
 ${headerHtml(data)}
 <main id="main">${bodyHtml(data, draw)}</main>
 <footer><p>Made ${instantInFull(data.madeAt)} from ${data.warehouse}. Days and months are the shops’ own; “today” is ${data.today} in ${data.timeZone}. The page loads nothing from elsewhere. What every number means: <code>shopsync dictionary</code>.</p></footer>
 <div class="tip" hidden></div>
-<script>${new Html(script)}</script></body></html>
+<script>${new Html(pageScript)}</script></body></html>
 `.text
 }

@@ -15,8 +15,8 @@ const arrows = { up: '▲', down: '▼', level: '■' } as const
 
 const factHtml = ({ label, value, notes, trends }: Fact): Html => html`<div class="fact">
 <dt>${label}</dt><dd><b>${value}</b>${notes.map((note) => html`<span>${note}</span>`)}${trends.map(
-  ({ since, trend }) =>
-    html`<span class="trend ${trend.direction}"><i aria-hidden="true">${arrows[trend.direction]}</i> ${trend.text} <small>on the ${since}</small></span>`,
+  ({ month, trend }) =>
+    html`<span class="trend ${trend.direction}"><i aria-hidden="true">${arrows[trend.direction]}</i> ${trend.text} <small>vs. ${month}</small></span>`,
 )}</dd></div>`
 
 const ordersHtml = ({

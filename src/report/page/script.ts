@@ -3,7 +3,7 @@
  * numbers are those of the table below the chart: ECharts writes the places of series and category on every mark. The
  * page is whole without the script.
  */
-export const script = `(() => {
+export const pageScript = `(() => {
 const all = (query, of = document) => [...of.querySelectorAll(query)]
 const choice = document.querySelector('[data-choice]')
 const scopes = all('[data-scope]')

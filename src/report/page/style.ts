@@ -42,14 +42,14 @@ const variables = (which: 0 | 1): string =>
     .join(';')
 
 /** Stripes of each color, for what is not whole: the drawings name them. */
-export const patterns = `<svg width="0" height="0" aria-hidden="true" style="position:absolute"><defs>${names
+export const hatchPatterns = `<svg width="0" height="0" aria-hidden="true" style="position:absolute"><defs>${names
   .map(
     (name) =>
       `<pattern id="hatch-${name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="var(--paper)"/><rect width="2.5" height="6" fill="var(--${name})"/></pattern>`,
   )
   .join('')}</defs></svg>`
 
-export const style = `
+export const pageStyle = `
 :root { color-scheme: light dark; ${variables(0)} }
 @media (prefers-color-scheme: dark) { :root { ${variables(1)} } }
 * { box-sizing: border-box }

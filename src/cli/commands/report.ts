@@ -1,0 +1,34 @@
+import type { Command } from '../command.js'
+
+export const reportCommand: Command = {
+  name: 'report',
+  summary: 'one page that answers: can I trust the data, how was last month, what needs me today',
+  help: `
+Writes a self-contained HTML page: it loads nothing from elsewhere, so that it can be mailed or kept. Below the three
+answers stand charts of sales, work and customers, each with its definition, what it leaves out, and its numbers.
+Reads the warehouse only, and does not ask the API. With several tenants the page compares them; up to six can be
+chosen on it.
+
+Examples:
+  shopsync report                                  # report.html in this folder
+  shopsync report --out /var/www/report.html
+  shopsync report --tenant 101 --out main-street.html`,
+  options: [
+    { flags: '--out <file>', description: 'where the page goes (default: report.html)' },
+    { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { checkPlace, writeReport }, { reportText }] = await Promise.all([
+      import('../context.js'),
+      import('../reportfile.js'),
+      import('../text/report.js'),
+    ])
+    const file = String(invocation.options.out ?? 'report.html')
+    await checkPlace(file)
+    return withContext(invocation, async (context) => {
+      const written = await writeReport(context, file)
+      await invocation.out.answer(written.document, reportText(written))
+      return 0
+    })
+  },
+}

@@ -1,0 +1,118 @@
+/*
+ * Makes the report and writes its file. Used by `shopsync report`, by the step of that name in a job, and by the demo.
+ */
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { Stop } from '../errors.js'
+import { answersOf } from '../report/answers.js'
+import type { ReportData } from '../report/data.js'
+import type { CommandContext } from './context.js'
+
+/** A report that was written. */
+export interface WrittenReport {
+  readonly file: string
+  readonly data: ReportData
+  /** For --json. */
+  readonly document: object
+}
+
+const cannot = (found: string, hint: string): never => {
+  throw new Stop(`${found}, expected a file that the report can be written to`, { exitCode: 2, hint })
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+
+/**
+ * Throws Stop where the report could not be written: before any work, since a report that is made for nothing costs
+ * seconds. Leaves nothing behind, and an older report as it is.
+ */
+export async function checkPlace(file: string): Promise<void> {
+  const path = resolve(file)
+  const there = await stat(path).catch(() => undefined)
+  if (file === '') cannot('Found no name', 'Type shopsync report --out report.html')
+  if (there?.isDirectory())
+    cannot(`Found a folder at ${path}`, `Type shopsync report --out ${file}/report.html`)
+  const folder = dirname(path)
+  const around = await stat(folder).catch(() => undefined)
+  if (!around?.isDirectory())
+    cannot(
+      `Found no folder ${folder} for ${file}`,
+      `Make it (mkdir -p ${folder}), or name another file with --out`,
+    )
+  if (there && !there.isFile()) {
+    await access(path, constants.W_OK).catch((error: unknown) =>
+      cannot(`Found ${path} closed to writing (${codeOf(error)})`, 'Name another file with --out'),
+    )
+    return
+  }
+  const trial = `${path}.${randomBytes(4).toString('hex')}`
+  await open(trial, 'wx').then(
+    async (handle) => {
+      await handle.close()
+      await rm(trial)
+    },
+    (error: unknown) =>
+      cannot(
+        `Found the folder ${folder} closed to writing (${codeOf(error)})`,
+        'Give this user the right to write there, or name another file with --out',
+      ),
+  )
+}
+
+/** Puts the whole text in place at once: whoever opens the page meets the old one or the new one. */
+async function write(file: string, text: string): Promise<void> {
+  const path = resolve(file)
+  const there = await stat(path).catch(() => undefined)
+  if (there && !there.isFile()) return writeFile(path, text)
+  const fresh = `${path}.${randomBytes(4).toString('hex')}`
+  try {
+    await writeFile(fresh, text)
+    await rename(fresh, path)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw new Stop(`The report could not be written to ${path} (${codeOf(error)})`, {
+      exitCode: 1,
+      hint: 'Look whether the disk is full, or name another file with --out',
+    })
+  }
+}
+
+const documentOf = (file: string, data: ReportData): object => ({
+  file: resolve(file),
+  made_at: data.madeAt,
+  warehouse: data.warehouse,
+  tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
+  complete_through: data.scopes[0]?.trust.completeThrough ?? null,
+  answers: data.scopes.slice(0, 1).flatMap((scope) =>
+    answersOf(data, scope).map(({ question, sentence, tone, facts }) => ({
+      question,
+      answer: sentence,
+      tone,
+      facts: facts.map(({ label, value, notes }) => ({ label, value, notes })),
+    })),
+  ),
+})
+
+/** Asks the warehouse, draws the page and writes it. ECharts is loaded here, and nowhere else. */
+export async function writeReport(context: CommandContext, file: string): Promise<WrittenReport> {
+  const [{ readReport }, { reportPage }, { draw }] = await Promise.all([
+    import('../report/read/read.js'),
+    import('../report/page/page.js'),
+    import('../report/draw/svg.js'),
+  ])
+  const { config, clock, choice } = context
+  const data = await readReport({
+    warehouse: await context.readingWarehouse(),
+    label: config.warehouse.label,
+    schema: config.report.schema,
+    timeZone: config.report.timeZone,
+    staleAfterMs: config.status.staleAfter,
+    tenants: choice.tenants,
+    nowMicros: clock.nowMicros(),
+  })
+  await write(file, reportPage(data, draw))
+  return { file, data, document: documentOf(file, data) }
+}

@@ -1,0 +1,6 @@
+import { answersText } from '../../report/text.js'
+import type { WrittenReport } from '../reportfile.js'
+
+/** The answers of the report, and where the page lies. */
+export const reportText = ({ data, file }: WrittenReport): string =>
+  `${answersText(data)}\n\nThe report: ${file}`

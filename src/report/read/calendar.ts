@@ -1,0 +1,43 @@
+/* Months as `YYYY-MM`, and which of them the report shows. */
+import type { ReportMonth } from '../data.js'
+
+const numberOfMonth = (month: string): number =>
+  Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1
+
+/** The month so many months later; earlier where the number is negative. */
+export function monthsLater(month: string, months: number): string {
+  const number = numberOfMonth(month) + months
+  return `${String(Math.floor(number / 12)).padStart(4, '0')}-${String((number % 12) + 1).padStart(2, '0')}`
+}
+
+/** Two years and the month that is not over: enough for a year to be compared with the one before. */
+export const mostMonths = 25
+
+export interface Extent {
+  /** The day on which the first invoice was closed; null while there is none. */
+  readonly first: string | null
+  readonly today: string
+  /** The day up to which the data is complete in every time zone. */
+  readonly completeDay: string
+}
+
+/** An open shop closes invoices within this many days: data that begins later in a month begins in its middle. */
+const latestBeginning = '03'
+
+/**
+ * Months end where the data does: a warehouse that nobody has brought up to date for weeks shows no empty months. A month
+ * is whole when it is over and the data reaches beyond it; the first one, when its first invoice is of its first days.
+ */
+export function monthsOf({ first, today, completeDay }: Extent): ReportMonth[] {
+  if (first === null) return []
+  const last = [today, completeDay].sort()[0]?.slice(0, 7) ?? today.slice(0, 7)
+  const begun = first.slice(0, 7)
+  const beginning = [begun, monthsLater(last, 1 - mostMonths)].sort()[1] ?? begun
+  const months: ReportMonth[] = []
+  for (let month = beginning; month <= last || months.length === 0; month = monthsLater(month, 1)) {
+    const isOver = `${monthsLater(month, 1)}-01` <= completeDay && month < today.slice(0, 7)
+    const isCut = month === begun && first.slice(8, 10) > latestBeginning
+    months.push({ month, isPartial: !isOver || isCut })
+  }
+  return months
+}

@@ -1,0 +1,121 @@
+/*
+ * Asks the warehouse everything that the report shows: a dozen statements over the views for analysts, whatever the
+ * number of tenants. Reads only. Used by `shopsync report`, the step of that name in a job, and the demo.
+ */
+import { sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { dayOf, endDay } from '../../analytics/shopday.js'
+import { Stop } from '../../errors.js'
+import { fromMicros } from '../../timestamp.js'
+import type { Warehouse } from '../../warehouse/warehouse.js'
+import type { OperationsAnswer, ReportData } from '../data.js'
+import { askExtent } from './asksales.js'
+import { askFreshness } from './asktrust.js'
+import { monthsOf } from './calendar.js'
+import { findingsOf } from './findings.js'
+import { operationsOf } from './operations.js'
+import { tenantsAndScopes } from './scopes.js'
+import { completeDay } from './trust.js'
+import type { Subject } from './views.js'
+
+export interface ReportOptions {
+  readonly warehouse: Warehouse
+  /** The warehouse's address without its password. */
+  readonly label: string
+  /** `report.schema`. */
+  readonly schema: string | undefined
+  /** `report.timeZone`: by it, today is the day that it is. */
+  readonly timeZone: string
+  readonly staleAfterMs: number
+  /** null: all. */
+  readonly tenants: readonly Int64[] | null
+  readonly nowMicros: bigint
+}
+
+/** Recommendations without a decision are followed up for so many days. */
+const followedMicros = 90n * 86_400_000_000n
+
+const nothingYet: OperationsAnswer = {
+  days: [],
+  runs: [],
+  resources: [],
+  quarantine: [],
+  drift: [],
+  driftSeen: 0,
+}
+
+export async function readReport(options: ReportOptions): Promise<ReportData> {
+  const { warehouse, label, timeZone, nowMicros } = options
+  const madeAt = fromMicros(nowMicros)
+  const today = dayOf(timeZone, madeAt, endDay(nowMicros)) ?? madeAt.slice(0, 10)
+  const head = { madeAt, warehouse: label, today, timeZone }
+  const none = { months: [], lastMonth: null, scopes: [], tenants: [], operations: nothingYet }
+  if (!(await hasCursors(warehouse))) return { ...head, ...none }
+  const subject = await subjectOf(options)
+  return warehouse.read(async () => {
+    const freshness = await askFreshness(subject)
+    if (freshness.length === 0) throw unknownTenants(options)
+    const first = (await askExtent(subject))?.first ?? null
+    const months = monthsOf({ first, today, completeDay: completeDay(freshness, nowMicros) })
+    const whole = months.findLastIndex(({ isPartial }) => !isPartial)
+    const lastMonth = whole === -1 ? null : whole
+    const last = (months[lastMonth ?? months.length - 1] ?? { month: today.slice(0, 7) }).month
+    const findings = await findingsOf(subject, {
+      from: months[0]?.month ?? last,
+      last,
+      undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
+    })
+    const scene = { nowMicros, staleAfterMs: options.staleAfterMs, months, lastMonth, last }
+    const operations = await operationsOf(warehouse.db, freshness, { tenants: options.tenants, nowMicros })
+    return { ...head, months, lastMonth, operations, ...(await tenantsAndScopes(subject, findings, scene)) }
+  })
+}
+
+/** There are cursors, and none of these tenants: a page without data would say that nothing was synced. */
+const unknownTenants = ({ tenants }: ReportOptions): Stop =>
+  new Stop(`Found no data of tenant ${(tenants ?? []).join(', ')}, expected one that has been synced`, {
+    exitCode: 2,
+    hint: 'Type shopsync status to see the tenants there are, or shopsync sync to bring their data',
+  })
+
+/** Whether anything was ever synced: without a cursor, not even the views are asked for. */
+async function hasCursors(warehouse: Warehouse): Promise<boolean> {
+  if (!(await warehouse.has('sync_cursors'))) return false
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_cursors').select('resource').limit(1).executeTakeFirst(),
+  )
+  return row !== undefined
+}
+
+/** The views that the questions are about. */
+const asked = [
+  'customer_value',
+  'cycle_times',
+  'daily_sales',
+  'freshness',
+  'orders',
+  'parts_margin',
+  'receivables',
+  'recommendation_conversion',
+  'technician_hours',
+  'totals_check',
+  'work_in_progress',
+] as const
+
+async function subjectOf({ warehouse, schema, tenants }: ReportOptions): Promise<Subject> {
+  const store = warehouse.dialect.views(schema)
+  const run = <T>(query: Parameters<typeof warehouse.db.executeQuery<T>>[0]) =>
+    warehouse.read((db) => db.executeQuery(query))
+  const live = await store.live(run)
+  const missing = asked.filter((name) => !live.has(name))
+  if (missing.length === 0) {
+    const month = (column: string) => sql<string | null>`substr(${sql.raw(store.sql.dayText(column))}, 1, 7)`
+    const day = (column: string) => sql.raw<string | null>(store.sql.dayText(column))
+    return { db: store.db, tenants, month, day }
+  }
+  const obstacle = await store.obstacle(run)
+  throw new Stop(
+    `Found ${missing.length === asked.length ? 'no views for analysts' : `no view ${missing.join(', ')}`} in ${store.where}, expected ${asked.length} that the report asks`,
+    { exitCode: 2, hint: obstacle?.hint ?? 'Type shopsync migrate, which makes them' },
+  )
+}
