@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { exampleQueries } from '../../schema/views/demo.js'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { type Place, place, shopsync } from '../support/place.js'
@@ -264,11 +263,12 @@ test('demo fills a warehouse twice and answers three questions', async () => {
     const { code, stdout } = await shopsync(['demo'], { cwd: folder })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ +first sync +second sync$/m)
-    for (const { title, columns } of exampleQueries) {
-      expect(stdout).toContain(`── ${title} ─`)
-      expect(stdout).toContain(columns.at(-1)?.title)
-    }
-    expect(stdout).toMatch(/^\d{4}-\d\d +\d+ +[\d,]+\.\d\d /m)
+    const titles = ['Can I trust it?', 'How was last month?', 'What needs me today?', 'The report']
+    const places = titles.map((title) => stdout.indexOf(`── ${title} ─`))
+    expect(places).toEqual([...places].sort((a, b) => a - b))
+    expect(places[0]).toBeGreaterThan(0)
+    expect(stdout).toContain('demo/report.html')
+    expect(existsSync(join(folder, 'demo/report.html'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db-wal'))).toBe(false)
   } finally {

@@ -1,17 +1,18 @@
 import type { Sandbox } from '../../sandbox/index.js'
 import type { Command, Invocation } from '../command.js'
-import type { ExampleRow } from '../text/examples.js'
 
 const file = 'demo/warehouse.db'
+const page = 'demo/report.html'
 const tenants = 3
 const thingsThatHappen = 200
 
 export const demoCommand: Command = {
   name: 'demo',
-  summary: 'sandbox, sync and example queries in one command; nothing to configure',
+  summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, and shows what came and what can be asked of it. Takes some seconds and needs no network.`,
+again, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
+report lies in ${page} then. Takes some seconds and needs no network.`,
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')
     const sandbox = await createSandbox({ tenants, seed: 1 })
@@ -24,14 +25,13 @@ again, and shows what came and what can be asked of it. Takes some seconds and n
 }
 
 async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
-  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { sql }, { exampleQueries }] =
+  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }] =
     await Promise.all([
       import('../context.js'),
       import('../configuration.js'),
       import('../execute.js'),
       import('../text/demo.js'),
-      import('kysely'),
-      import('../../../schema/views/demo.js'),
+      import('../reportfile.js'),
     ])
   const { out, signals } = invocation
   const config = configurationOf(documentOf(sandbox), 'the demo')
@@ -47,16 +47,16 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
     out.print(text.sideBySide(first, second))
-    const warehouse = await context.warehouse()
-    const answers: { title: string; sql: string; rows: unknown[] }[] = []
-    for (const query of exampleQueries) {
-      const { rows } = await warehouse.read((db) => sql.raw<ExampleRow>(query.sql).execute(db))
-      answers.push({ title: query.title, sql: query.sql.trim(), rows })
-      out.print(text.question(query, rows))
-    }
-    out.print(text.closing(file))
+    const report = await writeReport(context, page)
+    out.print(text.answers(report.data))
+    out.print(text.closing(file, page))
     if (out.json)
-      await out.document({ warehouse: file, runs: [first, second], changes: changes.length, answers })
+      await out.document({
+        warehouse: file,
+        runs: [first, second],
+        changes: changes.length,
+        report: report.document,
+      })
     return Math.max(exitCodeOf(first), exitCodeOf(second))
   })
 }
@@ -69,6 +69,7 @@ const documentOf = ({ url: baseUrl, partnerId, secret }: Sandbox) => ({
 async function removeOlder(): Promise<void> {
   const { rm } = await import('node:fs/promises')
   for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
+  await rm(page, { force: true })
 }
 
 /** Logs errors only: other entries would stand between the lines of the demo. */

@@ -1,7 +1,7 @@
-import { type ExampleQuery, firstQuestion } from '../../../schema/views/demo.js'
-import { count, indent, paragraphs, plural, right, span, table } from '../../format.js'
+import { count, plural, right, span, table } from '../../format.js'
+import type { ReportData } from '../../report/data.js'
+import { answersText } from '../../report/text.js'
 import type { RunReport } from '../../sync/run/report.js'
-import { answerText, type ExampleRow } from './examples.js'
 import { elapsed } from './summary.js'
 
 /* The words of the demo. */
@@ -48,17 +48,22 @@ export function sideBySide(first: RunReport, second: RunReport): string {
   return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows)}`
 }
 
-export const question = (query: ExampleQuery, rows: readonly ExampleRow[]): string => {
-  const title = `\n── ${query.title} `.padEnd(73, '─')
-  return paragraphs([`${title}\n${query.note}`, indent(query.sql.trim()), answerText(query, rows)])
-}
+export const answers = (data: ReportData): string => `
+The shops ask their warehouse.
 
-export const closing = (file: string): string => `
-── The warehouse ${'─'.repeat(55)}
+${answersText(data)}`
+
+const firstQuestion = 'select shop_name, sum(sales_cents) / 100 as sales from daily_sales group by shop_name'
+
+export const closing = (file: string, page: string): string => `
+── The report ${'─'.repeat(59)}
+It is ${page}: open it in a browser. It needs no network, and is written again by shopsync report.
+
+── The warehouse ${'─'.repeat(56)}
 It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a
 spreadsheet's import), or:
 
   sqlite3 ${file} "${firstQuestion}"
   node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
 
-The meaning of every table and column: shopsync dictionary. With your own API: see README.md.`
+The meaning of every table, view and column: shopsync dictionary. With your own API: see README.md.`
