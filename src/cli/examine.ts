@@ -29,10 +29,8 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
 }
 
 async function examineParts(context: CommandContext, config: Config): Promise<Trial[]> {
-  const [{ checkApi, checkOwner, checkRevoked, checkWarehouse, checkWays }, { Stamps }] = await Promise.all([
-    import('../sync/ask/check.js'),
-    import('../clock.js'),
-  ])
+  const [{ checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays }, { Stamps }] =
+    await Promise.all([import('../sync/ask/check.js'), import('../clock.js')])
   const { model, clock, invocation } = context
   const { signal } = invocation.signals
   const source = await context.source(new Stamps(clock), attempts)
@@ -42,9 +40,10 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   const { trials, largest, granted } = await checkApi({ source, model, tenants, except, nowMicros, signal })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
+  const views = warehouse ? await checkViews(warehouse, config.report.schema) : []
   const owner = warehouse ? await checkOwner(warehouse, source.address) : []
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
-  return [...trials, ...revoked, ...ways, stored, ...owner]
+  return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
 }

@@ -75,18 +75,20 @@ function words(trial: Trial, ok: boolean): Words {
       const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
       return { what: 'resources', found: `${count(answering)} answer for tenant ${tenantId}${missing}` }
     }
-    case 'resource': {
-      const { message, hint } = wordsOf(trial.error)
-      const { resource } = trial
-      const advice = `Other resources answer, so ask the API operator about this one; to go on without it, set "enabled": false at resources.${resource}`
-      return { what: `resource ${resource}`, found: message, hint: hint ? `${hint}. ${advice}` : advice }
-    }
+    case 'resource':
+      return resourceWords(trial)
     case 'belonging':
       return { what: 'source', found: foreignText(trial.owner, trial.asked), hint: adoptionHint }
     case 'probe':
       return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
+    case 'views':
+      return {
+        what: 'views',
+        found: `${trial.trouble.message}. ${trial.trouble.hint}`,
+        hint: trial.trouble.hint,
+      }
     case 'failure': {
       const { message, hint = null } = wordsOf(trial.error)
       return { what: trial.what, found: message, hint }
@@ -94,6 +96,12 @@ function words(trial: Trial, ok: boolean): Words {
     default:
       return trial satisfies never
   }
+}
+
+function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>): Words {
+  const { message, hint } = wordsOf(error)
+  const advice = `Other resources answer, so ask the API operator about this one; to go on without it, set "enabled": false at resources.${resource}`
+  return { what: `resource ${resource}`, found: message, hint: hint ? `${hint}. ${advice}` : advice }
 }
 
 function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words {

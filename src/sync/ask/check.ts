@@ -4,6 +4,7 @@
  * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { viewObstacle } from '../../analytics/makeviews.js'
 import type { SourceAddress } from '../../config/address.js'
 import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
@@ -96,6 +97,12 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
   } catch (error) {
     return failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
   }
+}
+
+/** Whether the views for analysts can be made; nothing where they can. Runs go on without them. */
+export async function checkViews(warehouse: Warehouse, schema: string | undefined): Promise<Trial[]> {
+  const trouble = await viewObstacle(warehouse, schema)
+  return trouble ? [{ of: 'views', trouble, exitCode: 0 }] : []
 }
 
 /** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceStats } from '../../api/source.js'
 import type { SourceAddress } from '../../config/address.js'
+import type { ViewTrouble } from '../../warehouse/viewstore.js'
 import type { Probe, ProbeChange } from './probe.js'
 
 type Facts =
@@ -43,6 +44,8 @@ type Facts =
       readonly changes: number
       readonly autoMigrate: boolean
     }
+  /** The views for analysts cannot be made; runs go on without them. */
+  | { readonly of: 'views'; readonly trouble: ViewTrouble }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 interface Readable {
