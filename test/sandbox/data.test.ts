@@ -149,7 +149,7 @@ describe('generated data', () => {
     for (const order of orders(sandbox)) {
       const own = payments.filter((payment) => payment['repair_order_id'] === order.id)
       expect(sum(own)).toBe(sum(order.payments))
-      if (own.length > 0) {
+      if (own.length > 0 && order.state === 'invoice') {
         paid += 1
         expect(sum(own)).toBe(billTotal(order))
       }
@@ -159,20 +159,14 @@ describe('generated data', () => {
       expect(transaction['payment_id'] === null).toBe(transaction['status'] !== 'approved')
   })
 
-  it('looks like a shop: quiet Sundays, busy autumns, a margin on parts, some quick recommendations', async () => {
-    const sandbox = await generated({ repairOrders: 2000 })
+  it('looks like a shop: quiet Sundays, busy autumns, some quick recommendations', async () => {
+    const sandbox = await generated({ tenants: [{ id: 101, repairOrders: 3300, shops: 1 }] })
     const days = orders(sandbox).map(({ created_at }) => new Date(created_at))
     const share = (test: (day: Date) => boolean) => days.filter(test).length / days.length
     expect(share((day) => day.getUTCDay() === 0)).toBeLessThan(0.03)
     expect(share((day) => day.getUTCMonth() === 10)).toBeGreaterThan(
       share((day) => day.getUTCMonth() === 1) * 1.2,
     )
-    const parts = orders(sandbox).flatMap((order) => order.services.flatMap((service) => service.parts))
-    const total = (key: 'cost_cents' | 'quoted_price_cents') =>
-      parts.reduce((sum, part) => sum + part[key] * part.quantity, 0)
-    const margin = 1 - total('cost_cents') / total('quoted_price_cents')
-    expect(margin).toBeGreaterThan(0.25)
-    expect(margin).toBeLessThan(0.6)
     const services = sandbox.store
       .all(101, 'recommendations')
       .map((record) => Object.keys(record['service'] as object).length)

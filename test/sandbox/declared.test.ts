@@ -14,6 +14,10 @@ const emptied = [
   'repair_orders.services[].sublets[].invoice_date',
   'recommendations.service.sublets[].vendor_id',
   'recommendations.service.sublets[].invoice_date',
+  'repair_orders.services[].parts[].quoted_price_cents',
+  'repair_orders.services[].parts[].cost_cents',
+  'recommendations.service.parts[].quoted_price_cents',
+  'recommendations.service.parts[].cost_cents',
 ]
 
 const fits: Readonly<Record<Field['kind'], (value: unknown) => boolean>> = {

@@ -3,14 +3,19 @@ import type { Command, Invocation } from '../command.js'
 
 const file = 'demo/warehouse.db'
 const page = 'demo/report.html'
-const tenants = 3
+/** A business with two years behind it, so that a month is more than noise, and two that have opened lately. */
+const tenants = [
+  { id: 101, shops: 3, repairOrders: 12_000 },
+  { id: 102, shops: 1, repairOrders: 600 },
+  { id: 103, shops: 1, repairOrders: 250 },
+]
 const thingsThatHappen = 200
 
 export const demoCommand: Command = {
   name: 'demo',
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
-Starts the sandbox, syncs ${tenants} tenants into ${file} (an older one is removed first), lets the shops work, syncs
+Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
 again, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
 report lies in ${page} then. Takes some seconds and needs no network.`,
   run: async (invocation) => {

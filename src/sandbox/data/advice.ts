@@ -2,8 +2,11 @@
  * Makes recommendations and past recommendations. Used by generate.ts and work.ts.
  */
 import type { Stamped } from '../records/json.js'
-import { buildService, chooseJobs, type Order, type Service } from './order.js'
-import { DAY, HOUR, MINUTE, type Moment, print, SECOND, type ShopFacts, type World } from './world.js'
+import { REMEDIES } from './catalogue.js'
+import { buildService, type Service } from './lines.js'
+import { DAY, HOUR, MINUTE, type Moment, print, SECOND } from './moment.js'
+import { chooseJobs, type Order } from './order.js'
+import type { CannedJob, ShopFacts, World } from './world.js'
 
 const QUICK = [
   'Detail the interior',
@@ -16,7 +19,10 @@ const QUICK = [
 /** A quick recommendation has a price and no service. */
 export type Recommendation = ReturnType<typeof propose>
 
-/** The recommendations of a technician, often none. If `decided`, the customer has answered most some minutes later. */
+/**
+ * The recommendations of a technician: nearly always for what an inspection found red, sometimes for what it found
+ * yellow, seldom for something else. If `decided`, the customer has answered most some minutes later.
+ */
 export function advise(
   world: World,
   shop: ShopFacts,
@@ -24,23 +30,40 @@ export function advise(
   at: Moment,
   decided: boolean,
 ): Recommendation[] {
-  const count = world.random.weighted([0.62, 0.27, 0.11])
-  return Array.from({ length: count }, (_, index) => {
-    const recommendation = propose(world, shop, order, world.live ? at : at + index * 77 * SECOND)
-    if (decided && !world.random.chance(0.3))
-      decide(world, recommendation, order, at + world.random.integer(5, 50) * MINUTE)
+  const { random } = world
+  const jobs: (CannedJob | null)[] = [...remedies(world, shop, order)]
+  if (random.chance(0.03)) jobs.push(null)
+  if (random.chance(world.live ? 0.5 : 0.02)) jobs.push(chooseJobs(world, shop, at)[0] ?? null)
+  return jobs.map((job, index) => {
+    const recommendation = propose(world, shop, order, job, world.live ? at : at + index * 77 * SECOND)
+    if (decided && random.chance(0.88))
+      decide(world, recommendation, order, at + random.integer(8, 50) * MINUTE)
     return recommendation
   })
 }
 
-function propose(world: World, shop: ShopFacts, order: Order, at: Moment) {
+/** The jobs that would repair what the inspections found, each once, and none that is done on this visit anyway. */
+function remedies({ random }: World, shop: ShopFacts, order: Order): Set<CannedJob> {
+  const done = new Set(order.services.map(({ title }) => title))
+  const jobs = new Set<CannedJob>()
+  for (const { inspections } of order.services)
+    for (const { name, state } of inspections) {
+      const title = REMEDIES[name]
+      if (title === undefined || done.has(title)) continue
+      if (!random.chance(state === 'red' ? 0.92 : state === 'yellow' ? 0.12 : 0)) continue
+      const canned = shop.jobs.find(({ job }) => job.title === title)
+      if (canned !== undefined) jobs.add(canned)
+    }
+  return jobs
+}
+
+/** Without a job, a small thing with a price. */
+function propose(world: World, shop: ShopFacts, order: Order, job: CannedJob | null, at: Moment) {
   const { random } = world
   const stamps = world.stamps('recommendations', at)
-  const [canned] = chooseJobs(world, shop, at)
-  const quick = canned === undefined || random.chance(0.25)
-  const words = quick ? random.pick(QUICK) : ''
-  const price = quick ? random.integer(4, 60) * 500 : null
-  const service = quick ? {} : buildService(world, shop, canned, order.technician_id, at)
+  const words = job === null ? random.pick(QUICK) : ''
+  const price = job === null ? random.integer(4, 60) * 500 : null
+  const service = job === null ? {} : buildService(world, shop, job, order.technician_id, at)
   return {
     ...stamps,
     approved: null as boolean | null,

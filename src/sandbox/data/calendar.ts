@@ -1,33 +1,85 @@
-import { DateTime } from 'luxon'
+/**
+ * When cars come in, and which technician takes them. Used by generate.ts.
+ */
 import type { Random } from '../random.js'
-import { HOUR, MINUTE, type Moment } from './world.js'
+import type { OpenDay } from './hours.js'
+import { DAY, HOUR, MINUTE, type Moment } from './moment.js'
+import type { ShopFacts } from './world.js'
 
-/** Monday first, as luxon counts: shops are busy on Mondays and Fridays and closed on most Sundays. */
-const WEEKDAYS = [1.15, 1, 1, 1.05, 1.2, 0.55, 0.05] as const
 /** January first: quiet after the holidays, busiest before the winter. */
-const MONTHS = [0.9, 0.85, 1, 1.1, 1.05, 1.05, 1.1, 1, 0.95, 1.2, 1.3, 1.1] as const
-const YEARLY_GROWTH = 0.08
-
-/** Day, month and year of a moment, in UTC. Never for timestamps: luxon holds milliseconds only. */
-export const dateOf = (moment: Moment): DateTime => DateTime.fromMillis(moment / 1000, { zone: 'utc' })
-
-function weight({ weekday, month }: DateTime, age: number): number {
-  return (WEEKDAYS[weekday - 1] ?? 1) * (MONTHS[month - 1] ?? 1) * (1 - (YEARLY_GROWTH * age) / 365)
+const MONTHS = [0.93, 0.86, 0.99, 1.04, 1.02, 1.02, 1.04, 0.99, 0.96, 1.06, 1.14, 1] as const
+const YEARLY_GROWTH = 0.04
+export interface Arrival {
+  readonly shop: ShopFacts
+  readonly technician: number
+  readonly at: Moment
 }
 
-/** The days of `count` arrivals up to `until`, oldest first. */
-export function arrivals(random: Random, count: number, until: Moment, days: number): DateTime[] {
-  const last = dateOf(until).startOf('day')
-  const calendar = Array.from({ length: days + 1 }, (_, index) => last.minus({ days: days - index }))
-  const weights = calendar.map((day, index) => weight(day, days - index))
-  const chosen = Array.from({ length: count }, () => random.weighted(weights)).sort((a, b) => a - b)
-  return chosen.flatMap((index) => calendar[index] ?? [])
+interface Slot {
+  readonly shop: ShopFacts
+  readonly day: OpenDay
+  readonly onDuty: readonly number[]
+  readonly weight: number
 }
 
-/** A moment of that day between 07:30 and 15:30 local time, to the microsecond. */
-export function arrivalTime(random: Random, day: DateTime, zone: string): Moment {
+/** `count` cars up to `until`, in the order of time: each day as many as its technicians can take. */
+export function arrivals(
+  random: Random,
+  shops: readonly ShopFacts[],
+  count: number,
+  until: Moment,
+): Arrival[] {
+  const slots = slotsOf(random, shops, until)
+  const total = slots.reduce((sum, { weight }) => sum + weight, 0)
+  const found: Arrival[] = []
+  let slot = 0
+  let taken = 0
+  let passed = slots[0]?.weight ?? 0
+  for (let n = 0; n < count; n += 1) {
+    const place = ((n + random.next()) / count) * total
+    while (passed < place && slot < slots.length - 1) {
+      slot += 1
+      taken = 0
+      passed += slots[slot]?.weight ?? 0
+    }
+    const chosen = slots[slot]
+    if (chosen === undefined) break
+    found.push(arrival(random, chosen, taken, until))
+    taken += 1
+  }
+  return found.sort((a, b) => a.at - b.at)
+}
+
+/** Cars are spread over the technicians of the day; most come early. */
+function arrival(random: Random, { shop, day, onDuty }: Slot, taken: number, until: Moment): Arrival {
   const early = random.next()
-  const hours = 7.5 + 8 * (random.chance(0.5) ? early * early : early)
-  const midnight = day.setZone(zone, { keepLocalTime: true }).toMillis() * 1000
-  return midnight + Math.floor(hours * HOUR) + random.integer(0, MINUTE)
+  const share = random.chance(0.5) ? early * early : early
+  const last = Math.min(day.closes - 2.5 * HOUR, until - MINUTE)
+  const at = day.opens + Math.floor(share * Math.max(MINUTE, last - day.opens))
+  return { shop, technician: onDuty[taken % onDuty.length] ?? 0, at: Math.min(at, until - MINUTE) }
+}
+
+function slotsOf(random: Random, shops: readonly ShopFacts[], until: Moment): Slot[] {
+  const slots: Slot[] = []
+  const days = shops[0]?.hours.days.filter(({ opens }) => opens < until - 2 * MINUTE) ?? []
+  for (const day of days)
+    for (const shop of shops) {
+      const onDuty = roster(random, shop, day)
+      const passed = Math.min(1, (until - day.opens) / (day.closes - day.opens))
+      const trend = 1 - (YEARLY_GROWTH * (until - day.opens)) / (365 * DAY)
+      const weight =
+        onDuty.length * (MONTHS[day.month - 1] ?? 1) * trend * passed * (0.8 + 0.4 * random.next())
+      slots.push({ shop, day, onDuty, weight })
+    }
+  return slots
+}
+
+/** Who works on that day: one technician on a Saturday; on other days all who have been hired and are not on leave. */
+function roster(random: Random, shop: ShopFacts, day: OpenDay): number[] {
+  const hired = shop.hired.filter(({ from }) => from <= day.opens).map(({ id }) => id)
+  const off = random.integer(0, Math.max(0, hired.length - 1))
+  const order = [...hired.slice(off), ...hired.slice(0, off)]
+  if (day.isSaturday) return order.slice(0, 1)
+  const present = order.filter(() => !random.chance(0.04))
+  return present.length > 0 ? present : order
 }

@@ -1,51 +1,63 @@
 /**
- * The parts and jobs that every shop sells; prices are for one unit, in cents. Used by settings.ts, stock.ts and
- * order.ts.
+ * The parts and jobs that every shop sells; prices are for one unit, in cents. Used by settings.ts, stock.ts,
+ * lines.ts and advice.ts.
  */
 export interface CataloguePart {
   readonly key: string
   readonly description: string
   readonly brands: readonly string[]
   readonly cost: number
-  readonly markup: number
   readonly core?: boolean
   readonly hazard?: 'caution' | 'warning' | 'danger'
 }
 
-type PartLine = readonly [key: string, description: string, brands: string, cost: number, markup: number]
+type PartLine = readonly [key: string, description: string, brands: string, cost: number]
+
+/** Tires are compared by price: nobody pays the markup of other parts for them. */
+const TIRES = new Set(['tire', 'winter-tire'])
+
+/** The price by the cost, as shops set it: the dearer the part, the smaller the markup. */
+export function markupOf(key: string, cost: number): number {
+  if (TIRES.has(key)) return 1.48
+  const band = [1000, 2500, 5000, 10_000, 15_000].filter((limit) => cost >= limit).length
+  return [2.8, 2.5, 2.25, 2.1, 1.95, 1.85][band] ?? 1.85
+}
 
 const PART_LINES: readonly PartLine[] = [
-  ['oil', 'Full synthetic oil 5W-30, 1 qt', 'Mobil 1|Valvoline|Castrol', 540, 1.85],
-  ['oil-filter', 'Oil filter', 'Wix|Bosch|Mann', 420, 2.4],
-  ['air-filter', 'Engine air filter', 'Wix|K&N', 980, 2.1],
-  ['cabin-filter', 'Cabin air filter', 'Bosch|Fram', 1120, 2.2],
-  ['pads-front', 'Brake pad set, front, ceramic', 'Akebono|Wagner|Bosch', 3850, 1.9],
-  ['pads-rear', 'Brake pad set, rear, ceramic', 'Akebono|Wagner|Bosch', 3520, 1.9],
-  ['rotor', 'Brake rotor', 'Brembo|Raybestos', 4900, 1.7],
-  ['brake-fluid', 'Brake fluid DOT 4, 1 pt', 'ATE|Prestone', 690, 2],
-  ['tire', 'All-season tire 225/60R17', 'Michelin|Goodyear|Cooper', 11_800, 1.32],
-  ['winter-tire', 'Winter tire 225/60R17', 'Nokian|Bridgestone', 12_400, 1.3],
-  ['battery', 'Battery, group 35 AGM', 'Interstate|DieHard', 12_900, 1.5],
-  ['alternator', 'Alternator, remanufactured', 'Denso|Remy', 16_800, 1.6],
-  ['starter', 'Starter, remanufactured', 'Denso|Remy', 14_200, 1.6],
-  ['coolant', 'Coolant 50/50, 1 gal', 'Zerex|Prestone', 1290, 1.9],
-  ['thermostat', 'Thermostat with gasket', 'Stant|Gates', 1850, 2],
-  ['water-pump', 'Water pump', 'Gates|Aisin', 7400, 1.75],
-  ['belt', 'Serpentine belt', 'Gates|Continental', 2450, 2],
-  ['spark-plug', 'Spark plug, iridium', 'NGK|Denso', 780, 2.1],
-  ['coil', 'Ignition coil', 'Delphi|NGK', 4200, 1.8],
-  ['wiper', 'Wiper blade', 'Bosch|Rain-X', 890, 2.2],
-  ['refrigerant', 'Refrigerant R-134a, 1 lb', 'Chemours|Honeywell', 1150, 2.4],
-  ['compressor', 'A/C compressor', 'Denso|Four Seasons', 21_500, 1.55],
-  ['strut', 'Strut assembly', 'Monroe|KYB', 10_400, 1.6],
-  ['ball-joint', 'Lower ball joint', 'Moog|TRW', 3600, 1.9],
-  ['tie-rod', 'Outer tie rod end', 'Moog|TRW', 2700, 1.9],
-  ['hub', 'Wheel hub and bearing', 'Timken|SKF', 8900, 1.7],
-  ['o2-sensor', 'Oxygen sensor', 'Denso|Bosch', 5200, 1.8],
-  ['atf', 'Transmission fluid, 1 qt', 'Valvoline|Aisin', 620, 2],
-  ['bulb', 'Headlight bulb H11', 'Sylvania|Philips', 1050, 2.3],
-  ['exhaust', 'Muffler and pipe', 'Walker|Bosal', 9800, 1.7],
+  ['oil', 'Full synthetic oil 5W-30, 1 qt', 'Mobil 1|Valvoline|Castrol', 540],
+  ['oil-filter', 'Oil filter', 'Wix|Bosch|Mann', 420],
+  ['air-filter', 'Engine air filter', 'Wix|K&N', 980],
+  ['cabin-filter', 'Cabin air filter', 'Bosch|Fram', 1120],
+  ['pads-front', 'Brake pad set, front, ceramic', 'Akebono|Wagner|Bosch', 3850],
+  ['pads-rear', 'Brake pad set, rear, ceramic', 'Akebono|Wagner|Bosch', 3520],
+  ['rotor', 'Brake rotor', 'Brembo|Raybestos', 4900],
+  ['brake-fluid', 'Brake fluid DOT 4, 1 pt', 'ATE|Prestone', 690],
+  ['tire', 'All-season tire 225/60R17', 'Michelin|Goodyear|Cooper', 11_800],
+  ['winter-tire', 'Winter tire 225/60R17', 'Nokian|Bridgestone', 12_400],
+  ['battery', 'Battery, group 35 AGM', 'Interstate|DieHard', 12_900],
+  ['alternator', 'Alternator, remanufactured', 'Denso|Remy', 16_800],
+  ['starter', 'Starter, remanufactured', 'Denso|Remy', 14_200],
+  ['coolant', 'Coolant 50/50, 1 gal', 'Zerex|Prestone', 1290],
+  ['thermostat', 'Thermostat with gasket', 'Stant|Gates', 1850],
+  ['water-pump', 'Water pump', 'Gates|Aisin', 7400],
+  ['belt', 'Serpentine belt', 'Gates|Continental', 2450],
+  ['spark-plug', 'Spark plug, iridium', 'NGK|Denso', 780],
+  ['coil', 'Ignition coil', 'Delphi|NGK', 4200],
+  ['wiper', 'Wiper blade', 'Bosch|Rain-X', 890],
+  ['refrigerant', 'Refrigerant R-134a, 1 lb', 'Chemours|Honeywell', 1150],
+  ['compressor', 'A/C compressor', 'Denso|Four Seasons', 21_500],
+  ['strut', 'Strut assembly', 'Monroe|KYB', 10_400],
+  ['ball-joint', 'Lower ball joint', 'Moog|TRW', 3600],
+  ['tie-rod', 'Outer tie rod end', 'Moog|TRW', 2700],
+  ['hub', 'Wheel hub and bearing', 'Timken|SKF', 8900],
+  ['o2-sensor', 'Oxygen sensor', 'Denso|Bosch', 5200],
+  ['atf', 'Transmission fluid, 1 qt', 'Valvoline|Aisin', 620],
+  ['bulb', 'Headlight bulb H11', 'Sylvania|Philips', 1050],
+  ['exhaust', 'Muffler and pipe', 'Walker|Bosal', 9800],
 ]
+
+/** The deposit on an old part. */
+export const CORE_CENTS = 2500
 
 const CORES = new Set(['battery', 'alternator', 'starter', 'compressor'])
 const HAZARDS: Readonly<Record<string, CataloguePart['hazard']>> = {
@@ -55,14 +67,13 @@ const HAZARDS: Readonly<Record<string, CataloguePart['hazard']>> = {
   coolant: 'caution',
 }
 
-export const PARTS: readonly CataloguePart[] = PART_LINES.map(([key, description, brands, cost, markup]) => {
+export const PARTS: readonly CataloguePart[] = PART_LINES.map(([key, description, brands, cost]) => {
   const hazard = HAZARDS[key]
   return {
     key,
     description,
     brands: brands.split('|'),
     cost,
-    markup,
     ...(CORES.has(key) ? { core: true } : {}),
     ...(hazard === undefined ? {} : { hazard }),
   }
@@ -219,3 +230,19 @@ export const JOBS: readonly CatalogueJob[] = [
   job('Muffler', 'Exhaust', 1.5, 1, { exhaust: 1 }),
   job('Transmission service', 'Engine', 1.6, 3, { atf: 6 }, { hazmat: ['Fluid disposal', 450] }),
 ]
+
+/** The job that repairs what an inspection has found. */
+export const REMEDIES: Readonly<Record<string, string>> = {
+  Lights: 'Headlight bulbs',
+  'Tire tread': 'Four tires, mount and balance',
+  'Brake linings': 'Front brakes: pads and rotors',
+  Fluids: 'Coolant flush',
+  Wipers: 'Wiper blades',
+  'Battery test': 'Battery replacement',
+  'Belts & hoses': 'Serpentine belt',
+  'Brake hoses': 'Brake fluid exchange',
+  Calipers: 'Rear brakes: pads and rotors',
+  'Parking brake': 'Rear brakes: pads and rotors',
+  'Stored codes': 'Spark plugs',
+  'Freeze frame': 'Oxygen sensor',
+}

@@ -6,7 +6,8 @@ import type { Field, Resource } from '../../../schema/resource.js'
 import { Random } from '../random.js'
 import { declaredRecord, type Values } from '../records/declared.js'
 import { isRecordList, RECORD_LISTS, STRING_LISTS } from '../records/resources.js'
-import { DAY, HOUR, isHandMade, MINUTE, type Moment, print, type World } from './world.js'
+import { DAY, HOUR, MINUTE, type Moment, print } from './moment.js'
+import { isHandMade, type World } from './world.js'
 
 /** The resources that this file fills. */
 export const DECLARED_ONLY: readonly Resource[] = RECORD_LISTS.filter(({ name }) => !isHandMade(name))

@@ -5,16 +5,17 @@ import type { Micros } from '../instant.js'
 import { Random } from '../random.js'
 import type { Store } from '../records/store.js'
 import { advise, remember } from './advice.js'
-import { arrivals, arrivalTime } from './calendar.js'
+import { type Arrival, arrivals } from './calendar.js'
 import { fillDeclared } from './declared.js'
-import { close, pickUp, start, timeInShop } from './lifecycle.js'
-import { pay } from './money.js'
+import { close, duration, pickUp, promise, start } from './lifecycle.js'
+import { DAY, HOUR, MINUTE, type Moment, momentOf, print, SECOND } from './moment.js'
+import { deposit, paidAt, pay, refund } from './money.js'
 import { appoint, assign, note, purchase, tag } from './office.js'
-import type { Order } from './order.js'
-import { openOrder } from './order.js'
+import { type Order, openOrder } from './order.js'
 import { customerFor, emitCustomer } from './people.js'
 import { furnish } from './settings.js'
-import { DAY, HOUR, MINUTE, type Moment, momentOf, SECOND, type ShopFacts, World } from './world.js'
+import { shopCount, staff } from './staffing.js'
+import { type CustomerFacts, type ShopFacts, World } from './world.js'
 
 export interface GenerateOptions {
   readonly tenant: number
@@ -25,73 +26,78 @@ export interface GenerateOptions {
   readonly until: Micros
 }
 
-const DAYS = 730
-
-const shopCount = (orders: number): number =>
-  orders <= 500 ? 2 : orders <= 1500 ? 3 : orders <= 20_000 ? 4 : 8
-
-/** Two years of one business. The same options give the same records, byte for byte. */
+/** The past of one business, two years at most. The same options give the same records, byte for byte. */
 export function generateTenant(store: Store, options: GenerateOptions): World {
+  const { repairOrders } = options
   const random = new Random(options.seed * 7919 + options.tenant)
-  const world = new World(store, options.tenant, random)
   const until = Number(options.until)
-  furnish(world, options.shops ?? shopCount(options.repairOrders), until - DAYS * DAY, until)
-  for (const { shop, at } of visits(world, options.repairOrders, until)) live(world, shop, at, until)
+  const { days, hiredOn } = staff(repairOrders, options.shops ?? shopCount(repairOrders))
+  const world = new World(store, options.tenant, random, until - days * DAY)
+  furnish(world, hiredOn, world.start, until)
+  for (const arrival of arrivals(random, world.shops, repairOrders, until)) visit(world, arrival, until)
   for (const customer of world.customers) emitCustomer(world, customer, until)
   plan(world, until)
   world.flush()
-  fillDeclared(world, options.repairOrders, options.seed, until)
+  fillDeclared(world, repairOrders, options.seed, until)
   world.flush()
   return world
 }
 
-interface Visit {
-  readonly shop: ShopFacts
-  readonly at: Moment
-}
-
-/** In the order of time: no customer comes back before the first visit. */
-function visits(world: World, count: number, until: Moment): Visit[] {
-  const { random, shops } = world
-  const weights = shops.map(({ weight }) => weight)
-  const found = arrivals(random, count, until, DAYS).flatMap((day): Visit[] => {
-    const shop = shops[random.weighted(weights)]
-    if (shop === undefined) return []
-    const at = arrivalTime(random, day, shop.city.zone)
-    return [{ shop, at: at < until ? at : until - MINUTE - random.integer(0, DAY) }]
-  })
-  return found.sort((a, b) => a.at - b.at)
-}
-
 /** The life of one repair order up to `until`. */
-function live(world: World, shop: ShopFacts, at: Moment, until: Moment): void {
+function visit(world: World, { shop, technician, at }: Arrival, until: Moment): void {
   const { random } = world
-  const order = openOrder(world, shop, customerFor(world, at), at)
-  if (random.chance(0.4))
-    appoint(world, shop, order, Math.min(at + MINUTE, until), at + random.integer(0, 2) * HOUR)
-  const started = at + (random.chance(0.8) ? random.integer(5, 180) * MINUTE : random.integer(16, 60) * HOUR)
-  const declined = random.chance(0.06)
-  const end = declined || started > until ? at : work(world, shop, order, started, until)
-  if (order.state !== 'invoice' && !declined) world.open.add(order.id)
+  const customer = customerFor(world, shop, at)
+  const order = openOrder(world, shop, customer, at, technician)
+  book(world, shop, order, at)
+  // One customer of eight thinks it over, for weeks: the estimate stays open until then.
+  const started = random.chance(0.12)
+    ? shop.hours.opened(at + Math.floor((0.5 - Math.log(1 - random.next()) * 20) * DAY))
+    : shop.hours.after(at, random.integer(5 * 60, 75 * 60) * SECOND)
+  if (started > until) promise(world, shop, order, duration(world, shop, order, started))
+  const end = started > until ? at : work(world, { shop, customer, order, started }, until)
+  if (order.state !== 'invoice') world.open.add(order.id)
   if (random.chance(0.03)) order.integrator_tags.push(tag(world, 'RepairOrder', order.id, end))
   const edited = random.chance(0.04) ? end + random.integer(1, 20 * 24) * HOUR : end
   if (random.chance(0.5)) note(world, order, at + Math.floor((end - at) * random.next()))
-  if (random.chance(0.3)) purchase(world, shop, Math.max(at - 4 * DAY, until - DAYS * DAY))
+  if (order.state !== 'estimate' && random.chance(0.22))
+    purchase(world, shop, Math.min(started, until - random.integer(MINUTE, HOUR)), until)
   world.emit('repair_orders', order, edited < until ? edited : end)
 }
 
-function work(world: World, shop: ShopFacts, order: Order, started: Moment, until: Moment): Moment {
+/** Half of the cars come by appointment, made days before. Some who had one never come. */
+function book(world: World, shop: ShopFacts, order: Order, at: Moment): void {
   const { random } = world
+  if (!random.chance(0.55)) return
+  const days = 1 + random.next() * random.next() * 14
+  const made = shop.hours.opened(at - Math.floor(days * DAY))
+  const startAt = at - (at % (15 * MINUTE))
+  order.due_in_at = print(startAt)
+  appoint(world, shop, order, Math.min(made, at), startAt, at)
+  if (random.chance(0.08)) appoint(world, shop, null, Math.min(made + MINUTE, at), startAt)
+}
+
+interface Job {
+  readonly shop: ShopFacts
+  readonly customer: CustomerFacts
+  readonly order: Order
+  readonly started: Moment
+}
+
+/** Returns the last moment at which the order changed. */
+function work(world: World, job: Job, until: Moment): Moment {
+  const { random } = world
+  const { shop, customer, order, started } = job
   start(world, order, started)
   const found = started + random.integer(10, 60) * MINUTE
   const advice = found + HOUR < until ? advise(world, shop, order, found, true) : []
   if (random.chance(0.08)) assign(world, shop, order, Math.min(started, until - HOUR))
-  const closed = Math.max(started + timeInShop(world, order), found + HOUR)
-  const isWaiting = until - closed < 10 * DAY && random.chance(0.5)
+  useParts(shop, order)
+  const { done, undisturbed } = duration(world, shop, order, started)
+  const closed = shop.hours.opened(Math.max(done, found + HOUR))
+  promise(world, shop, order, { done: closed, undisturbed: undisturbed < done ? undisturbed : closed })
+  if (!customer.onAccount && started + 5 * MINUTE < until) deposit(world, order, started + 4 * MINUTE)
   const end =
-    closed < until && !isWaiting
-      ? settle(world, order, closed, until)
-      : Math.max(started, Math.min(until, found + HOUR))
+    closed <= until ? settle(world, job, closed, until) : Math.max(started, Math.min(until, found + HOUR))
   for (const [index, recommendation] of advice.entries()) {
     world.emit('recommendations', recommendation, momentOf(recommendation.updated_at))
     if (order.state === 'invoice') remember(world, order, recommendation, closed - index * SECOND, until)
@@ -100,23 +106,44 @@ function work(world: World, shop: ShopFacts, order: Order, started: Moment, unti
 }
 
 /** Closes the order and, as far as time allows, lets it be paid and picked up. Returns the last moment. */
-function settle(world: World, order: Order, closed: Moment, until: Moment): Moment {
+function settle(world: World, { shop, customer, order }: Job, closed: Moment, until: Moment): Moment {
   const { random } = world
   close(world, order, closed)
-  const paid = closed + random.integer(5, 90) * MINUTE
-  if (paid > until) return closed
-  pay(world, order, paid)
-  const picked = paid + random.integer(1, 40) * MINUTE
-  if (picked > until || random.chance(0.03)) return paid
+  // Who has paid a deposit pays the rest at once: an invoice is paid in full or not at all.
+  const isBegun = order.payments.length > 0
+  const paid = isBegun ? Math.min(until, closed + 2 * MINUTE) : paidAt(world, shop, customer, closed)
+  const end = paid > until ? closed : refund(world, shop, order, pay(world, order, paid), until)
+  const asked = random.chance(0.8) ? random.integer(3, 40) * MINUTE : random.integer(60, 480) * MINUTE
+  const picked = shop.hours.after(closed + 16 * MINUTE, asked)
+  if (picked > until || random.chance(0.01)) return end
   pickUp(order, picked)
-  return picked
+  return Math.max(end, picked)
 }
 
-/** Appointments of the coming days, without orders. */
-function plan(world: World, until: Moment): void {
-  for (const shop of world.shops)
-    for (let i = 0; i < 4; i += 1) {
-      const made = until - world.random.integer(1, 72) * HOUR
-      appoint(world, shop, null, made, until + world.random.integer(1, 9) * DAY)
+/** What the order takes from the shelf, to be bought again. Deposits on old parts are no goods. */
+function useParts({ stockById, supply }: ShopFacts, { services }: Order): void {
+  for (const { parts } of services)
+    for (const part of parts) {
+      const item = stockById.get(part.part_inventory_id)
+      if (item !== undefined) supply.use(item, part.quantity)
     }
+}
+
+/** Appointments of the coming days, without orders: tomorrow is nearly full, next week is not. */
+function plan(world: World, until: Moment): void {
+  const { random } = world
+  for (const shop of world.shops) {
+    const days = shop.hours.days.filter(({ opens, isSaturday }) => opens > until && !isSaturday).slice(0, 8)
+    for (const [index, { opens }] of days.entries()) {
+      const booked = Math.max(1, Math.round(shop.technicians.length * 2 * Math.exp(-index / 3)))
+      for (let n = 0; n < booked; n += 1)
+        appoint(
+          world,
+          shop,
+          null,
+          until - random.integer(HOUR, 96 * HOUR),
+          opens + random.integer(0, 32) * 15 * MINUTE,
+        )
+    }
+  }
 }

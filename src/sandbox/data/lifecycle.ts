@@ -1,9 +1,10 @@
 /**
- * The steps of a repair order: started, completed, closed, picked up, paid. Used by generate.ts, work.ts and money.ts.
+ * The steps of a repair order: started, completed, closed, picked up. Used by generate.ts and work.ts.
  */
-import { billTotal } from './bill.js'
-import type { Order, Service } from './order.js'
-import { HOUR, type Moment, momentOf, print, type World } from './world.js'
+import type { Service } from './lines.js'
+import { HOUR, MINUTE, type Moment, momentOf, print } from './moment.js'
+import type { Order } from './order.js'
+import type { ShopFacts, World } from './world.js'
 
 /* The steps of a repair order: estimate, started, closed, picked up. Each changes the order; the caller stores it. */
 
@@ -17,7 +18,7 @@ export function start(world: World, order: Order, at: Moment): void {
 function inspect({ random }: World, service: Service, at: Moment): void {
   for (const inspection of service.inspections) {
     inspection.state =
-      ['green', 'yellow', 'red', 'unchecked'][random.weighted([0.72, 0.16, 0.07, 0.05])] ?? 'green'
+      ['green', 'yellow', 'red', 'unchecked'][random.weighted([0.71, 0.16, 0.08, 0.05])] ?? 'green'
     if (inspection.state === 'red') inspection.detail = 'Needs attention soon'
     inspection.updated_at = print(at)
   }
@@ -58,29 +59,35 @@ function touch(order: Order, at: Moment): void {
 const hoursOf = (order: Order): number =>
   order.services.reduce((sum, { labors }) => sum + labors.reduce((part, { hours }) => part + hours, 0), 0)
 
-/** The time of the car in the shop: labor and waiting. */
-export function timeInShop({ random }: World, order: Order): Moment {
-  const waiting = random.chance(0.7) ? random.next() * 3 : random.next() * 40
-  return Math.floor((Math.max(0.5, hoursOf(order) * 1.15) + waiting) * HOUR)
+export interface Duration {
+  readonly done: Moment
+  /** When it would have been done if all parts had been there; else the same. */
+  readonly undisturbed: Moment
 }
 
-export interface Payment {
-  readonly type: string
-  readonly name: string | null
-  readonly amount: number
+/** How long the work takes: labor, waiting for a lift, and seldom days of waiting for parts. */
+export function duration({ random }: World, shop: ShopFacts, order: Order, started: Moment): Duration {
+  const work = Math.max(0.4, hoursOf(order) * 1.1) + random.next() * 2
+  const undisturbed = shop.hours.after(started, Math.floor(work * HOUR))
+  if (!random.chance(0.12)) return { done: undisturbed, undisturbed }
+  const parts = -Math.log(1 - random.next()) * 14
+  return { done: shop.hours.after(undisturbed, Math.floor(parts * HOUR)), undisturbed }
 }
 
-/** One payment or, seldom, two that add up to the invoice; a few invoices stay unpaid. */
-export function payments({ random }: World, order: Order): Payment[] {
-  const total = billTotal(order)
-  if (total <= 0 || random.chance(0.02)) return []
-  const first = random.chance(0.06) ? Math.floor(total * (0.2 + random.next() * 0.5)) : total
-  return [first, total - first]
-    .filter((amount) => amount > 0)
-    .map((amount) => {
-      const kind = random.weighted([0.68, 0.1, 0.14, 0.08])
-      if (kind === 0) return { type: 'Credit Card', name: random.chance(0.3) ? 'Visa' : null, amount }
-      if (kind === 3) return { type: 'Other', name: random.pick(['Fleet', 'Warranty']), amount }
-      return { type: kind === 1 ? 'Cash' : 'Check', name: null, amount }
-    })
+/** What the customer was promised, on the quarter hour: one car of seven is done later, most of these for want of parts. */
+export function promise(
+  { random }: World,
+  shop: ShopFacts,
+  order: Order,
+  { done, undisturbed }: Duration,
+): void {
+  const isDelayed = undisturbed < done
+  const isLate = random.chance(isDelayed ? 0.5 : 0.1)
+  const slack = Math.floor((0.3 + random.next() * 4) * HOUR)
+  const due = isDelayed ? undisturbed : done - slack
+  const rounded = (at: Moment): Moment => at - (at % (15 * MINUTE))
+  const soonest = momentOf(order.created_at) + 30 * MINUTE
+  order.due_out_at = print(
+    isLate ? rounded(Math.max(soonest, due)) : rounded(shop.hours.after(done, slack)) + 15 * MINUTE,
+  )
 }

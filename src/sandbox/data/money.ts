@@ -1,36 +1,110 @@
-import { type Payment, payments } from './lifecycle.js'
+/**
+ * How an order is paid: deposits, payments, card transactions, refunds. Used by generate.ts and work.ts.
+ */
+import { billTotal, laborGross } from './bill.js'
+import { DAY, HOUR, MINUTE, type Moment, SECOND } from './moment.js'
 import type { Order } from './order.js'
-import { MINUTE, type Moment, SECOND, type World } from './world.js'
+import type { CustomerFacts, ShopFacts, World } from './world.js'
 
 const FAILURES = [
   ['declined', '05', 'Do not honor'],
+  ['declined', '51', 'Insufficient funds'],
   ['retry', '19', 'Re-enter transaction'],
   ['transaction_cancelled_error', 'TC', 'Cancelled at the terminal'],
   ['terminal_not_connected_error', 'NC', 'Terminal not connected'],
 ] as const
 
-/** Pays the invoice: writes the payments and their card transactions, and lists the payments on the order. */
-export function pay(world: World, order: Order, at: Moment): void {
-  const parts = payments(world, order)
-  for (const [index, payment] of parts.entries()) {
-    const time = at - (parts.length - 1 - index) * 40 * SECOND
-    const record = {
-      ...world.stamps('payments', time),
-      repair_order_id: order.id,
-      payment_type: payment.name === null ? payment.type : `${payment.type} - ${payment.name}`,
-      payment_type_details: { type: payment.type, name: payment.name },
-      notes: world.random.chance(0.05) ? 'Paid at drop-off' : '',
-      amount_cents: payment.amount,
-      integrator_tags: [],
-    }
-    if (payment.type === 'Credit Card') {
-      if (world.random.chance(0.05)) transact(world, order, payment, null, time - 2 * MINUTE)
-      transact(world, order, payment, record.id, time - 20 * SECOND)
-    }
-    const { payment_type, payment_type_details, notes, amount_cents } = record
-    order.payments.push({ payment_type, payment_type_details, notes, amount_cents })
-    world.emit('payments', record, time)
+interface Payment {
+  readonly type: string
+  readonly name: string | null
+  readonly amount: number
+}
+
+const paidSoFar = ({ payments }: Order): number =>
+  payments.reduce((sum, { amount_cents }) => sum + amount_cents, 0)
+
+/** When a bill is paid: over the counter, by fleets some weeks later, by a few only after reminders, by fewer never. */
+export function paidAt({ random }: World, shop: ShopFacts, customer: CustomerFacts, closed: Moment): Moment {
+  const days = (count: number): Moment => shop.hours.opened(closed + Math.floor(count * DAY))
+  if (customer.onAccount) return days(8 + random.next() * 30)
+  if (random.chance(0.004)) return days(-Math.log(1 - random.next()) * 20)
+  if (random.chance(0.0002)) return Number.POSITIVE_INFINITY
+  return closed + random.integer(60, 900) * SECOND
+}
+
+/** Pays what is still due: with one payment or, seldom, two. Returns the last moment of it. */
+export function pay(world: World, order: Order, at: Moment): Moment {
+  const { random } = world
+  const due = billTotal(order) - paidSoFar(order)
+  if (due === 0) return at
+  const first = due > 0 && random.chance(0.05) ? Math.floor(due * (0.2 + random.next() * 0.5)) : due
+  const amounts = [first, due - first].filter((amount) => amount !== 0)
+  for (const [index, amount] of amounts.entries())
+    tender(world, order, { ...kindOf(world, order), amount }, at - (amounts.length - 1 - index) * 40 * SECOND)
+  return at
+}
+
+/** Money in advance, before parts are ordered for a large job. */
+export function deposit(world: World, order: Order, at: Moment): void {
+  const total = billTotal(order)
+  if (total < 60_000 || !world.random.chance(0.15)) return
+  const amount = Math.round((total * (0.25 + world.random.next() * 0.25)) / 1000) * 1000
+  tender(world, order, { ...kindOf(world, order), amount }, at, 'Deposit')
+}
+
+/** Now and then the shop gives money back some days later. The payments still add up to the bill. */
+export function refund(world: World, shop: ShopFacts, order: Order, paid: Moment, until: Moment): Moment {
+  const { random } = world
+  const [payment] = order.payments
+  const at = shop.hours.after(paid, Math.floor((0.3 + random.next() * 30) * HOUR))
+  if (payment === undefined || at > until || !random.chance(0.016)) return paid
+  const { type, name } = payment.payment_type_details
+  const money = { type, name, amount: payment.amount_cents }
+  if (random.chance(0.35)) {
+    tender(world, order, money, paid + MINUTE, 'Charged twice')
+    tender(world, order, { ...money, amount: -money.amount }, at, 'Refund: charged twice')
+    return at
   }
+  if (order.labor_discount_cents !== 0) return paid
+  const before = billTotal(order)
+  order.labor_discount_cents = Math.min(random.integer(10, 60) * 100, Math.floor(laborGross(order) / 2))
+  const amount = billTotal(order) - before
+  if (amount !== 0) tender(world, order, { ...money, amount }, at, 'Refund: goodwill')
+  return at
+}
+
+function kindOf({ random, customers }: World, order: Order): Omit<Payment, 'amount'> {
+  if (customers[order.customer_id - 1]?.onAccount === true)
+    return random.chance(0.7) ? { type: 'Check', name: null } : { type: 'Other', name: 'Fleet' }
+  const kind = random.weighted([0.76, 0.1, 0.1, 0.04])
+  if (kind === 0) return { type: 'Credit Card', name: random.chance(0.3) ? 'Visa' : null }
+  return kind === 3
+    ? { type: 'Other', name: 'Warranty' }
+    : { type: kind === 1 ? 'Cash' : 'Check', name: null }
+}
+
+/** Writes a payment and its card transactions, and lists it on the order. Some cards fail: one of four is put away. */
+function tender(world: World, order: Order, offered: Payment, at: Moment, notes = ''): void {
+  const { random } = world
+  let payment = offered
+  if (offered.type === 'Credit Card' && offered.amount > 0 && random.chance(0.05)) {
+    transact(world, order, offered, null, at - 35 * SECOND)
+    if (random.chance(0.25)) payment = { ...offered, type: random.pick(['Cash', 'Check']), name: null }
+  }
+  const { type, name, amount } = payment
+  const record = {
+    ...world.stamps('payments', at),
+    repair_order_id: order.id,
+    payment_type: name === null ? type : `${type} - ${name}`,
+    payment_type_details: { type, name },
+    notes,
+    amount_cents: amount,
+    integrator_tags: [],
+  }
+  if (type === 'Credit Card') transact(world, order, payment, record.id, at - 12 * SECOND)
+  const { payment_type, payment_type_details, amount_cents } = record
+  order.payments.push({ payment_type, payment_type_details, notes, amount_cents })
+  world.emit('payments', record, at)
 }
 
 function transact(world: World, order: Order, { amount }: Payment, payment: number | null, at: Moment): void {

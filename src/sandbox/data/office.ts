@@ -1,9 +1,11 @@
 /**
  * Makes notes, appointments, assignments, purchase records and tags. Used by generate.ts, people.ts and work.ts.
  */
+
+import { DAY, HOUR, MINUTE, type Moment, print } from './moment.js'
 import type { Order } from './order.js'
 import { DETAILS, NOTES } from './vocabulary.js'
-import { DAY, HOUR, MINUTE, type Moment, print, type ShopFacts, type World } from './world.js'
+import type { ShopFacts, Stock, World } from './world.js'
 
 /* Makers of notes, appointments, assignments, purchase records and tags. */
 
@@ -16,18 +18,19 @@ export function note(world: World, order: Order, at: Moment): void {
   world.emit('notes', record, at)
 }
 
-/** An appointment made at `at`; without an order it has only a title. */
+/** An appointment made at `at`; without an order it has only a title. With an order it changes when the car comes in. */
 export function appoint(
   world: World,
   shop: ShopFacts,
   order: Order | null,
   at: Moment,
   startAt: Moment,
+  cameIn: Moment = at,
 ): void {
   const { random } = world
   const record = {
     ...world.stamps('appointments', at),
-    staff_id: random.chance(0.3) ? null : random.pick(shop.technicians),
+    staff_id: random.chance(0.3) ? null : (order?.technician_id ?? random.pick(shop.technicians)),
     title: order?.services[0]?.title ?? random.pick(DETAILS),
     description: random.chance(0.4) ? random.pick(NOTES) : null,
     start_at: print(startAt),
@@ -36,7 +39,7 @@ export function appoint(
     shop_id: shop.id,
     integrator_tags: [],
   }
-  world.emit('appointments', record, at)
+  world.emit('appointments', record, cameIn)
 }
 
 export function assign(world: World, shop: ShopFacts, order: Order, at: Moment): void {
@@ -61,28 +64,55 @@ export function assign(world: World, shop: ShopFacts, order: Order, at: Moment):
   world.emit('assignments', record, accepted || record.cancelled_at !== null ? decided : at)
 }
 
-export function purchase(world: World, shop: ShopFacts, at: Moment): void {
+type Bought = readonly { readonly item: Stock; readonly quantity: number }[]
+
+/** Buys again what was used. Working shops buy something in any case. */
+export function purchase(world: World, shop: ShopFacts, at: Moment, until: Moment = at): void {
+  const { random } = world
+  const used = shop.supply.buy(15)
+  const bought = used.length > 0 || !world.live ? used : someStock(world, shop)
+  if (bought.length === 0) return
+  const settled = at + (random.chance(0.3) && !world.live ? random.integer(1, 3) * DAY : 0)
+  recordPurchase(world, shop, bought, [at, settled > until ? at : settled])
+  const sentBack = at + random.integer(1, 5) * DAY
+  if (world.live || sentBack > until || !random.chance(0.08)) return
+  const { item, quantity } = random.pick(bought)
+  const back = random.integer(1, quantity)
+  shop.supply.use(item, back)
+  recordPurchase(world, shop, [{ item, quantity: back }], [sentBack, sentBack], true)
+}
+
+const someStock = ({ random }: World, shop: ShopFacts): Bought =>
+  random
+    .sample([...shop.stock.values()].flat(), random.integer(1, 5))
+    .map((item) => ({ item, quantity: random.integer(1, 12) }))
+
+function recordPurchase(
+  world: World,
+  shop: ShopFacts,
+  bought: Bought,
+  [at, settled]: readonly [Moment, Moment],
+  isReturn = false,
+): void {
   const { random } = world
   const ecomm = random.chance(0.6)
-  const items = random.sample(shop.stock, random.integer(1, 5))
   const record = {
     ...world.stamps('purchase_records', at),
     shop_id: shop.id,
     invoice_number: `INV-${random.digits(6)}`,
     vendor_id: random.pick(world.vendorsOf(shop.id)),
-    payment_type: random.pick(['On account', 'Company card', 'Cash']),
+    payment_type: random.pick(['On account', 'On account', 'Company card', 'Cash']),
     ecomm_integrator_order_id: ecomm ? `EC${random.digits(9)}` : '',
-    is_return: random.chance(0.05),
-    line_items: items.map((item) => ({
+    is_return: isReturn,
+    line_items: bought.map(({ item, quantity }) => ({
       inventory_id: item.id,
-      quantity: random.integer(1, 12),
+      quantity,
       list_price_cents: item.price,
       cost_cents: item.cost,
       ecomm_integrator_part_id: ecomm ? `ECP${random.digits(7)}` : '',
     })),
     integrator_tags: [],
   }
-  const settled = at + (random.chance(0.3) && !world.live ? random.integer(1, 3) * DAY : 0)
   world.emit('purchase_records', record, settled)
 }
 

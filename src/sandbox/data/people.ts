@@ -1,38 +1,41 @@
 /**
  * Makes customers and their vehicles. Used by generate.ts and work.ts.
  */
-import { dateOf } from './calendar.js'
+
+import { DAY, dateOf, MINUTE, type Moment, print, SECOND } from './moment.js'
 import { tag } from './office.js'
 import { ascii } from './settings.js'
 import { COLORS, FIRST_NAMES, LAST_NAMES, MODELS, STREETS } from './vocabulary.js'
-import {
-  type CustomerFacts,
-  MINUTE,
-  type Moment,
-  print,
-  SECOND,
-  type VehicleFacts,
-  type World,
-} from './world.js'
+import type { CustomerFacts, ShopFacts, VehicleFacts, World } from './world.js'
 
 /** A customer with a car, some minutes before the first visit. The record is written after the last visit. */
 export function newCustomer(world: World, at: Moment): CustomerFacts {
   const { random } = world
-  const since = at - random.integer(2, 20) * MINUTE
+  const isOld = knownBefore(world, at)
+  const onAccount = random.chance(0.055)
+  const since = isOld
+    ? world.start - random.integer(1, 20 * 24 * 60) * MINUTE
+    : at - random.integer(2, 20) * MINUTE
   const customer: CustomerFacts = {
     id: world.id('customers'),
     first: random.pick(FIRST_NAMES),
     last: random.pick(LAST_NAMES),
     shopIds: new Set(),
     vehicles: [],
+    onAccount,
     since,
+    visits: isOld ? 1 : 0,
     seen: since,
   }
-  const cars = random.chance(0.25) ? 2 : 1
+  const cars = onAccount ? random.integer(3, 8) : random.chance(0.25) ? 2 : 1
   for (let i = 0; i < cars; i += 1) customer.vehicles.push(newVehicle(world))
   world.customers.push(customer)
   return customer
 }
+
+/** Customers of the years before the first order: they came over from the shop's former program, all in some days. */
+const knownBefore = ({ random, start, live }: World, at: Moment): boolean =>
+  !live && random.chance(0.75 * Math.exp(-(at - start) / (240 * DAY)))
 
 const newVehicle = (world: World): VehicleFacts => ({
   id: world.id('vehicles'),
@@ -40,12 +43,19 @@ const newVehicle = (world: World): VehicleFacts => ({
   odometer: world.random.integer(8, 160) * 1000 + world.random.integer(0, 999),
 })
 
-/** A new customer or a known one; recent customers come back most often. */
-export function customerFor(world: World, at: Moment): CustomerFacts {
+/** A new customer or a known one: of this shop if possible, and not of last week, unless it is a fleet. */
+export function customerFor(world: World, shop: ShopFacts, at: Moment): CustomerFacts {
   const { random, customers } = world
-  if (customers.length === 0 || random.chance(0.4)) return newCustomer(world, at)
-  const customer = customers[Math.floor(Math.sqrt(random.next()) * customers.length)]
-  return customer ?? newCustomer(world, at)
+  if (customers.length === 0 || random.chance(0.3)) return newCustomer(world, at)
+  let found: CustomerFacts | undefined
+  for (let tries = 0; tries < 6; tries += 1) {
+    found = customers[Math.floor(Math.sqrt(random.next()) * customers.length)]
+    if (found === undefined) break
+    const isRested = at - found.seen > 40 * DAY || (found.onAccount && at - found.seen > 2 * DAY)
+    if (isRested && found.shopIds.has(shop.id)) return found
+  }
+  // In the first weeks nobody can come back yet: then it is somebody else.
+  return found === undefined || at - found.seen < 10 * DAY ? newCustomer(world, at) : found
 }
 
 /** Writes the customer's record as of the last visit, or of a later correction, and the records of the cars. */

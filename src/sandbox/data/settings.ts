@@ -1,25 +1,41 @@
 /**
  * Makes the records that a business has before its first customer. Used by generate.ts.
  */
+import type { Random } from '../random.js'
 import { CATEGORIES, JOBS } from './catalogue.js'
+import { DOOR_SIGN, OpeningHours } from './hours.js'
+import { DAY, HOUR, type Moment } from './moment.js'
 import { stockUp } from './stock.js'
+import { Supply } from './supply.js'
 import {
   BUSINESSES,
-  CITIES,
   type City,
   FIRST_NAMES,
   LAST_NAMES,
+  METROS,
   STATUSES,
   STREETS,
   VENDORS,
 } from './vocabulary.js'
-import { type CannedJob, DAY, type Moment, type ShopFacts, type Stock, type World } from './world.js'
+import type { CannedJob, ShopFacts, Stock, World } from './world.js'
 
-/** Makes the records of a business before its first customer: shops, staff, vendors, canned jobs, stock. */
-export function furnish(world: World, shopCount: number, start: Moment, until: Moment): void {
+/** Estimates of today may wait for so long: the calendar goes on beyond the last record. */
+const AHEAD = 150 * DAY
+
+/**
+ * Makes the records of a business before its first customer: shops, staff, vendors, canned jobs, stock. `hiredOn` has
+ * the days of its technicians, by shop, counted from the start.
+ */
+export function furnish(
+  world: World,
+  hiredOn: readonly (readonly number[])[],
+  start: Moment,
+  until: Moment,
+): void {
+  const { random } = world
   const opened = start - 30 * DAY
-  const make: Make = (resource, fields) => {
-    const at = opened + world.random.integer(0, 10 * DAY)
+  const shopCount = hiredOn.length
+  const make: Make = (resource, fields, at = opened + random.integer(0, 10 * DAY)) => {
     const record = { ...world.stamps(resource, at), ...fields }
     world.emit(resource, record, at)
     return record.id
@@ -32,15 +48,26 @@ export function furnish(world: World, shopCount: number, start: Moment, until: M
   world.categoryIds = new Map(
     CATEGORIES.map((text) => [text, make('categories', { text, integrator_tags: [] })]),
   )
-  const business = world.random.pick(BUSINESSES)
-  const cities = world.random.sample(CITIES, shopCount)
-  world.shops = Array.from({ length: shopCount }, (_, index) => {
-    const city = cities[index % cities.length] ?? world.random.pick(CITIES)
-    return openShop(world, make, { name: `${business} – ${city.name}`, city, born: opened, until })
+  const business = random.pick(BUSINESSES)
+  const metro = random.pick(METROS)
+  const cities = random.sample(metro, shopCount)
+  const hours = OpeningHours.of(metro[0]?.zone ?? 'utc', opened, until + AHEAD)
+  const laborRate = rates(random.integer(240, 300) * 50, start)
+  world.shops = hiredOn.map((hired, index) => {
+    const city = cities[index % cities.length] ?? random.pick(metro)
+    const number = index < cities.length ? '' : ` ${Math.floor(index / cities.length) + 1}`
+    const name = `${business} – ${city.name}${number}`
+    return openShop(world, make, { name, city, hours, laborRate, hired, start, until })
   })
 }
 
-type Make = (resource: string, fields: Record<string, unknown>) => number
+/** Cents an hour: 2.3 % more every half a year, in steps of 50. */
+const rates =
+  (first: number, start: Moment) =>
+  (at: Moment): number =>
+    Math.round((first * 1.023 ** Math.max(0, Math.floor((at - start) / (182 * DAY)))) / 50) * 50
+
+type Make = (resource: string, fields: Record<string, unknown>, at?: Moment) => number
 
 /** Every shop has vendors of its own. They are there before the shops, whose ids will be 1, 2 and so on. */
 function findVendors(world: World, make: Make, shopCount: number): number[][] {
@@ -58,25 +85,26 @@ function findVendors(world: World, make: Make, shopCount: number): number[][] {
 interface Founding {
   readonly name: string
   readonly city: City
-  readonly born: Moment
+  readonly hours: OpeningHours
+  readonly laborRate: (at: Moment) => number
+  readonly hired: readonly number[]
+  readonly start: Moment
   readonly until: Moment
 }
 
-function openShop(world: World, make: Make, { name, city, born, until }: Founding): ShopFacts {
+function openShop(world: World, make: Make, founding: Founding): ShopFacts {
+  const { city, hours, laborRate, start, until } = founding
   const { random } = world
-  const id = make('shops', {
-    name,
-    address: `${random.integer(100, 9900)} ${random.pick(STREETS)}`,
-    city: city.name,
-    state: city.state,
-    zip: `${city.zip}${random.digits(2)}`,
-    phone: `(${city.area}) 555-0${random.digits(3)}`,
-    time_zone: city.zone,
+  const id = make('shops', addressOf(random, founding))
+  const hired = founding.hired.map((day) => {
+    const from = start + day * DAY
+    return { id: hire(world, make, [false, true], day === 0 ? undefined : from - 3 * DAY + 9 * HOUR), from }
   })
-  const technicians = Array.from({ length: random.integer(2, 6) }, () => hire(world, make, false, true))
-  const advisors = Array.from({ length: random.integer(1, 2) }, () => hire(world, make, true, false))
-  advisors.push(hire(world, make, true, true))
-  hire(world, make, false, true, false)
+  const advisors = Array.from({ length: 1 + Math.floor(hired.length / 4) }, () =>
+    hire(world, make, [true, false]),
+  )
+  advisors.push(hire(world, make, [true, true]))
+  hire(world, make, [false, true, false])
   const exceptions = ['Tires', 'Fluids', 'Batteries'].map((text, index) =>
     make('gp_exceptions', {
       name: text,
@@ -85,24 +113,42 @@ function openShop(world: World, make: Make, { name, city, born, until }: Foundin
       integrator_tags: [],
     }),
   )
-  const stock = stockUp(world, id, exceptions, until)
+  const stock = stockUp(world, { shopId: id, exceptions, start: start - 20 * DAY, until })
+  const born = start - 30 * DAY
   return {
     id,
     city,
-    laborRate: random.integer(230, 330) * 50,
-    technicians,
+    hours,
+    laborRate,
+    technicians: hired.map((one) => one.id),
+    hired,
     advisors,
     stock,
+    stockById: new Map([...stock.values()].flat().map((item) => [item.id, item])),
+    supply: new Supply(),
     jobs: JOBS.map((job) => canJob(world, make, { shopId: id, job, stock, born })),
-    weight: 0.6 + random.next(),
   }
 }
 
-function hire(world: World, make: Make, advisor: boolean, technician: boolean, active = true): number {
+const addressOf = (random: Random, { name, city }: Founding) => ({
+  name,
+  address: `${random.integer(100, 9900)} ${random.pick(STREETS)}`,
+  city: city.name,
+  state: city.state,
+  zip: `${city.zip}${random.digits(2)}`,
+  phone: `(${city.area}) 555-0${random.digits(3)}`,
+  time_zone: city.zone,
+  opening_hours: DOOR_SIGN,
+})
+
+type Role = readonly [isAdvisor: boolean, isTechnician: boolean, isActive?: boolean]
+
+/** Somebody who was there before the first customer, or who came `at` a later time. */
+function hire(world: World, make: Make, [advisor, technician, active = true]: Role, at?: Moment): number {
   const { random } = world
   const [first_name, last_name] = [random.pick(FIRST_NAMES), random.pick(LAST_NAMES)]
   const email = `${ascii(first_name)}.${ascii(last_name)}.${world.id('staff email')}@garage.example`
-  return make('staffs', { first_name, last_name, advisor, technician, active, email })
+  return make('staffs', { first_name, last_name, advisor, technician, active, email }, at)
 }
 
 export function ascii(name: string): string {
@@ -115,7 +161,7 @@ export function ascii(name: string): string {
 interface Recipe {
   readonly shopId: number
   readonly job: CannedJob['job']
-  readonly stock: readonly Stock[]
+  readonly stock: ReadonlyMap<string, readonly Stock[]>
   readonly born: Moment
 }
 
@@ -151,7 +197,7 @@ function canJob(world: World, make: Make, { shopId, job, stock, born }: Recipe):
     })),
     parts: Object.entries(job.parts).map(([key, quantity]) => ({
       ...child('canned part'),
-      part_inventory_id: random.pick(stock.filter((item) => item.key === key)).id,
+      part_inventory_id: random.pick(stock.get(key) ?? []).id,
       taxable: true,
       quantity,
     })),

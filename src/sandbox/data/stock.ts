@@ -1,48 +1,63 @@
 /**
  * Makes the inventory of a shop. Used by settings.ts.
  */
-import { PARTS } from './catalogue.js'
-import { DAY, HOUR, type Moment, type Stock, type World } from './world.js'
+import { CORE_CENTS, markupOf, PARTS } from './catalogue.js'
+import { DAY, HOUR, type Moment } from './moment.js'
+import type { Stock, World } from './world.js'
 
-/** The stock of one shop: every part of the catalogue of every brand, some with a core. */
-export function stockUp(world: World, shopId: number, exceptions: readonly number[], until: Moment): Stock[] {
-  return PARTS.flatMap((part) =>
-    part.brands.map((brand): Stock => {
-      const cost = Math.round(part.cost * (0.88 + world.random.next() * 0.3))
-      const stock = {
-        id: world.id('inventories'),
-        key: part.key,
-        brand,
-        description: part.description,
-        number: `${brand.slice(0, 2).toUpperCase()}${world.random.digits(5)}`,
-        cost,
-        price: Math.round((cost * part.markup) / 10) * 10 - 1,
-      }
-      const core = part.core === true ? world.id('inventories') : null
-      emitInventory(
-        world,
-        shopId,
-        stock,
-        { isCore: false, core, hazard: part.hazard ?? 'none', exceptions },
-        until,
-      )
-      if (core !== null) emitCore(world, shopId, stock, core, until)
-      return stock
-    }),
+export interface Furnishing {
+  readonly shopId: number
+  readonly exceptions: readonly number[]
+  /** The stock was counted and priced since then. */
+  readonly start: Moment
+  readonly until: Moment
+}
+
+/** The stock of one shop, by the part's key: every part of the catalogue of every brand, some with a core. */
+export function stockUp(world: World, place: Furnishing): Map<string, Stock[]> {
+  return new Map(
+    PARTS.map((part) => [
+      part.key,
+      part.brands.map((brand): Stock => {
+        const { random } = world
+        const cost = Math.round(part.cost * (0.88 + random.next() * 0.3))
+        const id = world.id('inventories')
+        const optimized = Math.round((cost * markupOf(part.key, part.cost)) / 10) * 10 - 1
+        const isOptimized = random.chance(0.93)
+        const list = Math.round((optimized * (1 + random.next() * 0.08)) / 10) * 10 - 1
+        const stock = {
+          id,
+          key: part.key,
+          brand,
+          description: part.description,
+          number: `${brand.slice(0, 2).toUpperCase()}${random.digits(5)}`,
+          cost,
+          price: isOptimized ? optimized : list,
+          core: part.core === true ? world.id('inventories') : null,
+        }
+        const prices = { list, optimized, isOptimized }
+        emitInventory(world, place, stock, { ...prices, isCore: false, hazard: part.hazard ?? 'none' })
+        if (stock.core !== null) emitCore(world, place, stock, stock.core)
+        return stock
+      }),
+    ]),
   )
 }
 
 interface StockExtras {
   readonly isCore: boolean
-  readonly core: number | null
   readonly hazard: string
-  readonly exceptions: readonly number[]
+  readonly list: number
+  readonly optimized: number
+  /** Whether it is sold at the optimizer's price. */
+  readonly isOptimized: boolean
 }
 
-function emitInventory(world: World, shopId: number, stock: Stock, extras: StockExtras, until: Moment): void {
+function emitInventory(world: World, place: Furnishing, stock: Stock, extras: StockExtras): void {
   const { random } = world
+  const { shopId, exceptions, start, until } = place
   const { isCore } = extras
-  const at = until - random.integer(1, 700) * DAY + random.integer(0, 9 * HOUR)
+  const at = Math.max(start, until - random.integer(1, 700) * DAY) + random.integer(0, 9 * HOUR)
   const created = at - random.integer(0, 90) * DAY
   const record = {
     ...world.stamps('stamp', created),
@@ -51,10 +66,10 @@ function emitInventory(world: World, shopId: number, stock: Stock, extras: Stock
     brand: stock.brand,
     description: stock.description,
     number: stock.number,
-    list_price_cents: stock.price,
+    list_price_cents: extras.list,
     cost_cents: stock.cost,
-    gp_price_cents: Math.round(stock.price * (1 + random.next() * 0.08)),
-    gp_optimizer_active: !isCore && random.chance(0.6),
+    gp_price_cents: extras.optimized,
+    gp_optimizer_active: extras.isOptimized,
     quantity_on_hand: random.chance(0.1) ? 0 : random.integer(1, 24),
     min_stock: random.integer(0, 4),
     max_stock: random.integer(6, 30),
@@ -62,7 +77,7 @@ function emitInventory(world: World, shopId: number, stock: Stock, extras: Stock
     location: `${random.pick(['A', 'B', 'C', 'D'])}-${random.integer(1, 24)}`,
     misc_info: random.chance(0.1) ? 'Check shelf before ordering' : '',
     part_terminology_id: random.digits(5),
-    core_inventory_id: extras.core,
+    core_inventory_id: stock.core,
     supplier_extra_points: random.chance(0.1) ? random.integer(1, 50) : 0,
     tags: isCore
       ? []
@@ -71,7 +86,7 @@ function emitInventory(world: World, shopId: number, stock: Stock, extras: Stock
     primary_vendor_id: random.pick(world.vendorsOf(shopId)),
     last_vendor_id: random.pick(world.vendorsOf(shopId)),
     shop_id: shopId,
-    gp_exception_id: !isCore && random.chance(0.2) ? random.pick(extras.exceptions) : null,
+    gp_exception_id: !isCore && random.chance(0.2) ? random.pick(exceptions) : null,
     partsplatform_part_id: `PP-${random.digits(8)}`,
     ...quantities(random.integer(0, 2), random.integer(0, 1)),
   }
@@ -87,14 +102,16 @@ const quantities = (needed: number, ordered: number) => ({
 })
 
 /** A core is the deposit on the old part: an inventory item of its own, sold at cost. */
-function emitCore(world: World, shopId: number, stock: Stock, id: number, until: Moment): void {
+function emitCore(world: World, place: Furnishing, stock: Stock, id: number): void {
   const core = {
     ...stock,
     id,
+    core: null,
     description: `Core: ${stock.description}`,
     number: `${stock.number}-C`,
-    cost: 2500,
-    price: 2500,
+    cost: CORE_CENTS,
+    price: CORE_CENTS,
   }
-  emitInventory(world, shopId, core, { isCore: true, core: null, hazard: 'none', exceptions: [] }, until)
+  const prices = { list: CORE_CENTS, optimized: CORE_CENTS, isOptimized: false }
+  emitInventory(world, place, core, { ...prices, isCore: true, hazard: 'none' })
 }

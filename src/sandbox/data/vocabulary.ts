@@ -16,41 +16,112 @@ export const STREETS = words(
   'Main St|Oak Ave|Maple Dr|Cedar Ln|Elm St|Washington Blvd|Lake Rd|Hill St|Sunset Dr|2nd St|Park Ave|Pine St|River Rd|Highland Ave|Church St|County Rd 12|Mill Creek Way|Old Post Rd',
 )
 
-/** `zone` is the IANA name of the time zone. */
-type CityLine = readonly [
-  name: string,
+/** `zone` is the IANA name of the time zone. `places` are a name, the first digits of its zip codes, and its tax rate. */
+type MetroLine = readonly [
   state: string,
-  zip: string,
-  area: string,
   zone: string,
-  partTax: number,
+  area: string,
+  labor: 'labor taxed' | 'labor free',
+  subletTax: number,
+  places: string,
 ]
 
-const CITY_LINES: readonly CityLine[] = [
-  ['Austin', 'TX', '787', '512', 'America/Chicago', 8.25],
-  ['Round Rock', 'TX', '786', '737', 'America/Chicago', 8.25],
-  ['Madison', 'WI', '537', '608', 'America/Chicago', 5.5],
-  ['Columbus', 'OH', '432', '614', 'America/New_York', 7.5],
-  ['Dayton', 'OH', '454', '937', 'America/New_York', 7.5],
-  ['Raleigh', 'NC', '276', '919', 'America/New_York', 7.25],
-  ['Denver', 'CO', '802', '303', 'America/Denver', 8.81],
-  ['Boulder', 'CO', '803', '720', 'America/Denver', 9.05],
-  ['Minneapolis', 'MN', '554', '612', 'America/Chicago', 8.53],
-  ['Buffalo', 'NY', '142', '716', 'America/New_York', 8.75],
-  ['Nashville', 'TN', '372', '615', 'America/Chicago', 9.25],
-  ['Omaha', 'NE', '681', '402', 'America/Chicago', 7],
+const METRO_LINES: readonly MetroLine[] = [
+  [
+    'TX',
+    'America/Chicago',
+    '512',
+    'labor free',
+    6.25,
+    'Austin 787 8.25|Round Rock 786 8.25|Cedar Park 786 8.25|Pflugerville 786 8.25|Georgetown 786 8.25|Buda 786 8.25',
+  ],
+  [
+    'WI',
+    'America/Chicago',
+    '608',
+    'labor taxed',
+    5,
+    'Madison 537 5.5|Middleton 535 5.5|Sun Prairie 535 5.5|Verona 535 5.5|Fitchburg 537 5.5|Waunakee 535 5.5',
+  ],
+  [
+    'OH',
+    'America/New_York',
+    '614',
+    'labor taxed',
+    5.75,
+    'Columbus 432 7.5|Dublin 430 7.5|Westerville 430 6.75|Hilliard 430 7.5|Grove City 431 7.5|Gahanna 432 7.5',
+  ],
+  [
+    'NC',
+    'America/New_York',
+    '919',
+    'labor taxed',
+    4.75,
+    'Raleigh 276 7.25|Cary 275 7.25|Durham 277 7.5|Apex 275 7.25|Wake Forest 275 7.25|Garner 275 7.25',
+  ],
+  [
+    'CO',
+    'America/Denver',
+    '303',
+    'labor free',
+    2.9,
+    'Denver 802 8.81|Lakewood 802 7.5|Aurora 800 8.5|Boulder 803 9.045|Golden 804 7.5|Littleton 801 7.25',
+  ],
+  [
+    'MN',
+    'America/Chicago',
+    '612',
+    'labor free',
+    6.875,
+    'Minneapolis 554 9.025|St. Paul 551 9.875|Edina 554 8.525|Bloomington 554 9.025|Roseville 551 8.375|Eagan 551 8.125',
+  ],
+  [
+    'NY',
+    'America/New_York',
+    '716',
+    'labor taxed',
+    4,
+    'Buffalo 142 8.75|Amherst 142 8.75|Tonawanda 141 8.75|Cheektowaga 142 8.75|Lancaster 140 8.75|Orchard Park 141 8.75',
+  ],
+  [
+    'TN',
+    'America/Chicago',
+    '615',
+    'labor taxed',
+    7,
+    'Nashville 372 9.25|Franklin 370 9.75|Brentwood 370 9.75|Smyrna 371 9.75|Murfreesboro 371 9.75|Gallatin 370 9.25',
+  ],
+  [
+    'NE',
+    'America/Chicago',
+    '402',
+    'labor free',
+    5.5,
+    'Omaha 681 7|Papillion 680 7.5|Bellevue 680 7|La Vista 681 7.5|Elkhorn 680 7|Gretna 680 7.5',
+  ],
+  [
+    'AZ',
+    'America/Phoenix',
+    '602',
+    'labor free',
+    5.6,
+    'Phoenix 850 8.6|Tempe 852 8.1|Mesa 852 8.3|Chandler 852 7.8|Glendale 853 9.2|Gilbert 852 7.8',
+  ],
 ]
 
-export type City = (typeof CITIES)[number]
+export type City = ReturnType<typeof cityOf>
 
-export const CITIES = CITY_LINES.map(([name, state, zip, area, zone, partTax]) => ({
-  name,
-  state,
-  zip,
-  area,
-  zone,
-  partTax,
-}))
+function cityOf([state, zone, area, labor, subletTax]: MetroLine, place: string) {
+  const [, name = '', zip = '', rate = ''] = /^(.*) (\d+) ([\d.]+)$/.exec(place) ?? []
+  const partTax = Number(rate)
+  const laborTax = labor === 'labor taxed' ? partTax : 0
+  return { name, state, zip, area, zone, partTax, laborTax, subletTax, hazmatTax: partTax }
+}
+
+/** Places near each other: a business has all its shops in one of these lists. */
+export const METROS: readonly (readonly City[])[] = METRO_LINES.map((line) =>
+  words(line[5]).map((place) => cityOf(line, place)),
+)
 
 export const BUSINESSES = words(
   'Lakeside Auto Care|Northgate Motors|Brothers’ Garage|Cedar Creek Automotive|Summit Tire & Service|Pioneer Auto Repair|Riverside Car Clinic|Union Street Garage|Blue Ridge Automotive|Eastside Auto Works',
@@ -113,7 +184,14 @@ export const LABELS: readonly (readonly [string, string])[] = [
   ['Loaner out', '#16a085'],
 ]
 
-export const SOURCES = words('Repeat|Referral|Google|Drive-by|Fleet|Mailer|Yelp')
+/** Where customers come from who have not been here before, with their weights. */
+export const SOURCES: readonly (readonly [string, number])[] = [
+  ['Google', 30],
+  ['Referral', 26],
+  ['Drive-by', 18],
+  ['Yelp', 14],
+  ['Mailer', 12],
+]
 
 export const NOTES = words(
   'Customer called, wants to be rung before any extra work.|Left voicemail about the estimate.|Approved by phone.|Parts arrive tomorrow morning.|Customer waits in the lounge.|Key is in the night drop box.|Noise comes back only when cold.|Drove 12 miles, could not reproduce.|Wheel lock key in glove box.|Asked for the old parts back.|Text when ready – no calls please.|Check engine light off after reset; recheck in 500 mi.',

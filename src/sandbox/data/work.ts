@@ -9,12 +9,12 @@ import type { Store, StoreChange } from '../records/store.js'
 import { advise } from './advice.js'
 import { DECLARED_ONLY, makeDeclared } from './declared.js'
 import { close, complete, pickUp, start } from './lifecycle.js'
+import { DAY, type Moment } from './moment.js'
 import { pay } from './money.js'
 import { appoint, note, purchase } from './office.js'
-import type { Order } from './order.js'
-import { openOrder } from './order.js'
+import { type Order, openOrder } from './order.js'
 import { customerFor, emitCustomer } from './people.js'
-import { DAY, type Moment, type ShopFacts, type World } from './world.js'
+import type { ShopFacts, World } from './world.js'
 
 /** One thing that a shop does. Returns false when no record allows it. */
 type Task = (world: World, shop: ShopFacts, at: Moment) => boolean
@@ -120,7 +120,7 @@ function recent(world: World, resource: string): ApiRecord | undefined {
 
 function arrive(world: World, shop: ShopFacts, at: Moment): boolean {
   const known = world.customers.length
-  const customer = customerFor(world, at)
+  const customer = customerFor(world, shop, at)
   const order = openOrder(world, shop, customer, at)
   if (world.customers.length > known) emitCustomer(world, customer, at)
   else comeBack(world, order, [...customer.shopIds])

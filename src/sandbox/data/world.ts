@@ -1,35 +1,16 @@
 /**
  * The state that all makers of one tenant share: ids, facts, the batch of records. Used by every file of this folder.
  */
-import { parseInstant, printInstant } from '../instant.js'
+import { printInstant } from '../instant.js'
 import type { Random } from '../random.js'
 import type { StoredRecord } from '../records/collection.js'
 import type { Stamped } from '../records/json.js'
 import type { Store } from '../records/store.js'
 import type { CatalogueJob } from './catalogue.js'
+import type { OpeningHours } from './hours.js'
+import { type Moment, print } from './moment.js'
+import type { Supply } from './supply.js'
 import type { CarModel, City } from './vocabulary.js'
-
-/** Microseconds since 1970 as a number: exact until the year 2255, and faster than a bigint. */
-export type Moment = number
-
-export const SECOND = 1_000_000
-export const MINUTE = 60 * SECOND
-export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
-
-let lastMoment: Moment = Number.NaN
-let lastText = ''
-
-/** Keeps the last text: all items of an order are made at one moment. */
-export function print(moment: Moment): string {
-  if (moment !== lastMoment) {
-    lastMoment = moment
-    lastText = printInstant(BigInt(moment))
-  }
-  return lastText
-}
-
-export const momentOf = (time: string): Moment => Number(parseInstant(time) ?? 0n)
 
 export interface Stock {
   readonly id: number
@@ -39,6 +20,8 @@ export interface Stock {
   readonly number: string
   readonly cost: number
   readonly price: number
+  /** The inventory item of the deposit on the old part. */
+  readonly core: number | null
 }
 
 export interface CannedJob {
@@ -49,12 +32,17 @@ export interface CannedJob {
 export interface ShopFacts {
   readonly id: number
   readonly city: City
-  readonly laborRate: number
+  readonly hours: OpeningHours
+  /** Cents an hour: rates rise twice a year. */
+  readonly laborRate: (at: Moment) => number
   readonly technicians: readonly number[]
+  readonly hired: readonly { readonly id: number; readonly from: Moment }[]
   readonly advisors: readonly number[]
-  readonly stock: readonly Stock[]
+  /** By the part's key. */
+  readonly stock: ReadonlyMap<string, readonly Stock[]>
+  readonly stockById: ReadonlyMap<number, Stock>
+  readonly supply: Supply<Stock>
   readonly jobs: readonly CannedJob[]
-  readonly weight: number
 }
 
 export interface VehicleFacts {
@@ -69,7 +57,11 @@ export interface CustomerFacts {
   readonly last: string
   readonly shopIds: Set<number>
   readonly vehicles: VehicleFacts[]
+  /** Pays by invoice, weeks later, as fleets do. */
+  readonly onAccount: boolean
   readonly since: Moment
+  /** Those before the first generated order count too. */
+  visits: number
   seen: Moment
 }
 
@@ -106,6 +98,8 @@ export class World {
     readonly store: Store,
     readonly tenant: number,
     readonly random: Random,
+    /** The first day of the business in these records. */
+    readonly start: Moment,
   ) {}
 
   vendorsOf(shopId: number): readonly number[] {

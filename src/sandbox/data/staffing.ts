@@ -1,0 +1,35 @@
+/**
+ * How many technicians a business needs for its cars, and for how long it has been there. Used by generate.ts and
+ * settings.ts.
+ */
+
+/** What shops that know their trade get done: cars a technician and working day. */
+const CARS_A_DAY = 3.45
+/** Days on duty a week: five, less leave. A shop has one technician more on Saturdays. */
+const DUTY = 4.8
+const FEWEST = 2
+const LONGEST = 730
+const SHORTEST = 28
+
+export interface Staffing {
+  /** The days from the first car to today: a business with few cars has opened lately. */
+  readonly days: number
+  /** The day on which each technician begins, by shop: 0 for those who were there from the first day. */
+  readonly hiredOn: readonly (readonly number[])[]
+}
+
+export function staff(cars: number, shops: number): Staffing {
+  const needed = cars / CARS_A_DAY
+  const smallest = (shops * (FEWEST * DUTY + 1)) / 7
+  const days = Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(needed / smallest)))
+  const wanted = ((needed / days) * 7 - shops) / DUTY
+  const whole = Math.max(FEWEST * shops, Math.floor(wanted))
+  const hiredOn = Array.from({ length: shops }, (): number[] => [])
+  for (let n = 0; n < whole; n += 1) hiredOn[n % shops]?.push(0)
+  // The last one comes on the day from which there is work for one more.
+  if (wanted > whole) hiredOn[whole % shops]?.push(Math.round((1 - (wanted - whole)) * days))
+  return { days, hiredOn }
+}
+
+export const shopCount = (cars: number): number =>
+  cars <= 1500 ? 2 : cars <= 15_000 ? 3 : cars <= 30_000 ? 4 : 8
