@@ -3,7 +3,7 @@
  * here of fractions. Readings that are wrong must miss: else the bills would show nothing.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Billed, billionths, billTotal, rounded } from '../../src/sandbox/data/bill.js'
+import { type Billed, billionths, billTotal, nearest } from '../../src/sandbox/data/bill.js'
 import type { Order } from '../../src/sandbox/data/order.js'
 import { createSandbox } from '../../src/sandbox/index.js'
 import { HandClock } from '../support/clocks.js'
@@ -156,7 +156,7 @@ describe('a bill', () => {
       1n,
       0n,
     ])
-    expect([rounded(5n, 2n), rounded(-5n, 2n), rounded(4n, 3n)]).toEqual([3n, -3n, 1n])
+    expect([nearest(5n, 2n), nearest(-5n, 2n), nearest(4n, 3n)]).toEqual([3n, -3n, 1n])
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { billTotal } from '../../src/sandbox/data/bill.js'
+import { print } from '../../src/sandbox/data/moment.js'
 import type { Order } from '../../src/sandbox/data/order.js'
 import {
   type ApiRecord,
@@ -8,6 +9,8 @@ import {
   type Sandbox,
   type SandboxOptions,
 } from '../../src/sandbox/index.js'
+import { printInstant } from '../../src/sandbox/instant.js'
+import { Random } from '../../src/sandbox/random.js'
 import { HandClock } from '../support/clocks.js'
 import { EPOCH, emptySandbox, noon, shop } from '../support/requests.js'
 
@@ -248,5 +251,14 @@ describe('the shops at work', () => {
 describe('createSandbox', () => {
   it('refuses a reference date that is none', async () => {
     await expect(createSandbox({ until: 'yesterday' })).rejects.toThrow('until: not an ISO 8601 datetime')
+  })
+})
+
+describe('moments of the past', () => {
+  it('are printed as the sandbox prints instants', () => {
+    const random = new Random(3)
+    const found = Array.from({ length: 500 }, () => Math.floor(random.next() * 4e15) - 1e15)
+    for (const moment of [0, 1, -1, 86_399_999_999, 86_400_000_000, ...found])
+      expect(print(moment)).toBe(printInstant(BigInt(moment)))
   })
 })

@@ -16,7 +16,7 @@ export function billionths(value: number): bigint {
 }
 
 /** The quotient as a whole number, half away from zero; `divisor` is above zero. */
-export function rounded(dividend: bigint, divisor: bigint): bigint {
+export function nearest(dividend: bigint, divisor: bigint): bigint {
   const size = dividend < 0n ? -dividend : dividend
   const quotient = (size * 2n + divisor) / (divisor * 2n)
   return dividend < 0n ? -quotient : quotient
@@ -24,7 +24,7 @@ export function rounded(dividend: bigint, divisor: bigint): bigint {
 
 /** A line without a price is free. */
 const times = (quantity: number, cents: number | null): bigint =>
-  rounded(billionths(quantity) * BigInt(cents ?? 0), BILLION)
+  nearest(billionths(quantity) * BigInt(cents ?? 0), BILLION)
 
 /** What a bill is made of. */
 export interface Billed {
@@ -75,7 +75,7 @@ function sum(lines: readonly Line[], cents: number | null = null, percentage: nu
     gross += line.cents
     if (line.taxable) taxable += line.cents
   }
-  const asked = cents === null ? rounded(gross * billionths(percentage ?? 0), PERCENT) : BigInt(cents)
+  const asked = cents === null ? nearest(gross * billionths(percentage ?? 0), PERCENT) : BigInt(cents)
   const most = gross > 0n ? gross : 0n
   return { gross, taxable, discount: asked > most ? most : asked }
 }
@@ -85,7 +85,7 @@ function tax({ gross, taxable, discount }: Sum, rate: number, more = 0n): bigint
   const divisor = gross === 0n ? 1n : gross
   const base = (gross === 0n ? 0n : taxable * (gross - discount)) + more * divisor
   const sign = divisor < 0n ? -1n : 1n
-  return rounded(sign * base * billionths(rate), sign * divisor * PERCENT)
+  return nearest(sign * base * billionths(rate), sign * divisor * PERCENT)
 }
 
 /** The supply fee where the order has none. The API does not show the shop's settings: this rule is invented. */

@@ -13,12 +13,29 @@ export const DAY = 24 * HOUR
 let lastMoment: Moment = Number.NaN
 let lastText = ''
 
+/** The texts of the days: two years are some hundred of them, and the moments of a business a million. */
+const days = new Map<number, string>()
+
+function dayOf(number: number): string {
+  const found = days.get(number)
+  if (found !== undefined) return found
+  const printed = printInstant(BigInt(number * DAY)).slice(0, 11)
+  days.set(number, printed)
+  return printed
+}
+
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
+
 /** Keeps the last text: all items of an order are made at one moment. */
 export function print(moment: Moment): string {
-  if (moment !== lastMoment) {
-    lastMoment = moment
-    lastText = printInstant(BigInt(moment))
-  }
+  if (moment === lastMoment) return lastText
+  const day = Math.floor(moment / DAY)
+  const rest = moment - day * DAY
+  const seconds = Math.floor(rest / SECOND)
+  const micros = String(rest - seconds * SECOND).padStart(6, '0')
+  const clock = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+  lastMoment = moment
+  lastText = `${dayOf(day)}${clock}.${micros}Z`
   return lastText
 }
 

@@ -46,8 +46,9 @@ export function pay(world: World, order: Order, at: Moment): Moment {
 
 /** Money in advance, before parts are ordered for a large job. */
 export function deposit(world: World, order: Order, at: Moment): void {
+  if (!world.random.chance(0.15)) return
   const total = billTotal(order)
-  if (total < 60_000 || !world.random.chance(0.15)) return
+  if (total < 60_000) return
   const amount = Math.round((total * (0.25 + world.random.next() * 0.25)) / 1000) * 1000
   tender(world, order, { ...kindOf(world, order), amount }, at, 'Deposit')
 }
