@@ -11,6 +11,7 @@ import { parseRange } from '../sync/walks/timerange.js'
 import { chooseFrom } from './choice.js'
 import type { CommandContext } from './context.js'
 import { compareWithSource, execute } from './execute.js'
+import { prepareReport } from './reportstep.js'
 import { runSummary } from './text/summary.js'
 import { verifyText } from './text/verify.js'
 
@@ -30,6 +31,8 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep): P
       const found = await compareWithSource(context, choice, { full: step.full, sample: step.sample ?? 0 })
       return { report: asRun(found, job.name, newRunId(context)), text: `${verifyText(found)}\n` }
     }
+  if (step.command === 'report')
+    return prepareReport(context, { job: job.name, out: step.out, tenants: choice.tenants })
   const request: RunRequest = {
     mode: step.full && step.command === 'sync' ? 'full' : step.command,
     full: step.full,

@@ -2,9 +2,10 @@
  * Makes the report and writes its file. Used by `shopsync report`, by the step of that name in a job, and by the demo.
  */
 import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import { access, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
+import { rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import type { Int64 } from '../../schema/resource.js'
 import { Stop } from '../errors.js'
 import { answersOf } from '../report/answers.js'
 import type { ReportData } from '../report/data.js'
@@ -29,37 +30,42 @@ const codeOf = (error: unknown): string =>
  * Throws Stop where the report could not be written: before any work, since a report that is made for nothing costs
  * seconds. Leaves nothing behind, and an older report as it is.
  */
-export async function checkPlace(file: string): Promise<void> {
+export function checkPlace(file: string): void {
   const path = resolve(file)
-  const there = await stat(path).catch(() => undefined)
+  const there = isFolder(dirname(path)) ? statSync(path, { throwIfNoEntry: false }) : undefined
   if (file === '') cannot('Found no name', 'Type shopsync report --out report.html')
   if (there?.isDirectory())
     cannot(`Found a folder at ${path}`, `Type shopsync report --out ${file}/report.html`)
   const folder = dirname(path)
-  const around = await stat(folder).catch(() => undefined)
-  if (!around?.isDirectory())
+  if (!isFolder(folder))
     cannot(
       `Found no folder ${folder} for ${file}`,
       `Make it (mkdir -p ${folder}), or name another file with --out`,
     )
-  if (there && !there.isFile()) {
-    await access(path, constants.W_OK).catch((error: unknown) =>
-      cannot(`Found ${path} closed to writing (${codeOf(error)})`, 'Name another file with --out'),
+  const isDevice = there !== undefined && !there.isFile()
+  try {
+    if (isDevice) accessSync(path, constants.W_OK)
+    else tryOut(`${path}.${randomBytes(4).toString('hex')}`)
+  } catch (error) {
+    cannot(
+      `Found ${isDevice ? path : `the folder ${folder}`} closed to writing (${codeOf(error)})`,
+      'Give this user the right to write there, or name another file with --out',
     )
-    return
   }
-  const trial = `${path}.${randomBytes(4).toString('hex')}`
-  await open(trial, 'wx').then(
-    async (handle) => {
-      await handle.close()
-      await rm(trial)
-    },
-    (error: unknown) =>
-      cannot(
-        `Found the folder ${folder} closed to writing (${codeOf(error)})`,
-        'Give this user the right to write there, or name another file with --out',
-      ),
-  )
+}
+
+/** A part of the path may be a file, and then there is nothing behind it. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function tryOut(path: string): void {
+  closeSync(openSync(path, 'wx'))
+  rmSync(path)
 }
 
 /** Puts the whole text in place at once: whoever opens the page meets the old one or the new one. */
@@ -96,21 +102,25 @@ const documentOf = (file: string, data: ReportData): object => ({
   ),
 })
 
-/** Asks the warehouse, draws the page and writes it. ECharts is loaded here, and nowhere else. */
-export async function writeReport(context: CommandContext, file: string): Promise<WrittenReport> {
+/** `tenants`: null for all. Asks the warehouse, draws the page and writes it. ECharts is loaded here, and nowhere else. */
+export async function writeReport(
+  context: CommandContext,
+  file: string,
+  tenants: readonly Int64[] | null,
+): Promise<WrittenReport> {
   const [{ readReport }, { reportPage }, { draw }] = await Promise.all([
     import('../report/read/read.js'),
     import('../report/page/page.js'),
     import('../report/draw/svg.js'),
   ])
-  const { config, clock, choice } = context
+  const { config, clock } = context
   const data = await readReport({
     warehouse: await context.readingWarehouse(),
     label: config.warehouse.label,
     schema: config.report.schema,
     timeZone: config.report.timeZone,
     staleAfterMs: config.status.staleAfter,
-    tenants: choice.tenants,
+    tenants,
     nowMicros: clock.nowMicros(),
   })
   await write(file, reportPage(data, draw))

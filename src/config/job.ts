@@ -33,10 +33,10 @@ const stepShape = (resources: Resources) =>
   z.strictObject(
     {
       command: choice(
-        ['sync', 'reconcile', 'verify', 'backfill'],
-        '"sync", "reconcile", "verify" or "backfill"',
+        ['sync', 'reconcile', 'verify', 'backfill', 'report'],
+        '"sync", "reconcile", "verify", "backfill" or "report"',
       ).describe(
-        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again.',
+        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again. report: write the page of shopsync report.',
       ),
       tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
       resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
@@ -55,6 +55,12 @@ const stepShape = (resources: Resources) =>
             'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
           examples: ['P30D'],
         }),
+      out: textLeaf('a file such as "report.html"')
+        .optional()
+        .meta({
+          description: 'report: the file, report.html where none is named.',
+          examples: ['report.html'],
+        }),
       from: instant('backfill: the first instant of the range.'),
       to: instant('backfill: the first instant after the range.'),
     },
@@ -66,8 +72,21 @@ const wholeDays = 'whole days such as "P30D"'
 type StepShape = z.output<ReturnType<typeof stepShape>>
 
 /** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
-function misfit({ command, full, sample, last, from, to }: StepShape): readonly [string, string] | undefined {
+function misfit({
+  command,
+  resources,
+  full,
+  sample,
+  out,
+  last,
+  from,
+  to,
+}: StepShape): readonly [string, string] | undefined {
   if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
+  if (out !== undefined && command !== 'report') return ['out', 'none: only report writes a file']
+  if (command === 'report' && full) return ['full', 'none: a report is always whole']
+  if (command === 'report' && resources !== 'all')
+    return ['resources', 'none: a report is of all that its tenants have']
   if (command !== 'backfill') {
     const range = Object.entries({ last, from, to }).find(([, value]) => value !== undefined)
     return range && [range[0], 'none: only backfill has a range']

@@ -61,11 +61,18 @@ export async function openPage(browser: Browser, address: string, { width, schem
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 
+/** How the first shape within a link of a drawing looks: there the shape shows the focus. */
+const lookOf = `one => {
+  const style = getComputedStyle(one.querySelector('rect, path, circle') ?? one)
+  return [style.stroke, style.strokeWidth, style.fill, style.outlineStyle].join()
+}`
+
 /** Numbers everything that can be used with a mouse, and counts it. */
 const numberUsable = `(() => {
+  const lookOf = ${lookOf}
   const usable = 'a[href], button, summary, select, input, textarea, [tabindex="0"]'
   const seen = [...document.querySelectorAll(usable)].filter(one => one.checkVisibility() && one.tabIndex >= 0)
-  seen.forEach((one, i) => { one.dataset.reach = String(i) })
+  seen.forEach((one, i) => { one.dataset.reach = String(i); one.dataset.look = lookOf(one) })
   return seen.length
 })()`
 
@@ -76,9 +83,10 @@ interface Focused {
 }
 
 const focused = `(() => {
+  const lookOf = ${lookOf}
   const one = document.activeElement
   const style = getComputedStyle(one)
-  const isMarked = style.outlineStyle !== 'none' || style.boxShadow !== 'none'
+  const isMarked = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || one.dataset.look !== lookOf(one)
   return { reach: one.dataset.reach ?? null, isMarked, what: one.outerHTML.slice(0, 80) }
 })()`
 

@@ -52,7 +52,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
     out.print(text.sideBySide(first, second))
-    const report = await writeReport(context, page)
+    const report = await writeReport(context, page, null)
     out.print(text.answers(report.data))
     out.print(text.closing(file, page))
     if (out.json)

@@ -24,9 +24,9 @@ Examples:
       import('../text/report.js'),
     ])
     const file = String(invocation.options.out ?? 'report.html')
-    await checkPlace(file)
+    checkPlace(file)
     return withContext(invocation, async (context) => {
-      const written = await writeReport(context, file)
+      const written = await writeReport(context, file, context.choice.tenants)
       await invocation.out.answer(written.document, reportText(written))
       return 0
     })

@@ -1,0 +1,44 @@
+/* The step `report` of a job: writes the page, and asks the source nothing. Used by jobstep.ts. */
+import type { Int64 } from '../../schema/resource.js'
+import { newRunId, now } from '../sync/run/context.js'
+import type { RunReport } from '../sync/run/report.js'
+import type { CommandContext } from './context.js'
+import { checkPlace, writeReport } from './reportfile.js'
+import { reportText } from './text/report.js'
+
+export interface ReportStep {
+  readonly job: string
+  /** The file; report.html in the working directory where the job names none. */
+  readonly out: string | undefined
+  /** null: all. */
+  readonly tenants: readonly Int64[] | null
+}
+
+/** Checks that the page can be written before any step of the job begins. */
+export function prepareReport(
+  context: CommandContext,
+  { job, out = 'report.html', tenants }: ReportStep,
+): () => Promise<{ readonly report: RunReport; readonly text: string }> {
+  checkPlace(out)
+  return async () => {
+    const started = now(context)
+    const written = await writeReport(context, out, tenants)
+    const report: RunReport = {
+      run_id: newRunId(context),
+      job,
+      mode: 'report',
+      status: 'ok',
+      started_at: started,
+      finished_at: now(context),
+      requests: 0,
+      rate_limited: 0,
+      retries: 0,
+      rows_upserted: 0,
+      rows_deleted: 0,
+      quarantined: 0,
+      reason: null,
+      cursors: [],
+    }
+    return { report, text: `${reportText(written)}\n` }
+  }
+}
