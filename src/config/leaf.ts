@@ -105,6 +105,8 @@ export function jsonSchema(shape: z.ZodType, head: { title: string; description:
 }
 
 const zoneError = 'the name of a time zone such as "America/Chicago"'
+const placeHint =
+  'Name a place, as the IANA list does: an offset knows no daylight saving time, and databases read it backwards'
 
 /** A duration, or "auto" for one that is measured. */
 export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {
@@ -129,7 +131,7 @@ export const timeZoneLeaf = (doc: string) =>
     .superRefine((value, context) => {
       if (isTimeZone(value)) return
       const near = nearestTimeZone(value)
-      const message = near ? `${zoneError}. Did you mean "${near}"?` : zoneError
-      context.addIssue({ code: 'custom', message })
+      const hint = near ? `Did you mean "${near}"?` : placeHint
+      context.addIssue({ code: 'custom', message: zoneError, params: { hint } })
     })
     .describe(doc)

@@ -69,7 +69,9 @@ function describe(
     example === undefined || typeof example === 'object'
       ? undefined
       : `Type "${String(key)}": ${toJson(example)}`
-  const hint = near ? `Did you mean "${near}"?` : typed
+  // A check that knows better what is meant says so itself.
+  const told: unknown = issue.code === 'custom' ? issue.params?.hint : undefined
+  const hint = typeof told === 'string' ? told : near ? `Did you mean "${near}"?` : typed
   const expected = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
   return [{ path, found: found(value, context.secrets.has(path)), expected, ...(hint ? { hint } : {}) }]
 }

@@ -242,12 +242,12 @@ describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
     expect(troubles).toEqual([
       {
         message: expect.stringContaining('there is no schema mine_analytics'),
-        hint: `As a superuser type: create schema "mine_analytics" authorization ${name}; then shopsync migrate`,
+        hint: `As a superuser type: create schema mine_analytics authorization ${name}; then shopsync migrate`,
       },
     ])
     await admin.query('create schema mine_analytics')
     expect((await make(limited)).troubles).toMatchObject([
-      { hint: expect.stringContaining(`grant usage, create on schema "mine_analytics" to ${name}`) },
+      { hint: expect.stringContaining(`grant usage, create on schema mine_analytics to ${name}`) },
     ])
     // The statement that was named is enough.
     await admin.query(`drop schema mine_analytics; create schema "mine_analytics" authorization ${name}`)

@@ -36,12 +36,12 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
   if (may_use === false)
     return {
       message: `The views for analysts were not made: the role ${role} may not make views in the schema ${schema}`,
-      hint: `As a superuser, or as the schema's owner, type: grant usage, create on schema ${quote(schema)} to ${role}; then shopsync migrate`,
+      hint: `As a superuser, or as the schema's owner, type: grant usage, create on schema ${schema} to ${role}; then shopsync migrate`,
     }
   if (may_create) return undefined
   return {
     message: `The views for analysts were not made: there is no schema ${schema}, and the role ${role} may not make one`,
-    hint: `As a superuser type: create schema ${quote(schema)} authorization ${role}; then shopsync migrate`,
+    hint: `As a superuser type: create schema ${schema} authorization ${role}; then shopsync migrate`,
   }
 }
 
