@@ -41,7 +41,10 @@ function expression({ kind, sql, isPlain }: SelectedColumn): string {
   // A cast would make a number of a day.
   if (kind === 'day') return sql
   if (kind === 'timestamp') return shownInstant(sql)
-  if (kind === 'hours') return `cast(case when abs(${sql}) < 1000000000 then ${sql} end as double precision)`
+  // What lies behind the ninth decimal is the noise of a binary float.
+  const rounded = `round(${sql}, 9)`
+  if (kind === 'hours')
+    return `cast(case when abs(${rounded}) < 1000000000 then ${rounded} end as double precision)`
   return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
 }
 
