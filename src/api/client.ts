@@ -129,7 +129,8 @@ class HttpSource implements Source {
 
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
     const { updatedAfter, page, perPage } = request
-    const query = `updated_after=${encodeURIComponent(updatedAfter)}&page=${page}&per_page=${perPage}`
+    const filter = updatedAfter === '' ? '' : `updated_after=${encodeURIComponent(updatedAfter)}&`
+    const query = `${filter}page=${page}&per_page=${perPage}`
     const call = { ...this.#call(request, '', query), attempts: request.attempts }
     return this.#page(call, { page, perPage }, make)
   }
@@ -153,8 +154,7 @@ class HttpSource implements Source {
     })
   }
 
-  authorizations(page: number, signal?: AbortSignal): Promise<Page> {
-    const perPage = 100
+  authorizations(page: number, signal?: AbortSignal, perPage = 100): Promise<Page> {
     const { partnerId } = this.address
     const call: ApiRequest = {
       path: this.#url(

@@ -8,7 +8,7 @@ import type { SourceAddress } from '../config/address.js'
 /** Which request goes first when the rate limit is short (docs/architecture.md, The rate governor): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
 
-/** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`) and always sent. */
+/** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`), and sent unless it is empty. */
 export interface ListRequest {
   readonly tenantId: Int64
   /** Path below `tenants/:tenant_id/`. */
@@ -133,7 +133,7 @@ export interface Source {
   /** A bare array, such as payments/customer_payment_types. */
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
   /** One page of `partners/:partner_id/authorizations`. */
-  authorizations(page: number, signal?: AbortSignal): Promise<Page>
+  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page>
   /** Shows an answer as it came; throws as the others do where none came. */
   ask(question: PlainRequest): Promise<Shown>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */

@@ -78,6 +78,19 @@ export class CommandContext {
     return warehouse
   }
 
+  /** As `readyWarehouse`, for commands that change only what is there: where nothing is, nothing is made. */
+  async existingWarehouse(): Promise<Warehouse> {
+    const { isNewWarehouse } = await import('../warehouse/ddl.js')
+    const there = await this.readingWarehouse()
+    if (isNewWarehouse(await there.plan()))
+      throw new Stop(`There is no warehouse at ${there.where} yet: nothing was made`, {
+        exitCode: 2,
+        hint: 'Type shopsync sync',
+      })
+    this.#warehouse ??= there
+    return this.readyWarehouse()
+  }
+
   /** The warehouse with its tables up to date: for every command that writes. */
   async readyWarehouse(): Promise<Warehouse> {
     const warehouse = await this.warehouse()

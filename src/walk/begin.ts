@@ -23,6 +23,9 @@ export async function beginReading<P>(
   if (first.isUncounted) return readPlainly(walk, 'no_count', { from: 1, page: first })
   refuseLoss(total, expected, 'rows')
   if (isAllShown(walk, first)) return single(walk, first, number)
+  // Its books cannot close. A whole load looks once more whether they do by now.
+  const { known, looksBeyond } = walk.plan
+  if (known?.isUnsteady && !looksBeyond) return readPlainly(walk, 'no_count', { from: 1, page: first })
   if (isOutOfOrder(sightings)) return readPlainly(walk, 'order', { from: 1, page: first })
   const ceiling = ceilingOf(first) ?? floor
   const lateFrom = nextFloor?.(ceiling) ?? ceiling

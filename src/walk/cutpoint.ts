@@ -15,6 +15,9 @@ const firstSecond = '0001-01-01T00:00:00'
 /** Whether a walk from that floor reads the whole list. */
 export const isWholeFrom = (floor: string): boolean => floor <= epoch
 
+/** In the place of such a time: the list is asked for without `updated_after`. Sorts before every time. */
+export const unfiltered = ''
+
 /** Newer than every record, since `~` sorts behind every digit: the open upper end of a range. */
 export const forever = '~'
 

@@ -21,6 +21,9 @@ export interface Memory {
   readonly twice?: number
   readonly isUnordered?: boolean
   readonly isUncounted?: boolean
+  readonly isUnsteady?: boolean
+  /** Without a filter by time the list is longer: comparisons read it so. */
+  readonly isBeforeAll?: boolean
   readonly holes?: readonly Hole[]
 }
 
@@ -41,11 +44,13 @@ export const knownOf = (memory: Memory): Finding => ({
   twice: memory.twice ?? 0,
   isUnordered: memory.isUnordered ?? false,
   isUncounted: memory.isUncounted ?? false,
+  isUnsteady: memory.isUnsteady ?? false,
   holes: memory.holes ?? [],
 })
 
-/** Whether the list can be compared by counts: its order and its totals can be relied on. */
-export const countsHold = ({ isUnordered, isUncounted }: Memory): boolean => !isUnordered && !isUncounted
+/** Whether the list can be compared by counts: its order and its totals can be relied on, and the filter shows all. */
+export const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
+  !isUnordered && !isUncounted && !isBeforeAll
 
 interface WalkEnd {
   /** The walk read the whole list. */
@@ -76,7 +81,7 @@ function surplusAfter(
 
 /** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
 function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
-  const { twice, isUnordered, isUncounted, holes } = outcome.finding ?? nothingOdd
+  const { twice, isUnordered, isUncounted, isUnsteady, holes } = outcome.finding ?? nothingOdd
   const old = end.isWhole ? {} : before
   const surplus = surplusAfter(before.surplus, outcome, end)
   const places = Math.max(twice, old.twice ?? 0)
@@ -89,6 +94,9 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...(places > 0 && { twice: places }),
     ...((isUnordered || old.isUnordered) && { isUnordered: true }),
     ...((isUncounted || old.isUncounted) && { isUncounted: true }),
+    ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
+    // No walk can tell: it asks with the filter.
+    ...(before.isBeforeAll && { isBeforeAll: true }),
     ...(open.length > 0 && { holes: merged(open) }),
   }
 }

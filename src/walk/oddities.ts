@@ -25,6 +25,8 @@ export interface Finding {
   readonly isUnordered: boolean
   /** The list has no total, or one that is not true. */
   readonly isUncounted: boolean
+  /** The total is another one from answer to answer, while the list stands still. */
+  readonly isUnsteady: boolean
   readonly holes: readonly Hole[]
 }
 
@@ -33,6 +35,7 @@ export const nothingOdd: Finding = {
   twice: 0,
   isUnordered: false,
   isUncounted: false,
+  isUnsteady: false,
   holes: [],
 }
 

@@ -11,10 +11,11 @@ export async function pageBeyond<P>({
   own,
   number,
   perPage,
+  isAbandoned,
 }: Reading<P>): Promise<PlainBegin<P> | undefined> {
   const { looksBeyond = false, known } = walk.plan
   const isFull = own.last > perPage && own.last % perPage === 0
-  if (!isFull || !(known?.isUncounted || (looksBeyond && number === 1))) return undefined
+  if (isAbandoned || !isFull || !(known?.isUncounted || (looksBeyond && number === 1))) return undefined
   const page = await walk.port.fetch(own.last / perPage + 1, perPage)
   // Records that were pushed back meanwhile are known, and the total counts them.
   const isNews = page.total === own.last && page.sightings.some(({ id }) => !own.has(id))

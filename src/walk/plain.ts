@@ -3,8 +3,10 @@
  * that stood still. Walk (walk.ts) falls back to it.
  */
 import type { Int64 } from '../../schema/resource.js'
+import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
 import { IdSet } from './idset.js'
+import { outcomeOf } from './judge.js'
 import { nothingOdd, oddityOf } from './oddities.js'
 import type { Sighting } from './sightings.js'
 import { isKnownSurplus, isSameList, type StillList } from './surplus.js'
@@ -14,8 +16,17 @@ import type { WalkState } from './walkstate.js'
 /** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
 export type PlainCause = 'order' | 'no_count'
 
+/** FNV-1a over 64 bits: enough to tell a list that moved from one that did not. */
+function digest(before: bigint, text: string): bigint {
+  let hash = before ^ 0xcbf29ce484222325n
+  for (let i = 0; i < text.length; i++)
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
+  return hash
+}
+
 /** The ids of one reading, or of several. */
 class Ids {
+  #versions = 0n
   readonly #numbers = new IdSet()
   readonly #texts = new Set<string>()
   readonly #again = new Set<Int64>()
@@ -23,10 +34,12 @@ class Ids {
 
   take(sightings: readonly Sighting[]): number {
     let fresh = 0
-    for (const { id } of sightings) {
+    for (const { id, updatedAt } of sightings) {
       if (typeof id !== 'string') {
-        if (this.#numbers.add(id)) fresh++
-        else this.#again.add(id)
+        if (this.#numbers.add(id)) {
+          this.#versions = digest(this.#versions, `${id} ${updatedAt}`)
+          fresh++
+        } else this.#again.add(id)
       } else if (!this.#texts.has(id)) {
         this.#texts.add(id)
         if (oddityOf(id) === 'repeated') this.#beside++
@@ -34,6 +47,11 @@ class Ids {
       }
     }
     return fresh
+  }
+
+  /** Digest of the versions, in their order. */
+  get versions(): string {
+    return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
   }
 
   numbers(total: number): StillList {
@@ -94,6 +112,20 @@ class PlainWalk<P> {
     return outcome ?? this.#outcome('unproven', { total: 0, shown: 0, twice: 0, hidden: 0 })
   }
 
+  /** undefined: the two readings do not show the same versions in the same order, or the total stood still. */
+  async runTwice(ceiling: string): Promise<WalkOutcome | undefined> {
+    const { port, plan } = this.walk
+    const [first = 100, second = first] = plan.pageSizes
+    this.#ceiling = ceiling
+    const one = await this.#read(first, { from: 1 })
+    await port.store(one.last, {})
+    const two = await this.#read(second, { from: 1 })
+    const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
+    const outcome = isStill ? this.#outcome('listed', two.ids.numbers(two.last.total), true) : undefined
+    await port.store(two.last, outcome ? { progress: null, outcome } : {})
+    return outcome
+  }
+
   async #read(perPage: number, { from, page: given }: PlainBegin<P>): Promise<PlainReading<P>> {
     const { port } = this.walk
     const ids = new Ids()
@@ -143,7 +175,11 @@ class PlainWalk<P> {
     return this.#outcome(now.hidden === 0 && (isSettled || isKnown) ? 'repaired' : 'unproven', now)
   }
 
-  #outcome(verdict: WalkOutcome['verdict'], { total, shown, twice }: StillList): WalkOutcome {
+  #outcome(
+    verdict: WalkOutcome['verdict'],
+    { total, shown, twice }: StillList,
+    isUnsteady = this.walk.plan.known?.isUnsteady ?? false,
+  ): WalkOutcome {
     const isOrder = this.cause === 'order'
     return this.walk.tell({
       verdict,
@@ -155,6 +191,7 @@ class PlainWalk<P> {
         twice,
         isUnordered: isOrder,
         isUncounted: !isOrder,
+        isUnsteady: !isOrder && isUnsteady,
         holes: [...this.walk.holes.values()],
       },
     })
@@ -166,3 +203,13 @@ export const readPlainly = <P>(
   cause: PlainCause,
   begin: PlainBegin<P> = { from: 1 },
 ): Promise<WalkOutcome> => new PlainWalk(walk, cause).run(begin)
+
+/**
+ * Whether a list whose books do not close stands still while its total does not: two readings to its end show the same
+ * versions of the same records. Its total is then not true; else the books stay open. Once a walk.
+ */
+export async function readUnsteady<P>(walk: WalkState<P>, book: Book): Promise<WalkOutcome> {
+  walk.search.isTotalDoubted = true
+  const listed = await new PlainWalk(walk, 'no_count').runTwice(book.ceiling)
+  return listed ?? walk.tell(outcomeOf(book, 'unproven', 'totals_disagree'))
+}

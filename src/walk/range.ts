@@ -6,6 +6,7 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Reason } from '../reasons.js'
 import { countAfter, type ListPort, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
+import { isOutOfOrder } from './order.js'
 import { Pager } from './pager.js'
 import type { WalkOutcome, WalkPage } from './types.js'
 import { pageSizes } from './walk.js'
@@ -27,6 +28,8 @@ export interface ListRange {
   readonly newer: number
   /** Records newer than `after`, where known: one response can then show a small range. */
   readonly total?: number
+  /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
+  readonly isUnordered?: boolean
 }
 
 export interface RangeOutcome {
@@ -62,6 +65,8 @@ export class RangeWalk<P> {
   #newer: number
   #total: number | undefined
   #isUncounted = false
+  /** A response was not newest first: where the range lies in the list, nobody can tell. */
+  #isOutOfOrder = false
 
   constructor(
     private readonly port: RangePort<P>,
@@ -87,10 +92,17 @@ export class RangeWalk<P> {
       const { fell, tied, expected, total } = reading
       if (this.#isUncounted) return this.#outcome('listed', this.#seen.size)
       const seen = this.#seen.size
+      if (this.#isOutOfOrder) return this.#unordered('unproven', expected)
+      if (this.range.isUnordered) {
+        // A record that leaves as another one comes is missed by a list in any order: see premises of docs/guarantees.md.
+        if (!fell && total === expected && seen >= expected) return this.#unordered('repaired', expected)
+        continue
+      }
       if (!fell && seen >= expected) return this.#outcome(i === 0 ? 'proven' : 'repaired', expected)
       if (fell && !tied && seen >= total - from) return this.#outcome('repaired', expected)
       if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
     }
+    if (this.range.isUnordered) return this.#unordered('unproven', reading?.expected ?? 0)
     const reason = reading?.tied ? 'ties' : 'totals_disagree'
     return { ...this.#outcome('unproven', reading?.expected ?? 0), reason }
   }
@@ -102,6 +114,10 @@ export class RangeWalk<P> {
       seen: this.#seen.size,
       expected,
     }
+  }
+
+  #unordered(verdict: 'repaired' | 'unproven', expected: number): RangeOutcome {
+    return { ...this.#outcome(verdict, expected), reason: 'order' }
   }
 
   /** Whether the record with this time belongs to the range: the list holds no older records. */
@@ -125,6 +141,8 @@ export class RangeWalk<P> {
       const place = lastPage(this.#total, isTop ? this.#total : most + 1)
       if (!place) return undefined
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
+      this.#look(page)
+      if (this.#isOutOfOrder) return this.#unordered('unproven', most)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
       const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
       if (page.total === 0 || (isEnd && hasNewer)) {
@@ -150,11 +168,15 @@ export class RangeWalk<P> {
     this.#isUncounted ||= first.isUncounted === true
     // Records that have left the range since must not stand for others that were not seen.
     if (before !== `${reading.expected} ${from}`) this.#seen.clear()
+    this.#look(first)
+    const isOut = (): boolean => this.#isOutOfOrder
     const pager = new Pager<P>({
       perPage,
-      isAbandoned: false,
+      get isAbandoned() {
+        return isOut()
+      },
       fetch: (page, size) => this.port.fetch(this.range.after, page, size),
-      readAhead: () => this.port.readAhead(),
+      readAhead: () => (this.range.isUnordered ? 0 : this.port.readAhead()),
       next: (page) => this.#next(reading, page),
       burst: async (page) => void (await this.#page(reading, page, false)),
       observe: (total) => void this.#observe(reading, total),
@@ -199,14 +221,21 @@ export class RangeWalk<P> {
     return fell
   }
 
-  async #page(reading: RangeReading, page: WalkPage<P>, isInOrder: boolean): Promise<void> {
+  #look({ sightings }: WalkPage<P>): void {
+    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(sightings)
+  }
+
+  async #page(reading: RangeReading, page: WalkPage<P>, isContinued: boolean): Promise<void> {
+    this.#look(page)
+    // No boundary says how far an unordered list was read.
+    const isInOrder = isContinued && !this.#isOutOfOrder && !this.range.isUnordered
     const newest = page.sightings[0]?.updatedAt ?? ''
     const oldest = page.sightings.at(-1)?.updatedAt
     if (reading.oldest !== '' && newest >= reading.oldest) reading.tied = true
     reading.oldest = oldest ?? reading.oldest
     // A burst is vouched for after its last page; that commits before the next page does.
     const vouched = this.#vouched.splice(0).at(-1)
-    if (vouched !== undefined) await this.port.reached(vouched)
+    if (vouched !== undefined && !this.range.isUnordered) await this.port.reached(vouched)
     await this.#take(page, isInOrder ? (oldest ?? null) : null)
   }
 }

@@ -65,9 +65,9 @@ export class Reading<P> implements PagerPort<P> {
     return this.own === this.joint ? [this.own] : [this.own, this.joint]
   }
 
-  /** The list is not read on in this way: its order cannot be relied on. */
+  /** The list is not read on in this way: its order, or its total, cannot be relied on. */
   get isAbandoned(): boolean {
-    return this.walk.isUnordered
+    return this.walk.isUnordered || this.walk.search.isTotalJumping
   }
 
   fetch(page: number, perPage: number): Promise<WalkPage<P>> {
@@ -154,7 +154,7 @@ export class Reading<P> implements PagerPort<P> {
     const response = own.response(totalFor(own), page.sightings, place)
     this.#progress?.entered(response.created)
     if (joint !== own) joint.response(totalFor(joint), page.sightings, place)
-    this.walk.noteStamps(page)
+    this.walk.noteResponse(page, inOrder ? own : undefined)
     return response
   }
 

@@ -55,6 +55,9 @@ export class Places {
   }
 }
 
+/** Deletions alone let a total fall again and again; a total that also rises so often, with no record that came, does not count. */
+const manyJumps = 3
+
 /** What several readings of one walk have told. */
 export class Search {
   /** The numbers of the reading before, if the list stood still. */
@@ -65,6 +68,26 @@ export class Search {
   steady = 0
   /** Distinct records of all readings. */
   all = 0
+  /** How often the total fell, and rose, since a record last came or moved. */
+  #falls = 0
+  #rises = 0
+  #total = 0
+  /** The total was looked at already. */
+  isTotalDoubted = false
+
+  /** Whether the total goes up and down while nothing in the list moves. */
+  get isTotalJumping(): boolean {
+    return !this.isTotalDoubted && Math.min(this.#falls, this.#rises) >= manyJumps
+  }
+
+  /** Looks at the total after each response that came in order. */
+  watch(book: Book): void {
+    const change = book.last - this.#total
+    this.#total = book.last
+    if (book.balance().entered > 0 || book.doubts.hasMoved) this.#falls = this.#rises = 0
+    else if (change < 0) this.#falls++
+    else if (change > 0) this.#rises++
+  }
 
   /** Takes the numbers of the next reading. */
   follow(still: StillList | undefined, all: number): void {

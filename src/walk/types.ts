@@ -122,7 +122,11 @@ export interface WalkOutcome {
 }
 
 /** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
-const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>(['counted_not_shown', 'unreadable'])
+const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
+  'counted_not_shown',
+  'unreadable',
+  'before_all',
+])
 
 /** Whether the watermark may move, though it may pass records that the source counts and does not show. */
 export const movesWatermark = ({ verdict, reason }: Pick<WalkOutcome, 'verdict' | 'reason'>): boolean =>

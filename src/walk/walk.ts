@@ -8,7 +8,7 @@ import type { Book } from './books.js'
 import { closeReading } from './close.js'
 import { judgeReading, outcomeOf } from './judge.js'
 import { pageBeyond } from './overrun.js'
-import { readPlainly } from './plain.js'
+import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
 import { resumeReading } from './resume.js'
 import { movesWatermark, type WalkOutcome, type WalkPlan, type WalkPort } from './types.js'
@@ -37,7 +37,7 @@ const oftenUpTo = 5000
  * 6. Again: goes on to 2 with the next page size, and joins the books of the readings where only ties keep them open.
  *    Without a reading left, the walk ends as `unproven`.
  *
- * A list that is not newest first, or has no total to rely on, leaves these states: readPlainly reads every page of it.
+ * A list that is not newest first, or has no total to rely on, leaves these states: plain.ts reads every page of it.
  * In states 1 to 5 a source that shows far too few records ends the walk with a Skip; in every state an error of the port
  * ends it too. The committed progress stays for the next run.
  */
@@ -61,7 +61,7 @@ export class Walk<P> {
       const resumed = number === 1 ? await resumeReading(this.#state, perPage) : undefined
       const reading = resumed ?? (await beginReading(this.#state, number, perPage, joint))
       if (!(reading instanceof Reading)) return reading
-      if (reading.isAbandoned) return readPlainly(this.#state, 'order')
+      if (this.#state.isUnordered) return readPlainly(this.#state, 'order')
       const beyond = await pageBeyond(reading)
       if (beyond) return readPlainly(this.#state, 'no_count', beyond)
       outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
@@ -75,6 +75,7 @@ export class Walk<P> {
   }
 
   async #end(reading: Reading<P>, isFinal: boolean): Promise<WalkOutcome> {
+    if (reading.isAbandoned) return readUnsteady(this.#state, reading.own)
     const closing = await closeReading(reading)
     if (!closing) return this.#state.tell(outcomeOf(reading.own, 'unproven', 'moving'))
     const last = await readZone(reading, closing)

@@ -1,3 +1,4 @@
+import type { Book } from './books.js'
 import { sourceTime, stampedAhead } from './clocks.js'
 import { IdSet } from './idset.js'
 import type { Hole } from './oddities.js'
@@ -26,6 +27,12 @@ export class WalkState<P> {
     const limit = sourceTime(clocks)
     for (const { updatedAt } of sightings)
       if (updatedAt > this.newest && updatedAt <= limit) this.newest = updatedAt
+  }
+
+  /** `book`: that of the reading, where the response came in order. */
+  noteResponse(page: WalkPage<P>, book?: Book): void {
+    if (book) this.search.watch(book)
+    this.noteStamps(page)
   }
 
   noteStamps({ sightings, clocks }: WalkPage<P>): void {

@@ -1,12 +1,14 @@
 /** Waits that the API asks for: who waits, for how long, and what people are told. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createGovernor } from '../../src/api/rate/governor.js'
 import type { WaitNotice } from '../../src/api/rate/wait.js'
 import { settled, VirtualClock } from '../support/clocks.js'
-import { ok, work } from '../support/governor.js'
+import { closeGovernors, ok, start, work } from '../support/governor.js'
 import { client, closeAll, envelope, httpServer, refusal, request, sendJson } from '../support/server.js'
 
-afterEach(closeAll)
+afterEach(() => {
+  closeGovernors()
+  return closeAll()
+})
 
 const hour = 3_600_000
 const second = (from: number): string => String(Math.floor((Date.now() + from) / 1000))
@@ -86,13 +88,7 @@ describe('a Retry-After beyond api.maxWait', () => {
 it('a window that is spent for longer than api.maxWait refuses who waits and who comes', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
-  const governor = createGovernor({
-    clock,
-    connections: 4,
-    rateReserve: 0,
-    random: () => 0.5,
-    onWait: (wait) => waits.push(wait),
-  })
+  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
   const permit = await governor.acquire(work())
   const waiting = refusal(governor.acquire(work(2)))
   permit.release(ok(clock, { remaining: 0, reset: clock.now + 24 * hour }))
@@ -104,19 +100,12 @@ it('a window that is spent for longer than api.maxWait refuses who waits and who
   const next = governor.acquire(work())
   await settled()
   ;(await next).release(ok(clock))
-  governor.close()
 })
 
 it('a wait of the whole program is told once, however often it is looked at', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
-  const governor = createGovernor({
-    clock,
-    connections: 4,
-    rateReserve: 0,
-    random: () => 0.5,
-    onWait: (wait) => waits.push(wait),
-  })
+  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
   const permit = await governor.acquire(work())
   permit.release(ok(clock, { remaining: 0, reset: clock.now + 600_000 }))
   const waiting = [1, 2, 3].map((tenant) => governor.acquire(work(tenant)))
@@ -127,5 +116,4 @@ it('a wait of the whole program is told once, however often it is looked at', as
   ])
   for (const one of waiting) one.then((given) => given.release(ok(clock))).catch(() => {})
   await settled()
-  governor.close()
 })

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import type { Probe, ProbeChange } from '../../src/sync/ask/probe.js'
 import { type Place, place } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
+import { usualWays } from '../support/probe.js'
 import { configure, Program, program } from '../support/process.js'
 
 interface Checked {
@@ -28,6 +29,9 @@ afterEach(() => {
   here.sandbox.script([])
   here.configure()
 })
+
+/** No two of the generated records have one time. */
+const { ties: _, ...usual } = usualWays
 
 const faultsOf = ({ checks }: Checked) => checks.filter(({ ok }) => !ok)
 
@@ -58,19 +62,7 @@ test('what the probe found is kept in a warehouse that exists, and what has chan
   const first = (await here.run('check', '--json')).json<Checked>()
   expect(first.probe).toMatchObject({
     changes: [],
-    answers: {
-      order: 'newest_first',
-      beyond_end: 'empty',
-      updated_after: 'strict',
-      precision: 'microseconds',
-      filter: 'as_printed',
-      totals: 'equal',
-      by_id: 'works',
-      etag: 'stays',
-      rate_headers: 'sent',
-      date_skew: 'agrees',
-      gzip: 'not_sent',
-    },
+    answers: usual,
   })
   expect(first.probe?.requests).toBeLessThanOrEqual(15)
   const db = new Database(file)

@@ -1,4 +1,4 @@
-/** Commands that only read, on a path without a warehouse: a sentence and its exit code, and nothing is created. */
+/** Commands that only read or change what is there, on a path without a warehouse: a sentence, and nothing is created. */
 import { existsSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { configure, Program, program } from '../support/process.js'
@@ -19,6 +19,9 @@ const commands = [
   ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
   ['report --out /dev/null', 0, /Nothing has been synced into this warehouse yet/],
   ['check', 0, /tables? changes? to be made by the next run/],
+  ['forget --tenant 1 --yes', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
+  ['adopt --yes', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
+  ['quarantine replay', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
 ] as const
 
 describe.each(warehouses())('$name', (kind) => {

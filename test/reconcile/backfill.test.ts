@@ -84,6 +84,26 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it.each(['id', 'oldest'] as const)(
+    'a list by %s has no place at which a range begins: everything newer is read, repaired at best',
+    async (by) => {
+      const warehouse = await prepared(1000, false)
+      const { odd } = sandbox.store.collection(1, 'notes')
+      odd.order = by
+      const range = [between(400, 700)]
+      const told = { completeness: 'repaired', reason: 'order' }
+      expect(only(await backfill(warehouse, range))).toMatchObject({ status: 'ok', ...told })
+      expect(await liveIds(warehouse)).toEqual(ids(400, 700))
+      await lose(warehouse, [500])
+      odd.hidden.add(900)
+      const short = only(await backfill(warehouse, range))
+      expect(short).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
+      expect(await liveIds(warehouse)).toEqual(ids(400, 700))
+      odd.heal()
+      await warehouse.close()
+    },
+  )
+
   it('mends rows in the range alone, and moves neither watermark nor newer versions', async () => {
     const warehouse = await prepared(2000)
     const [before] = await rowsOf(warehouse, 'sync_cursors')

@@ -193,6 +193,19 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
+    it('sync --full keeps what it has, says so, and names reconcile', async () => {
+      const warehouse = await restored(350)
+      const notices: [string, Record<string, unknown>][] = []
+      const walked = await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full', notices })
+      expect(only(walked)).toMatchObject({ status: 'ok' })
+      expect(notices).toContainEqual([
+        expect.stringContaining('type shopsync reconcile'),
+        { tenant_id: 1, resource: 'notes', records: 3 },
+      ])
+      expect((await live(warehouse)).get(30)).toBe(timeOf(530))
+      await warehouse.close()
+    })
+
     it('is not followed where two answers differ: nothing is written, and the next reconcile asks once more', async () => {
       const warehouse = await restored(350)
       let asked = 0

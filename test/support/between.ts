@@ -36,8 +36,8 @@ export class Between implements Source {
     return this.#source.strings(request)
   }
 
-  authorizations(page: number, signal?: AbortSignal): Promise<Page> {
-    return this.#source.authorizations(page, signal)
+  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
+    return this.#source.authorizations(page, signal, perPage)
   }
 
   ask(question: PlainRequest): ReturnType<Source['ask']> {

@@ -1,6 +1,7 @@
 import type { RateReport } from '../../src/api/http/headers.js'
 import type { RequestOutcome } from '../../src/api/rate/budget.js'
 import { createGovernor, type Governor, type Permit, type RequestClaim } from '../../src/api/rate/governor.js'
+import type { WaitNotice } from '../../src/api/rate/wait.js'
 import type { VirtualClock } from './clocks.js'
 
 const governors: Governor[] = []
@@ -8,8 +9,19 @@ export function closeGovernors(): void {
   for (const governor of governors.splice(0)) governor.close()
 }
 
-export function start(clock: VirtualClock, connections = 16, rateReserve = 0): Governor {
-  const governor = createGovernor({ clock, connections, rateReserve, random: () => 0.5 })
+export function start(
+  clock: VirtualClock,
+  connections = 16,
+  rateReserve = 0,
+  onWait?: (wait: WaitNotice) => void,
+): Governor {
+  const governor = createGovernor({
+    clock,
+    connections,
+    rateReserve,
+    random: () => 0.5,
+    ...(onWait && { onWait }),
+  })
   governors.push(governor)
   return governor
 }

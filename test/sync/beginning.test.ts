@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { ListRequest, Page } from '../../src/api/source.js'
 import { Skip } from '../../src/errors.js'
 import { template } from '../../src/sandbox/index.js'
+import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { at, live, only, reconcile } from '../support/notes.js'
-import { type RunOptions, sync } from '../support/run.js'
+import { depsOf, type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -23,15 +25,24 @@ function prepare(count = 3): void {
   put(5002, old)
 }
 
+const reason = { reason: 'before_all' }
+
+async function verified(warehouse: Warehouse, options: RunOptions) {
+  const { deps, close } = await depsOf(sandbox, warehouse, options)
+  const found = await runVerify(deps, { tenants: null, resources: ['notes'] }, { full: true, sample: 0 })
+  await close()
+  return found.cursors[0]
+}
+
 const asked = (): (string | null)[] =>
   sandbox.requests.filter(({ resource }) => resource === 'notes').map((line) => line.updated_after)
 
-/** An API that refuses times before a year. */
+/** An API that refuses times before a year; without a time it shows everything. */
 const refusing = (first: string, refused: string[] = []): RunOptions => ({
   ...options,
   around: (source) =>
     new Between(source, async ({ updatedAfter }: ListRequest, ask: () => Promise<Page>) => {
-      if (updatedAfter >= first) return ask()
+      if (updatedAfter === '' || updatedAfter >= first) return ask()
       refused.push(updatedAfter)
       throw new Skip('The API answered 422', { reason: 'refused', status: 422 })
     }),
@@ -92,6 +103,52 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_source'))[0]).toMatchObject({ lists_from: first })
     await sync(sandbox, warehouse, { ...around, mode: 'full' })
     expect(refused).toHaveLength(tries - 1)
+    await warehouse.close()
+  })
+
+  it('what no updated_after shows is read without it by reconcile --full, which says so', async () => {
+    prepare(150)
+    const warehouse = await open(kind)
+    const around = { ...refusing('1970-01-01T00:00:00Z'), random: () => 0.5 }
+    const told = {
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'before_all',
+      watermark: at(150 * 3600),
+    }
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({
+      status: 'ok',
+      watermark: at(150 * 3600),
+    })
+    expect(await verified(warehouse, around)).toMatchObject({ status: 'failed', missing: 2, ...reason })
+    const first = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
+    expect(first).toMatchObject({ ...told, reconciled: { stored: 2, source: 152, warehouse: 152 } })
+    expect(first?.error).toContain('counts 2 records more without updated_after')
+    expect((await live(warehouse)).size).toBe(152)
+    // From then on every comparison reads the list so: else the two would stand there as rows too many.
+    sandbox.store.remove(1, 'notes', 70)
+    const next = only(await reconcile(sandbox, warehouse, around))
+    expect(next).toMatchObject({ ...told, rows_deleted: 1, reconciled: { method: 'listing', source: 151 } })
+    expect(await verified(warehouse, around)).toMatchObject({ missing: 0, extra: 0, ...reason })
+    // A sync is as it was.
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', requests: 1 })
+    for (const id of [5001, 5002]) sandbox.store.remove(1, 'notes', id)
+    const healed = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
+    expect(healed).toMatchObject({ status: 'ok', completeness: 'proven', reason: null, rows_deleted: 2 })
+    expect((await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered).toBeNull()
+    await warehouse.close()
+  })
+
+  it.each([
+    ['reconcile --full', true, 1],
+    ['reconcile', false, 0],
+  ])('%s asks for the total without updated_after that often', async (_, full, times) => {
+    prepare(150)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    sandbox.resetRequests()
+    expect(only(await reconcile(sandbox, warehouse, { ...options, full }))).toMatchObject({ status: 'ok' })
+    expect(asked().filter((after) => after === null)).toHaveLength(times)
     await warehouse.close()
   })
 

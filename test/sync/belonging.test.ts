@@ -7,7 +7,6 @@ import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.j
 import { adopt } from '../../src/sync/ask/adopt.js'
 import { makePlan } from '../../src/sync/ask/plan.js'
 import { replayQuarantine } from '../../src/sync/ask/quarantine.js'
-import { readStatus } from '../../src/sync/ask/status.js'
 import { tellWhy } from '../../src/sync/ask/why.js'
 import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
 import { addLateness } from '../../src/warehouse/lateness.js'
@@ -15,6 +14,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { SkippingClock } from '../support/clocks.js'
 import { depsOf, type RunOptions, sync } from '../support/run.js'
 import { refusal } from '../support/server.js'
+import { statusOf } from '../support/status.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const resources = ['customers', 'notes']
@@ -119,20 +119,10 @@ describe.each(warehouses())('on $name', (kind) => {
     expect(told.belongs_to).toMatchObject({ base_url: own.url, configured: false })
     expect(told.rows).toMatchObject([{ state: 'live', source: { answer: 'not asked' } }])
     expect(other.requests).toHaveLength(0)
-    const statusOf = (asked: Sandbox) =>
-      readStatus({
-        warehouse,
-        label: '',
-        source: { baseUrl: asked.url, partnerId: asked.partnerId },
-        resources,
-        tenants: null,
-        exceptTenants: [],
-        staleAfterMs: 1e9,
-        deletesUncheckedAfterMs: 86_400_000 * 3,
-        nowMicros: BigInt(Date.now()) * 1000n,
-      })
-    expect(await statusOf(other)).toMatchObject({ healthy: false, belongs_to: { configured: false } })
-    expect(await statusOf(own)).toMatchObject({ healthy: true, belongs_to: { configured: true } })
+    const nowMicros = BigInt(Date.now()) * 1000n
+    const asked = (by: Sandbox) => statusOf(by, warehouse, { resources, staleAfterMs: 1e9, nowMicros })
+    expect(await asked(other)).toMatchObject({ healthy: false, belongs_to: { configured: false } })
+    expect(await asked(own)).toMatchObject({ healthy: true, belongs_to: { configured: true } })
     await warehouse.close()
   })
 

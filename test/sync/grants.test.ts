@@ -1,6 +1,6 @@
 /** Which tenants are granted: what an odd list of authorizations, a revocation and a 404 end in. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { createSandbox, type Rule, type Sandbox, template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -93,6 +93,44 @@ describe.each(warehouses())('$name', (kind) => {
     )
     expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
     expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  /** One authorization stands at both places, as a join without distinct shows it. */
+  const twice = (places: number[], when: Rule['when'] = {}): Rule => ({
+    when: { resource: 'authorizations', ...when },
+    fault: [
+      { kind: 'alter', path: 'id', to: 7, records: places },
+      { kind: 'alter', path: 'tenant_id', to: 101, records: places },
+    ],
+  })
+
+  it('an authorization that is listed twice for ever is settled by a second reading, and every tenant is walked', async () => {
+    sandbox.store.addTenant({ id: 103 })
+    sandbox.script([twice([0, 2])])
+    for (let i = 0; i < 2; i++) {
+      const notices: [string, Record<string, unknown>][] = []
+      expect(await run(warehouse, { notices })).toMatchObject({ status: 'ok', reason: null })
+      expect(asked()).toBe(2)
+      expect(notices.find(([text]) => text.includes('shows some of them twice'))?.[1]).toEqual({ places: 1 })
+    }
+    // Whether the second place is that of a tenant that is missing, nobody can tell.
+    sandbox.script([])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    sandbox.script([twice([0, 2])])
+    const report = await run(warehouse)
+    expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+    expect(of(report, 103)[0]).toMatchObject({ status: 'failed', reason: 'grants_incomplete' })
+    expect(of(report, 102)[0]).toMatchObject({ status: 'ok' })
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  it('pages of a hundred that overlap hide an authorization: pages of another size show it', async () => {
+    for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
+    // The last place of the first page, and the first of the second.
+    sandbox.script([twice([99], { page: 1, perPage: 100 }), twice([0], { page: 2, perPage: 100 })])
+    const report = await run(warehouse, { resources: ['statuses'] })
+    expect(report).toMatchObject({ status: 'ok', reason: null })
+    expect(report.cursors).toHaveLength(101)
   })
 
   it('a list that is empty once revokes nobody', async () => {

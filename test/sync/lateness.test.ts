@@ -1,7 +1,6 @@
 /** How late records become visible is measured, and says up to when a cursor is complete and how far it looks back. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { readStatus } from '../../src/sync/ask/status.js'
 import { latenessOf, overlapOf } from '../../src/sync/run/lateness.js'
 import { addMicros } from '../../src/timestamp.js'
 import { readLateness } from '../../src/warehouse/lateness.js'
@@ -10,6 +9,7 @@ import { HandClock } from '../support/clocks.js'
 import { only, reconcile } from '../support/notes.js'
 import { type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { statusOf } from '../support/status.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
@@ -66,17 +66,7 @@ describe.each(warehouses())('$name', (kind) => {
       complete_through: later(-40),
       complete_through_before: later(-1),
     })
-    const status = await readStatus({
-      warehouse,
-      label: '',
-      source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
-      resources: ['notes'],
-      tenants: null,
-      staleAfterMs: 86_400_000,
-      deletesUncheckedAfterMs: 86_400_000 * 3,
-      exceptTenants: [],
-      nowMicros: clock.nowMicros(),
-    })
+    const status = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
     expect(status.cursors[0]).toMatchObject({
       complete_through: later(-40),
       complete_through_before: later(-1),

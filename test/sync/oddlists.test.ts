@@ -3,6 +3,7 @@
  * is shown is stored, and the next run costs what it costs without the oddity.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { statusText } from '../../src/cli/text/status.js'
 import { type Rule, template } from '../../src/sandbox/index.js'
 import type { CursorReport } from '../../src/sync/run/report.js'
 import { Places } from '../../src/walk/surplus.js'
@@ -11,6 +12,7 @@ import { HandClock } from '../support/clocks.js'
 import { at, atSource, fill, listed, liveIds, only, timeOf } from '../support/notes.js'
 import { type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { statusOf } from '../support/status.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -43,6 +45,16 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
     expect(cursor.requests).toBe(listed(sandbox))
     return cursor
+  }
+
+  /** The lines of `status` about the list, and what its document says. */
+  async function status(warehouse: Warehouse) {
+    const report = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
+    const lines = statusText(report).split('\n')
+    return {
+      odd: report.cursors[0]?.odd,
+      lines: lines.map((line) => line.trim()).filter((line) => line.startsWith('! ')),
+    }
   }
 
   const remembered = async (warehouse: Warehouse): Promise<unknown> =>
@@ -164,6 +176,9 @@ describe.each(warehouses())('$name', (kind) => {
       expect(first.watermark).toBe(timeOf(350))
       expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ reason: 'listed_twice', requests: 5 })
+      expect((await status(warehouse)).lines).toEqual([
+        '! tenant 1, notes: the list shows a record again at 1 place',
+      ])
       sandbox.store.remove(1, 'notes', 9000)
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 5 })
       await warehouse.close()
@@ -246,6 +261,10 @@ describe.each(warehouses())('$name', (kind) => {
       clock.pass(day)
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'counted_not_shown' })
       expect(await remembered(warehouse)).toMatchObject({ surplus: { total: 350, shown: 348, searches: 1 } })
+      expect(await status(warehouse)).toMatchObject({
+        odd: { not_shown: 2, listed_twice: 0, unreadable: 0, holes: [] },
+        lines: ['! tenant 1, notes: the list counts 2 records that it never shows'],
+      })
       await warehouse.close()
     })
 
@@ -326,6 +345,13 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await begun(350)
       for (const id of [100, 200]) odd().poisoned.add(id)
       expect(await run(warehouse)).toMatchObject({ ...unreadable })
+      const told = await status(warehouse)
+      expect(told.odd).toMatchObject({ unreadable: 2, holes: [{ records: 1 }, { records: 1 }] })
+      expect(told.lines).toEqual([
+        expect.stringMatching(
+          /the list has 2 records that no answer shows, the first between 2026-.* and 2026-/,
+        ),
+      ])
       sandbox.store.remove(1, 'notes', 100)
       odd().heal([200])
       sandbox.store.put(1, 'notes', { ...sandboxNote(200), updated_at: timeOf(500) })
@@ -372,6 +398,43 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, 5, { from: count + 1 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a total that jumps from answer to answer, over a list that stands still: listed, and cheap from then on', async () => {
+      const warehouse = await begun(350)
+      const when = { resource: 'notes', kind: 'list' } as const
+      const jumps: Rule[] = [
+        { when: { ...when, every: 2 }, fault: { kind: 'total', by: 9 } },
+        { when: { ...when, every: 3 }, fault: { kind: 'total', by: -7 } },
+      ]
+      sandbox.script(jumps)
+      const first = await run(warehouse)
+      expect(first).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(first.watermark).toBe(timeOf(350))
+      expect(first.requests).toBeLessThanOrEqual(30)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      fill(sandbox, 150, { from: 351 })
+      const second = await run(warehouse)
+      expect(second).toMatchObject({ status: 'ok', completeness: 'listed', watermark: timeOf(500) })
+      expect(second.requests).toBeLessThanOrEqual(3)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      // Whole again: a load of everything finds the totals true, and forgets.
+      sandbox.script([])
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven' })
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it('a total that changes because the list does is believed', async () => {
+      const warehouse = await begun(350)
+      let asked = 0
+      // Something is deleted in each reading, from among the pages that were read.
+      sandbox.onRequest(({ resource, page }) => {
+        if (resource === 'notes' && page === 3) sandbox.store.remove(1, 'notes', 300 + ++asked)
+      })
+      expect(await run(warehouse)).toMatchObject({ reason: expect.not.stringContaining('no_count') })
+      expect(await remembered(warehouse)).toBeNull()
       await warehouse.close()
     })
 

@@ -3,14 +3,15 @@ import { describe, expect, it } from 'vitest'
 import type { Source } from '../../src/api/source.js'
 import { template } from '../../src/sandbox/index.js'
 import type { Rule } from '../../src/sandbox/script/rules.js'
-import { readStatus } from '../../src/sync/ask/status.js'
+import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
 import { addMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { HandClock } from '../support/clocks.js'
 import { live, liveIds, only } from '../support/notes.js'
-import { type RunOptions, sync } from '../support/run.js'
+import { depsOf, type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { statusOf } from '../support/status.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
@@ -34,18 +35,7 @@ function prepare(count: number, script: readonly Rule[] = []): void {
   for (let id = 1; id <= count; id++) put(id, later(-3600 * (count + 1 - id)))
 }
 
-const statusOf = (warehouse: Warehouse) =>
-  readStatus({
-    warehouse,
-    label: '',
-    source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
-    resources: ['notes'],
-    tenants: null,
-    staleAfterMs: 86_400_000,
-    deletesUncheckedAfterMs: 86_400_000 * 3,
-    exceptTenants: [],
-    nowMicros: clock.nowMicros(),
-  })
+const status = (warehouse: Warehouse) => statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
 
 /** The source sends no `Date`. */
 const dateless = (source: Source): Source =>
@@ -72,7 +62,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await liveIds(warehouse)).toEqual([1, 2, 3, 4, 5, 9, 10])
     expect(second.status).toBe('ok')
     expect(notices.filter(([message]) => message.startsWith('Records are stamped ahead'))).toHaveLength(1)
-    const [cursor] = (await statusOf(warehouse)).cursors
+    const [cursor] = (await status(warehouse)).cursors
     expect(cursor).toMatchObject({ state: 'ok', stamps_ahead: { records: 1, until: far } })
     await warehouse.close()
   })
@@ -89,7 +79,7 @@ describe.each(warehouses())('$name', (kind) => {
       reason: null,
       watermark: later(600),
     })
-    expect((await statusOf(warehouse)).cursors[0]).toMatchObject({ stamps_ahead: null })
+    expect((await status(warehouse)).cursors[0]).toMatchObject({ stamps_ahead: null })
     await warehouse.close()
   })
 
@@ -229,6 +219,31 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await live(warehouse)).toEqual(
       new Map(sandbox.store.all(1, 'notes').map(({ id, updated_at }) => [Number(id), String(updated_at)])),
     )
+    await warehouse.close()
+  })
+
+  it('verify takes no stored watermark ahead of both clocks for true, and says so', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    await warehouse.write([warehouse.db.updateTable('sync_cursors').set({ watermark: far }).compile()])
+    wait(7200)
+    put(2, later(1800))
+    put(10, later(1800))
+    const notices: [string, Record<string, unknown>][] = []
+    const { deps, close } = await depsOf(sandbox, warehouse, { ...options, notices })
+    sandbox.resetRequests()
+    const choice = { tenants: null, resources: ['notes'] }
+    const found = await runVerify(deps, choice, { full: false, sample: 0 })
+    expect(found.cursors[0]).toMatchObject({ status: 'differs', missing: 1, outdated: 1, extra: 0 })
+    expect(notices).toEqual([
+      [
+        expect.stringContaining('The watermark lies ahead of the clocks'),
+        { tenant_id: 1, resource: 'notes', watermark: far, walks_from: later(-3600) },
+      ],
+    ])
+    expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ watermark: far })
+    await close()
     await warehouse.close()
   })
 

@@ -1,18 +1,11 @@
 /** Two unknown fields whose paths become one name are both kept in `_extra`, and which is which does not change. */
 import { describe, expect, it } from 'vitest'
-import { defineResource, id, number, object, stamps } from '../../schema/resource.js'
+import { number, object } from '../../schema/resource.js'
 import { model } from '../../src/model/registry.js'
+import { box } from '../support/boxes.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
-const boxes = defineResource({
-  name: 'boxes',
-  singular: 'box',
-  entity: 'Box',
-  doc: 'A made-up resource.',
-  source: 'nowhere',
-  grain: 'one box of a tenant',
-  fields: { id: id('Id.'), ...stamps, size: object({ width: number('Width.') }, 'Size.') },
-})
+const boxes = box({ size: object({ width: number('Width.') }, 'Size.') })
 const known = model({ boxes })
 
 const record = {

@@ -1,18 +1,9 @@
 /** Items without ids inside of items: their key names every owner, so that the places of two owners are not one. */
 import { describe, expect, it } from 'vitest'
-import {
-  defineResource,
-  id,
-  integer,
-  many,
-  one,
-  type Shape,
-  scalars,
-  stamps,
-  text,
-} from '../../schema/resource.js'
+import { id, integer, many, one, scalars, text } from '../../schema/resource.js'
 import { model } from '../../src/model/registry.js'
 import { tablesOf } from '../../src/model/tables.js'
+import { box } from '../support/boxes.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const slots = many({ table: 'slots', key: 'position', fields: { size: integer('Size.') } }, 'Slots.')
@@ -22,17 +13,6 @@ const trays = many(
   { table: 'trays', key: 'id', ownerColumn: 'tray_id', fields: { id: id('Id.'), slots, tags, marks } },
   'Trays.',
 )
-const box = <F extends Shape>(fields: F) =>
-  defineResource({
-    name: 'boxes',
-    singular: 'box',
-    entity: 'Box',
-    doc: 'A made-up resource.',
-    source: 'nowhere',
-    grain: 'one box of a tenant',
-    fields: { id: id('Id.'), ...stamps, ...fields },
-  })
-
 const known = model({ boxes: box({ trays }) })
 const boxes = known.byName.get('boxes')!
 

@@ -7,6 +7,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { type Shape, scalars, text } from '../../schema/resource.js'
 import type { Source } from '../../src/api/source.js'
+import { statusText } from '../../src/cli/text/status.js'
+import { Skip } from '../../src/errors.js'
 import { type Model, model } from '../../src/model/registry.js'
 import { template } from '../../src/sandbox/index.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
@@ -15,6 +17,7 @@ import { Between } from '../support/between.js'
 import type { Address } from '../support/process.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { statusOf } from '../support/status.js'
 import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -115,6 +118,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
     sandbox.script([])
     expect((await demands(warehouse)).map(({ resource }) => resource)).toEqual(['customers', 'customers'])
+    const nowMicros = BigInt(Date.now()) * 1000n
+    expect(statusText(await statusOf(sandbox, warehouse, { resources: chosen, nowMicros }))).toMatch(
+      /! tenant 1, customers: the next sync reads the whole list, because the table customer_phones was created/,
+    )
     const notices: [string, Record<string, unknown>][] = []
     const report = await run(warehouse, { mode: 'reconcile', notices })
     expect(notices.map(([message]) => message)).toContain('Resuming a walk')
@@ -163,6 +170,35 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await demands(warehouse)).toEqual([])
     await other.close()
     expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  it('a walk that goes on over a demand made meanwhile, and is cut short then, is not resumed', async () => {
+    const address = kind.address()
+    const warehouse = await reopen(address)
+    await warehouse.migrate()
+    const other = await reopen(address)
+    // The second page is stored after the table was dropped, the third never comes.
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path !== 'customers' || request.tenantId !== 1) return ask()
+        if (request.page === 2) {
+          await execute(other, address, 'drop table customer_phones')
+          await other.migrate()
+        }
+        if (request.page === 3) throw new Skip('cut short', { reason: 'refused' })
+        return ask()
+      })
+    const sizes = { pageSizes: [50], readAhead: 0, concurrency: 1 }
+    const cut = of(await run(warehouse, { around, mode: 'full', ...sizes }), 'customers')
+    expect(cut[0]).toMatchObject({ tenant_id: 1, status: 'failed' })
+    const [stored] = (await rowsOf(warehouse, 'sync_cursors')).filter(
+      ({ tenant_id, resource }) => tenant_id === 1 && resource === 'customers',
+    )
+    expect(stored).toMatchObject({ refill: expect.any(String), walk: { mode: 'full', refill: null } })
+    expect((await run(warehouse, sizes)).status).toBe('ok')
+    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(260)
+    await other.close()
     await warehouse.close()
   })
 

@@ -35,7 +35,7 @@ Sends no request.`,
       const { options, out } = invocation
       const sameData = options.sameData === true
       const to = sourceAddress(context.config.api)
-      const warehouse = await context.readyWarehouse()
+      const warehouse = await context.existingWarehouse()
       const plan = await planAdoption(warehouse, to, sameData)
       if (plan.changed && options.yes !== true) {
         const name = nameOf(context.config.warehouse.label)

@@ -33,7 +33,7 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
           exitCode: 2,
           hint: 'Type shopsync forget --tenant ID',
         })
-      const warehouse = await context.readyWarehouse()
+      const warehouse = await context.existingWarehouse()
       await checkTenant({ warehouse }, tenantId)
       if (options.yes !== true) {
         const undone = 'Nothing was erased. To erase without being asked, add --yes'

@@ -43,7 +43,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
 
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
   const { replayQuarantine, replayText, leftText } = await parts()
-  const deps = await context.dependencies(await context.readyWarehouse())
+  const deps = await context.dependencies(await context.existingWarehouse())
   const outcomes = await replayQuarantine(deps, context.choice)
   await out.answer(outcomes, replayText(outcomes))
   const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length

@@ -30,6 +30,8 @@ export function statusText(report: StatusReport): string {
       .join('\n'),
     troubles(troubled),
     stampsAhead(report),
+    oddLists(report),
+    refills(report),
     setBack(report),
     lateness(report),
     quarantine(report),
@@ -221,6 +223,40 @@ const stampsAhead = ({ cursors }: StatusReport): string =>
     shownTroubles,
     ({ tenant_id, resource, stamps_ahead }) =>
       `! tenant ${tenant_id}, ${resource}: ${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
+    (others) => `… and ${others} more: shopsync status --json`,
+  )
+
+/** What is odd about a list, in words, with what people can do. */
+function oddities({ odd }: CursorStatus): string[] {
+  if (odd === null) return []
+  const [first] = odd.holes
+  const hole = first && `, the first between ${atSecond(first.after)} and ${atSecond(first.until)}`
+  return [
+    odd.unreadable > 0
+      ? `has ${plural(odd.unreadable, 'record')} that no answer shows${hole ?? ''}: each run tries again`
+      : '',
+    odd.not_shown > 0 ? `counts ${plural(odd.not_shown, 'record')} that it never shows` : '',
+    odd.listed_twice > 0 ? `shows a record again at ${plural(odd.listed_twice, 'place')}` : '',
+    odd.no_true_total ? 'has no true total' : '',
+    odd.not_newest_first ? 'is not newest first: every run reads all of what is new' : '',
+    odd.longer_without_filter ? 'is longer without updated_after: only reconcile sees the rest' : '',
+  ].filter((text) => text !== '')
+}
+
+const oddLists = ({ cursors }: StatusReport): string =>
+  firstOf(
+    cursors.filter(({ odd }) => odd !== null),
+    shownTroubles,
+    (cursor) => `! tenant ${cursor.tenant_id}, ${cursor.resource}: the list ${oddities(cursor).join('; ')}`,
+    (others) => `… and ${others} more: shopsync status --json`,
+  )
+
+const refills = ({ cursors }: StatusReport): string =>
+  firstOf(
+    cursors.filter(({ refill }) => refill !== null),
+    shownTroubles,
+    ({ tenant_id, resource, refill }) =>
+      `! tenant ${tenant_id}, ${resource}: the next sync reads the whole list, because ${refill}`,
     (others) => `… and ${others} more: shopsync status --json`,
   )
 

@@ -12,7 +12,12 @@ import { isSame, readBelonging } from '../../warehouse/belonging.js'
 import { readProbe, storeProbe } from '../../warehouse/probes.js'
 import { knownTenants } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
-import { type AuthorizationList, isWhole, readAuthorizations } from '../run/authorizations.js'
+import {
+  type AuthorizationList,
+  isWhole,
+  readAuthorizations,
+  saysWhoIsGranted,
+} from '../run/authorizations.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
@@ -48,7 +53,7 @@ export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
     ...ungranted(options, granted),
     ...access.trials,
   ]
-  return { trials, largest: access.largest, granted: isWhole(list) ? granted : undefined }
+  return { trials, largest: access.largest, granted: saysWhoIsGranted(list) ? granted : undefined }
 }
 
 const short = ({ ids, total }: AuthorizationList): Trial => ({

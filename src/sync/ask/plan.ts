@@ -124,7 +124,8 @@ class Forecast implements CursorWork {
     const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
     const isListing = this.#request.full === true
     return {
-      requests: walk.requests + (isListing ? walkCost(rows) : compareCost(rows)),
+      // A listing asks how many records there are without a filter by time.
+      requests: walk.requests + (isListing ? walkCost(rows) + 1 : compareCost(rows)),
       records: walk.records,
       checks: walk.checks + (isListing ? burstChecks(pagesOf(rows)) : 0),
     }

@@ -11,6 +11,7 @@ import { toJson } from '../../json.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { addMicros, canonical, fromMicros } from '../../timestamp.js'
 import { unixEpoch } from '../../walk/cutpoint.js'
+import { beginnings } from '../run/beginning.js'
 
 /** What was found out, a short word each; null: it could not be told from this list, or the list moved meanwhile. */
 export interface ProbeAnswers {
@@ -193,12 +194,18 @@ async function beyondEnd(asker: Asker, total: number): Promise<ProbeAnswers['bey
   return (glimpse(shown)?.records.length ?? 0) === 0 ? 'empty' : 'records'
 }
 
-/** A difference is asked for once more: a record may have come or gone between the two questions. */
+/**
+ * A difference is asked for once more: a record may have come or gone between the two questions, and one that is stamped
+ * before 1970 is there for a filter that begins earlier, as a first load's does.
+ */
 async function totalsOf(asker: Asker, filtered: number | undefined): Promise<ProbeAnswers['totals']> {
   if (filtered === undefined) return 'missing'
   let all = await asker.total()
   let some: number | undefined = filtered
-  if (all !== undefined && all !== some) [some, all] = [await asker.total(unixEpoch), await asker.total()]
+  if (all !== undefined && all !== some) {
+    some = (await asker.total(beginnings[0])) ?? (await asker.total(unixEpoch))
+    all = await asker.total()
+  }
   if (all === undefined || some === undefined) return null
   return all === some ? 'equal' : all > some ? 'more_without_filter' : 'fewer_without_filter'
 }

@@ -7,13 +7,14 @@ import type { SourceAddress } from '../../config/address.js'
 import { since } from '../../format.js'
 import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
-import { rootTable } from '../../warehouse/database.js'
+import { readJson, rootTable } from '../../warehouse/database.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type LastRun, readHolder, readLastRun, type StatusHolder } from './lastrun.js'
+import { type OddList, oddList } from './oddlist.js'
 
 export interface CursorStatus {
   readonly tenant_id: Int64
@@ -33,6 +34,10 @@ export interface CursorStatus {
   readonly last_error: string | null
   /** Records stamped ahead of the source's clock, and the newest of their stamps; null where there are none. */
   readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
+  /** What is remembered to be odd about the list (docs/guarantees.md, Premises); null where nothing is. */
+  readonly odd: OddList | null
+  /** Why the next sync reads the whole list; null where it does not. */
+  readonly refill: string | null
   /** Every creation and update up to then is here; what it was before a late record set it back, else null. */
   readonly complete_through: string | null
   readonly complete_through_before: string | null
@@ -233,6 +238,8 @@ async function readCursors(
         stamps_ahead: row?.stamps_ahead_until
           ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
           : null,
+        odd: oddList(readJson(row?.remembered ?? null)),
+        refill: row?.refill ?? null,
         complete_through: row?.complete_through ?? null,
         complete_through_before: row?.complete_through_before ?? null,
         deletes_checked_at: checked,

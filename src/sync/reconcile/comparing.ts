@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
-import { epoch, forever } from '../../walk/cutpoint.js'
+import { epoch, forever, unfiltered } from '../../walk/cutpoint.js'
 import { IdSet } from '../../walk/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../walk/memory.js'
 import { countOdd, nothingOdd } from '../../walk/oddities.js'
@@ -27,6 +27,8 @@ export interface ComparedCursor extends Comparison {
   readonly reason: WalkOutcome['reason']
   /** What is remembered of the list from now on. */
   readonly memory: Memory
+  /** So many records more the source counts without a filter by time; they were read so. */
+  readonly beforeAll: number
 }
 
 /** The rows that the source is compared with. */
@@ -53,6 +55,13 @@ interface ComparingParts {
 }
 
 type ComparingContext = Pick<Dependencies, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+
+/** What one reading of the whole list has shown. */
+interface Listed {
+  readonly outcome: WalkOutcome
+  readonly seen: IdSet
+  readonly texts: ReadonlySet<string>
+}
 
 interface Listing {
   /** The comparison by counts that came to a listing. */
@@ -85,7 +94,7 @@ export class Comparing {
     if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
-    return { ...found, verdict: 'proven', reason: null, memory: this.parts.memory() }
+    return { ...found, verdict: 'proven', reason: null, memory: this.parts.memory(), beforeAll: 0 }
   }
 
   #port(): ComparePort<Fetched> {
@@ -104,12 +113,15 @@ export class Comparing {
     }
   }
 
-  /** Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. */
-  walk(floor: string, saw: (id: Int64 | string) => void = () => {}): Promise<WalkOutcome> {
+  /**
+   * Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. `after`:
+   * what the source is asked for, if not for what is newer than the floor.
+   */
+  walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
     const pace = new Pace(this.context)
     const port: WalkPort<Fetched> = {
-      fetch: (page, perPage) => pace.fetching(list.fetch(floor, page, perPage)),
+      fetch: (page, perPage) => pace.fetching(list.fetch(after, page, perPage)),
       store: (page) => {
         for (const { id } of page.sightings) saw(id)
         return pace.storing(this.#store(page))
@@ -124,12 +136,8 @@ export class Comparing {
 
   /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
   async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
-    const seen = new IdSet()
-    const texts = new Set<string>()
-    const outcome = await this.walk(
-      epoch,
-      (id) => void (typeof id === 'string' ? texts.add(id) : seen.add(id)),
-    )
+    const { listed, beforeAll } = await this.#listAll(isSearch)
+    const { outcome, seen, texts } = listed
     const { finding = nothingOdd, books, verdict, reason } = outcome
     const missing: Candidate[] = []
     for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
@@ -137,19 +145,49 @@ export class Comparing {
     const rows = await this.parts.rows.cells(epoch, forever)
     const odd = countOdd(texts)
     const end = { isWhole: true, today: now(this.context).slice(0, 10), isSearch }
+    const known = this.parts.memory()
+    const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {
       method: 'listing',
       // Where a record exists unchanged that no list shows, the list is not to be believed.
       isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + odd.unreadable,
-      verdict,
-      reason,
-      memory: recalled(outcome, this.parts.memory(), end).memory,
+      ...(beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict, reason }),
+      // Without the filter the list has another order, which says nothing of the one that walks read.
+      memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
+      beforeAll,
       source: finding.isUncounted ? books.distinct : books.last - finding.twice - finding.hidden,
       warehouse: rows.reduce((sum, { count }) => sum + count, 0),
       counted: before?.counted ?? 0,
       listed: (before?.listed ?? 0) + 1,
       odd: { ...odd, repeated: Math.max(odd.repeated, finding.twice), hidden: finding.hidden },
     }
+  }
+
+  /**
+   * Lists everything that the filter by time shows. Where somebody asked for a listing, and the source counts more
+   * without the filter, or did so before, everything is listed without it: in no order that the API promises.
+   */
+  async #listAll(isSearch: boolean): Promise<{ readonly listed: Listed; readonly beforeAll: number }> {
+    const { list } = this.parts
+    const filtered = this.parts.memory().isBeforeAll ? undefined : await this.#list(epoch)
+    if (filtered) {
+      const { books, finding } = filtered.outcome
+      const isCounted = movesWatermark(filtered.outcome) && !finding?.isUncounted
+      if (!isSearch || !isCounted || (await list.countAll()) <= books.last)
+        return { listed: filtered, beforeAll: 0 }
+    }
+    // Records may have come between two questions.
+    const some = await list.countAfter(epoch)
+    const beforeAll = Math.max(0, (await list.countAll()) - some)
+    const listed = beforeAll > 0 ? await this.#list(unfiltered) : (filtered ?? (await this.#list(epoch)))
+    return { listed, beforeAll }
+  }
+
+  async #list(after: string): Promise<Listed> {
+    const seen = new IdSet()
+    const texts = new Set<string>()
+    const saw = (id: Int64 | string): void => void (typeof id === 'string' ? texts.add(id) : seen.add(id))
+    return { outcome: await this.walk(epoch, saw, after), seen, texts }
   }
 
   /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */

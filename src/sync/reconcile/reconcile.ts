@@ -29,6 +29,7 @@ import { RegisterCheck } from './registercheck.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 import { trimRequests } from './trim.js'
 import { answersApart, askWhoWentBack } from './wentback.js'
+import { beforeAllText, differingText, unevenText } from './words.js'
 
 export interface ReconcileOptions {
   /** List every record, whatever the counts say. */
@@ -114,7 +115,7 @@ export class Reconciliation implements CursorWork, Repair {
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
-    const { isEven, verdict, reason, memory, odd, ...rest } = found
+    const { isEven, verdict: _verdict, reason: _reason, memory, odd, beforeAll, ...rest } = found
     const isSure = isEven && this.#differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
@@ -131,8 +132,12 @@ export class Reconciliation implements CursorWork, Repair {
     const claim = limited(worse(this.#walk.claim ?? outcome, this.#claimOf(found)), memory)
     const told: WalkOutcome = isSure ? { ...outcome, ...claim } : { ...outcome, ...this.#unsure(memory) }
     await this.#remember(told, memory)
-    const problem = this.#differing > 0 ? differingText(this.#differing) : unevenText(found)
-    return { ...this.progress, outcome: told, reconciled, ...(!isSure && { problem }) }
+    const problem = isSure
+      ? beforeAllText(beforeAll)
+      : this.#differing > 0
+        ? differingText(this.#differing)
+        : unevenText(found)
+    return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
   #claimOf({ verdict, reason }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> {
@@ -286,9 +291,3 @@ const worse = (
   other: Pick<WalkOutcome, 'verdict' | 'reason'>,
 ): Pick<WalkOutcome, 'verdict' | 'reason'> =>
   rank(other) < rank(one) || (rank(other) === rank(one) && other.reason !== null) ? other : one
-
-const differingText = (records: number): string =>
-  `Of ${records} ${records === 1 ? 'record' : 'records'} the source says different things by id and in its list, or from one answer to the next. Nothing of them was changed; the next reconcile asks once more`
-
-const unevenText = ({ source, warehouse }: ComparedCursor): string =>
-  `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. Differences that were found are repaired; the next reconcile looks again`

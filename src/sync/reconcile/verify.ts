@@ -21,12 +21,14 @@ import {
 import { type CursorList, flatList } from '../walks/list.js'
 import { liveNames, readNames, surplus } from '../walks/names.js'
 import { beyondHoles } from '../walks/retryhole.js'
+import { believedWatermark } from '../walks/stamps.js'
 import { type ComparedCursor, Comparing } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { type ContentDifference, compareContent } from './content.js'
 import { type DifferenceTally, DryRun } from './dryrun.js'
 import { LiveRows } from './liverows.js'
 import { RegisterCheck } from './registercheck.js'
+import { beforeAllText } from './words.js'
 
 export interface VerifyOptions {
   readonly full: boolean
@@ -59,6 +61,9 @@ export interface VerifyWork extends CursorWork {
   readonly found: Verified | undefined
 }
 
+const claimOf = ({ beforeAll }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> =>
+  beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict: 'proven', reason: null }
+
 function unsureText(differing: number, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
   if (differing > 0) return `Of ${differing} records the source says different things by id and in its list`
@@ -74,6 +79,8 @@ export class Verification implements VerifyWork {
   readonly #comparing: Comparing
   readonly #overlapMs: number
   #memory: Memory
+  /** Where walks begin: the stored watermark, if it can be believed. */
+  #from: string | null
   found: Verified | undefined
 
   constructor(
@@ -83,6 +90,7 @@ export class Verification implements VerifyWork {
     private readonly options: VerifyOptions,
   ) {
     const note = noteOf(context, keyOf(task))
+    this.#from = this.#watermark
     this.#memory = memoryOf(stateOf(context, task)?.remembered)
     const hasHoles = (): boolean => this.#memory.holes !== undefined
     this.#list = flatList(source, task, {
@@ -120,14 +128,24 @@ export class Verification implements VerifyWork {
 
   /** Walks what is newer than the watermark, and not in a hole: no sync has read it yet. */
   async #catchUp(): Promise<WalkOutcome> {
-    const { floor } = beyondHoles(floorOf(this.#watermark, this.#overlapMs), this.#memory)
+    const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
     const outcome = await this.#comparing.walk(floor)
     const end = { isWhole: isWholeFrom(floor), today: now(this.context).slice(0, 10), isSearch: false }
     this.#memory = recalled(outcome, this.#memory, end).memory
     return outcome
   }
 
+  /** A watermark in the future would hide from the walk what has changed since. */
+  async #doubtWatermark(): Promise<void> {
+    this.#from = await believedWatermark(this.context, this.task, this.#watermark, async () => {
+      const own = now(this.context)
+      const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#overlapMs), 1, 1)
+      return { source: clocks?.source ?? null, own }
+    })
+  }
+
   async run(): Promise<CursorResult> {
+    await this.#doubtWatermark()
     const walked = await this.#catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
@@ -148,12 +166,13 @@ export class Verification implements VerifyWork {
     }
     const isSure = found.isEven && movesWatermark(walked) && this.#dryRun.differing === 0
     const claim = isSure
-      ? limited({ verdict: 'proven', reason: null }, memory)
+      ? limited(claimOf(found), memory)
       : ({ verdict: 'unproven', reason: this.#reason(memory) } as const)
+    const problem = isSure ? beforeAllText(found.beforeAll) : unsureText(this.#dryRun.differing, memory)
     return {
       ...this.progress,
       outcome: { ...walked, ...claim },
-      ...(!isSure && { problem: unsureText(this.#dryRun.differing, memory) }),
+      ...(problem !== undefined && { problem }),
     }
   }
 

@@ -25,7 +25,7 @@ export const revokedText = (tenantId: Int64): string =>
   `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
 
 const missingText = (tenantId: Int64): string =>
-  `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
+  `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total, shows others twice, or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
 
 /** What a tenant that is not granted means for each of its cursors. */
 export function notGranted(tenantId: Int64, standing: Exclude<GrantStanding, 'granted'>): Explained {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
+import { isJsonObject } from '../../api/http/envelope.js'
 import type { Page } from '../../api/source.js'
 import { toJson } from '../../json.js'
 import {
@@ -20,6 +21,10 @@ export interface AuthorizationList {
   readonly findings: readonly FlatAuthorization[]
   /** Authorizations that cannot be told apart from others are the same one, on however many pages they stand. */
   readonly ids: ReadonlySet<string>
+  /** Places at which the list shows an authorization again; each authorization at two of them. */
+  readonly again: readonly string[]
+  /** Two readings agree on what stands twice: the total counts places, and `again` makes up for what it lacks. */
+  readonly isSettled: boolean
   /** `total_count`; undefined where the pages of one reading did not agree. */
   readonly total: number | undefined
   /** Authorizations of which nobody can tell which tenant they grant. */
@@ -32,25 +37,40 @@ export interface AuthorizationList {
 
 export type AskingGrants = Pick<Dependencies, 'source' | 'signal' | 'observer'>
 
-/** Every authorization that the list counts was seen: a tenant that none of them names is not granted. */
-export const isWhole = ({ ids, total, unusable }: AuthorizationList): boolean =>
-  total !== undefined && ids.size >= total && unusable === 0
+/** The list shows fewer authorizations than it counts. */
+export const isShort = ({ ids, again, isSettled, total }: AuthorizationList): boolean =>
+  total === undefined || ids.size + (isSettled ? again.length : 0) < total
 
-const isShort = ({ ids, total }: AuthorizationList): boolean => total === undefined || ids.size < total
+/** Every authorization that the list counts was seen. */
+export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && list.unusable === 0
 
-async function readOnce(deps: AskingGrants): Promise<AuthorizationList> {
+/**
+ * A tenant that none of the authorizations names is not granted. A list that shows one twice never says so: whether the
+ * second place is that of the missing one, nobody can tell.
+ */
+export const saysWhoIsGranted = (list: AuthorizationList): boolean => isWhole(list) && !list.isSettled
+
+/** Records of a page; another size cuts a list without an order at another place. */
+const pageSize = 100
+const otherPageSize = 97
+
+async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<AuthorizationList> {
   const rows = new Map<Int64, AuthorizationRow>()
   const findings = new Map<string, FlatAuthorization>()
   const ids = new Set<string>()
+  const again: string[] = []
   const totals = new Set<number>()
   let unusable = 0
   let page: Page | undefined
   for (let number = 1; !page || number <= page.totalPages; number++) {
-    page = await deps.source.authorizations(number, deps.signal)
+    page = await deps.source.authorizations(number, deps.signal, perPage)
     totals.add(page.total)
     for (const record of page.records) {
       const name = nameOf(record)
-      if (ids.has(name)) continue
+      if (ids.has(name)) {
+        again.push(name)
+        continue
+      }
       ids.add(name)
       const flat = flattenAuthorization(record)
       if (flat.row) rows.set(flat.row.tenant_id, flat.row)
@@ -66,6 +86,8 @@ async function readOnce(deps: AskingGrants): Promise<AuthorizationList> {
     rows,
     findings: [...findings.values()],
     ids,
+    again: again.sort(),
+    isSettled: false,
     total: totals.size === 1 ? total : undefined,
     unusable,
     serverDate: page?.serverDate,
@@ -73,11 +95,14 @@ async function readOnce(deps: AskingGrants): Promise<AuthorizationList> {
   }
 }
 
-/** The id of an authorization; of one without an id a digest, so that it is counted once wherever it stands. */
+/**
+ * The id of an authorization and the tenant that it names; of one without an id a digest, so that it is counted once
+ * wherever it stands.
+ */
 function nameOf(record: unknown): string {
-  const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : null
+  const { id, tenant_id: tenant } = isJsonObject(record) ? record : {}
   if (typeof id === 'number' || typeof id === 'bigint' || (typeof id === 'string' && id !== ''))
-    return String(id)
+    return `${id} ${toJson(tenant ?? null)}`
   return `?${createHash('sha256').update(toJson(record)).digest('hex').slice(0, 16)}`
 }
 
@@ -90,15 +115,26 @@ function joined(before: AuthorizationList, after: AuthorizationList): Authorizat
   }
 }
 
+/** Whether two readings, cut into pages at different places, show the same authorizations at as many places as are counted. */
+const areSettled = (one: AuthorizationList, other: AuthorizationList): boolean =>
+  one.again.length > 0 &&
+  one.again.join() === other.again.join() &&
+  one.total === other.total &&
+  one.ids.size + one.again.length === one.total &&
+  one.ids.size === other.ids.size &&
+  [...one.ids].every((name) => other.ids.has(name))
+
 /**
  * Reads the list. It has no order that the API's document promises: an authorization may stand on two pages of one
  * reading and another on none. A list that is short of its total is read again, and both readings count together.
+ * Where both show the same ones twice, the list does so for good.
  */
 export async function readAuthorizations(deps: AskingGrants): Promise<AuthorizationList> {
   const first = await readOnce(deps)
   if (!isShort(first)) return first
-  const second = await readOnce(deps)
-  return isShort(second) ? joined(first, second) : second
+  const second = await readOnce(deps, otherPageSize)
+  if (!isShort(second)) return second
+  return areSettled(first, second) ? { ...second, isSettled: true } : joined(first, second)
 }
 
 /** Reads the list once more, before a tenant that it lacks counts as revoked: a tenant that one of both shows is granted. */

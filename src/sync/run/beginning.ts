@@ -4,10 +4,14 @@
  */
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../api/source.js'
 import { Skip } from '../../errors.js'
-import { isWholeFrom } from '../../walk/cutpoint.js'
+import { isWholeFrom, unfiltered } from '../../walk/cutpoint.js'
 
 /** From the earliest on. The first lies before the year 1 begins in UTC, because the filter leaves out its own instant. */
-const beginnings = ['0001-01-01T00:00:00+12:00', '0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z'] as const
+export const beginnings = [
+  '0001-01-01T00:00:00+12:00',
+  '0001-01-01T00:00:00Z',
+  '1970-01-01T00:00:00Z',
+] as const
 
 /** What the sources of one run share: the beginning that the API accepts, as far as is known. */
 export class Beginning {
@@ -60,7 +64,8 @@ export class WholeLists implements Source {
   }
 
   #from<T>(request: ListRequest, send: (asked: ListRequest) => Promise<T>): Promise<T> {
-    if (!isWholeFrom(request.updatedAfter)) return send(request)
+    const { updatedAfter: after } = request
+    if (after === unfiltered || !isWholeFrom(after)) return send(request)
     return this.beginning.ask((updatedAfter) => send({ ...request, updatedAfter }))
   }
 
@@ -72,8 +77,8 @@ export class WholeLists implements Source {
     return this.source.strings(request)
   }
 
-  authorizations(page: number, signal?: AbortSignal): Promise<Page> {
-    return this.source.authorizations(page, signal)
+  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
+    return this.source.authorizations(page, signal, perPage)
   }
 
   ask(question: PlainRequest): ReturnType<Source['ask']> {

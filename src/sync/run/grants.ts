@@ -9,9 +9,10 @@ import type { Reason } from '../../reasons.js'
 import { type KnownTenant, knownTenants, wasForgotten } from '../../warehouse/tenants.js'
 import {
   type AuthorizationList,
-  isWhole,
+  isShort,
   readAuthorizations,
   readAuthorizationsAgain,
+  saysWhoIsGranted,
 } from './authorizations.js'
 import type { Dependencies, GrantStanding } from './context.js'
 
@@ -42,26 +43,31 @@ export async function askGrants(deps: GrantQuestion, isNew = false): Promise<Gra
     known.filter(({ tenantId }) => !except.has(tenantId) && !list.rows.has(tenantId))
   const isFresh = ({ revokedAt }: KnownTenant): boolean => revokedAt === null
   let list = await readAuthorizations(deps)
-  if (isWhole(list) && lost(list).some(isFresh)) list = await readAuthorizationsAgain(deps, list)
+  if (saysWhoIsGranted(list) && lost(list).some(isFresh)) list = await readAuthorizationsAgain(deps, list)
   const gone = lost(list)
-  const revoked = isWhole(list) ? gone : gone.filter((tenant) => !isFresh(tenant))
+  const revoked = saysWhoIsGranted(list) ? gone : gone.filter((tenant) => !isFresh(tenant))
+  const missing = gone.filter((tenant) => !revoked.includes(tenant))
   const ids = (tenants: readonly KnownTenant[]): Int64[] => tenants.map(({ tenantId }) => tenantId)
   const granted = [...list.rows.keys()].filter((id) => !except.has(id)).sort((a, b) => (a < b ? -1 : 1))
   const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await wasForgotten(deps.warehouse))
   return {
     granted,
     revoked: ids(revoked),
-    missing: ids(gone.filter((tenant) => !revoked.includes(tenant))),
-    reason: reasonOf(list, list.rows.size === 0 && isLeft),
+    missing: ids(missing),
+    reason: reasonOf(list, { isLacking: missing.length > 0, isAlone: list.rows.size === 0 && isLeft }),
     fresh: ids(revoked.filter(isFresh)),
     list,
   }
 }
 
-/** `isAlone`: somebody ought to be granted, and nobody is. */
-function reasonOf(list: AuthorizationList, isAlone: boolean): Reason | null {
-  if (list.total === undefined || list.ids.size < list.total) return 'grants_incomplete'
+/** `isLacking`: nothing tells of some tenant. `isAlone`: somebody ought to be granted, and nobody is. */
+function reasonOf(
+  list: AuthorizationList,
+  { isLacking, isAlone }: { readonly isLacking: boolean; readonly isAlone: boolean },
+): Reason | null {
+  if (isShort(list)) return 'grants_incomplete'
   if (list.unusable > 0) return 'record_unstorable'
+  if (isLacking) return 'grants_incomplete'
   return isAlone ? 'no_grants' : null
 }
 

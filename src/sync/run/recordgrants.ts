@@ -43,6 +43,10 @@ export async function recordGrants(
   }, fence)
   for (const tenant_id of fresh)
     observer.notice?.('A tenant is no longer granted; its rows are kept', { tenant_id })
+  if (list.isSettled)
+    observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
+      places: list.again.length,
+    })
   if (drift.length > 0)
     observer.notice?.(
       'The API sends fields of authorizations that its document does not show: see sync_drift',

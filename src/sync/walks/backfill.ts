@@ -7,7 +7,9 @@ import type { Source } from '../../api/source.js'
 import { reasons } from '../../reasons.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
-import { type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
+import { forever } from '../../walk/cutpoint.js'
+import { memoryOf } from '../../walk/memory.js'
+import { type ListRange, type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
 import { type Verdict, type WalkPage, worstFirst } from '../../walk/types.js'
 import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
 import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
@@ -95,24 +97,41 @@ export class Backfill implements CursorWork {
     const wanted = isWithin(range)
     const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
       warehouse.fetching(() => this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted)))
-    const newer = await countAfter({ fetch }, until)
-    const progress = (reached: string): CompiledQuery =>
-      moveBoundary(warehouse.db, key, { boundary: reached, run_id: this.context.runId })
-    const walk = new RangeWalk<Fetched>(
-      {
-        fetch,
-        take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
-        reached: (reached) => this.#write(progress(reached)),
-        readAhead: () => this.#readAhead(),
-        note,
-      },
-      { after: beginningOf(range), until: endOfSecond(until), newer },
-    )
-    const outcome = await walk.run()
+    const place = { after: beginningOf(range), until: endOfSecond(until) }
+    const read = async (from: ListRange) => new RangeWalk<Fetched>(this.#port(fetch, from, key), from).run()
+    const isUnordered = { ...place, until: forever, newer: 0, isUnordered: true }
+    let outcome = this.#isUnordered
+      ? await read(isUnordered)
+      : await read({ ...place, newer: await countAfter({ fetch }, until) })
+    if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !this.#isUnordered) {
+      note('The list is not newest first: reading everything that is newer than the range begins', {})
+      outcome = await read(isUnordered)
+    }
     await this.#write(forgetBoundary(warehouse.db, key))
     return boundary !== null && outcome.verdict === 'proven'
       ? { ...outcome, verdict: 'repaired', reason: 'read_again' }
       : outcome
+  }
+
+  get #isUnordered(): boolean {
+    return memoryOf(stateOf(this.context, this.task)?.remembered).isUnordered ?? false
+  }
+
+  #port(
+    fetch: RangePort<Fetched>['fetch'],
+    { newer }: ListRange,
+    key: Parameters<typeof moveBoundary>[1],
+  ): RangePort<Fetched> {
+    const { warehouse, runId } = this.context
+    const progress = (reached: string): CompiledQuery =>
+      moveBoundary(warehouse.db, key, { boundary: reached, run_id: runId })
+    return {
+      fetch,
+      take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
+      reached: (reached) => this.#write(progress(reached)),
+      readAhead: () => this.#readAhead(),
+      note: noteOf(this.context, keyOf(this.task)),
+    }
   }
 
   async #take(

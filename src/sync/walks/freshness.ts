@@ -7,8 +7,9 @@ import type { WalkOutcome } from '../../walk/types.js'
 import type { Applied } from '../../warehouse/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { addLateness } from '../../warehouse/lateness.js'
-import { type CursorTask, keyOf, now, type RunContext, stateOf } from '../run/context.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf } from '../run/context.js'
 import { completeThrough, LatenessMeter } from '../run/lateness.js'
+import { OlderVersions } from './older.js'
 
 /** When the request of a walk's first response was answered: the earlier of the source's clock and ours. */
 const beginningOf = ({ source, own }: Clocks): string => {
@@ -22,6 +23,8 @@ export const unmeasured = { walked_at: null }
 export class Freshness {
   #clocks: Clocks | undefined
   readonly #meter: LatenessMeter
+  /** Of a walk of the whole list. */
+  readonly #older: OlderVersions | undefined
 
   /** Where a walk reads what earlier ones have left out on purpose, `isMeasured` is false. */
   constructor(
@@ -32,6 +35,7 @@ export class Freshness {
     const state = stateOf(context, task)
     const since = state?.status === 'ok' && !state.remembered ? (state.walkedAt ?? null) : null
     this.#meter = new LatenessMeter(isMeasured ? since : null)
+    this.#older = isMeasured ? undefined : new OlderVersions(now(context))
   }
 
   /** Takes the clocks of a response: those of the walk's first one count. */
@@ -48,6 +52,7 @@ export class Freshness {
 
   stored(records: Parameters<LatenessMeter['take']>[0], { previous }: Pick<Applied, 'previous'>): void {
     this.#meter.take(records, previous)
+    this.#older?.take(records, previous)
   }
 
   /** The columns of the cursor after a walk: one that proves nothing leaves the next one nothing to measure from. */
@@ -69,6 +74,7 @@ export class Freshness {
   /** Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. */
   async keep(outcome: WalkOutcome): Promise<void> {
     const { warehouse, fence } = this.context
+    this.#older?.tell(noteOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0)
     const day = now(this.context).slice(0, 10)
     const { name } = this.task.resource
     const added = addLateness(warehouse.db, { resource: name, day, way: 'walk' }, this.#meter.buckets)

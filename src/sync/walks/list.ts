@@ -7,7 +7,7 @@ import type { NumberForm } from '../../numbertoken.js'
 import { endOfSecond, fromMicros } from '../../timestamp.js'
 import type { Clocks } from '../../walk/clocks.js'
 
-import { cutPoint } from '../../walk/cutpoint.js'
+import { cutPoint, epoch, unfiltered } from '../../walk/cutpoint.js'
 import type { WalkPage } from '../../walk/types.js'
 import type { CursorTask } from '../run/context.js'
 import type { Fetched, FlatPage } from '../run/pagestore.js'
@@ -76,7 +76,7 @@ export class CursorList<P extends FlatPage = Flattened> {
       if (!mayBeOfRecords(error)) throw error
       this.#failed.add(name)
       const isolated = await isolate(this.source, request, error)
-      return withHoles(this.#pageOf(isolated, request, wanted), isolated, after)
+      return withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
     }
   }
 
@@ -94,6 +94,11 @@ export class CursorList<P extends FlatPage = Flattened> {
   /** How many records are newer than the second of an instant, by the source's count. */
   async countAfter(t: string): Promise<number> {
     return (await this.fetch(cutPoint(t), 1, 1)).total
+  }
+
+  /** How many records there are, by the source's count without a filter by time. */
+  async countAll(): Promise<number> {
+    return (await this.fetch(unfiltered, 1, 1)).total
   }
 
   #pageOf(

@@ -1,18 +1,26 @@
 /*
  * What stamps ahead of the clocks mean for one cursor: which stored watermark still counts, what people are told, what
- * is stored. The incremental walk uses it.
+ * is stored. The incremental walk uses it, and `verify` for the watermark.
  */
 import { type Clocks, possibleUntil } from '../../walk/clocks.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import { soundWatermark } from '../../warehouse/runs.js'
-import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf } from '../run/context.js'
+import {
+  type CursorContext,
+  type CursorTask,
+  keyOf,
+  noteOf,
+  now,
+  type RunContext,
+  stateOf,
+} from '../run/context.js'
 
 /**
  * The watermark to walk from. One that lies ahead of both clocks hides every change until that time: it was left behind
  * by a version that took the stamps of records for true, or by a clock that was wrong. `ask`: the clocks at a request.
  */
 export async function believedWatermark(
-  context: RunContext,
+  context: CursorContext,
   task: CursorTask,
   stored: string | null,
   ask: () => Promise<Clocks | undefined>,

@@ -1,0 +1,23 @@
+import type { Sandbox } from '../../src/sandbox/index.js'
+import { readStatus, type StatusOptions, type StatusReport } from '../../src/sync/ask/status.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+
+const day = 86_400_000
+
+/** The status of the notes in a warehouse of a sandbox, with the usual limits. */
+export const statusOf = (
+  sandbox: Pick<Sandbox, 'url' | 'partnerId'>,
+  warehouse: Warehouse,
+  options: Pick<StatusOptions, 'nowMicros'> & Partial<StatusOptions>,
+): Promise<StatusReport> =>
+  readStatus({
+    warehouse,
+    label: '',
+    source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
+    resources: ['notes'],
+    tenants: null,
+    exceptTenants: [],
+    staleAfterMs: day,
+    deletesUncheckedAfterMs: 3 * day,
+    ...options,
+  })
