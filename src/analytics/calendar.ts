@@ -4,7 +4,6 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
-import { fromMicros } from '../timestamp.js'
 import type { Db } from '../warehouse/database.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { daysOf, dayText, endDay, firstDay } from './shopday.js'
@@ -14,21 +13,25 @@ const allDays = 'UTC'
 /** So many rows a statement. */
 const rowsAtOnce = 4000
 
-const startOf = (zone: string, day: number): string => fromMicros(BigInt(daysOf(zone).start(day)) * 1000n)
+/** Milliseconds since 1970 as canonical text. */
+const instantOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`
 
 /** The rows of a zone's days from one to another, then the row that ends the last day, as SQL. */
 function rowsOf(zone: string, from: number, end: number): string[] {
   const rows: string[] = []
+  const days = daysOf(zone)
+  let start = days.start(from)
   for (let day = from; day < end; day++) {
-    const start = startOf(zone, day)
+    const next = days.start(day + 1)
     // A zone that crosses the date line has no such day.
-    if (start === startOf(zone, day + 1)) continue
-    const text = dayText(day)
-    rows.push(
-      `('${zone}','${start}','${text}','${text.slice(0, 8)}01',${day},${((((day + 3) % 7) + 7) % 7) + 1})`,
-    )
+    if (start !== next) {
+      const text = dayText(day)
+      const weekday = ((((day + 3) % 7) + 7) % 7) + 1
+      rows.push(`('${zone}','${instantOf(start)}','${text}','${text.slice(0, 8)}01',${day},${weekday})`)
+    }
+    start = next
   }
-  return [...rows, `('${zone}','${startOf(zone, end)}',null,null,null,null)`]
+  return [...rows, `('${zone}','${instantOf(start)}',null,null,null,null)`]
 }
 
 function filling(db: Db, rows: readonly string[]): CompiledQuery[] {

@@ -68,8 +68,18 @@ class ZoneDays {
     return to
   }
 
-  /** The offset at a midnight of UTC, asked once. */
+  /**
+   * The offset at a midnight of UTC. No zone changes its offset and changes it back within a week, so that most weeks
+   * are known by their ends.
+   */
   #atMidnight(day: number): number {
+    const week = day - (((day % 7) + 7) % 7)
+    const [first, last] = [this.#asked(week), this.#asked(week + 7)]
+    return first === last ? first : this.#asked(day)
+  }
+
+  /** Asked once. */
+  #asked(day: number): number {
     const known = this.#offsets.get(day)
     if (known !== undefined) return known
     const offset = this.#offset(day * dayMs)

@@ -15,6 +15,7 @@ import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { refusal } from '../support/server.js'
+import { ask, prepareViews } from '../support/views.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const fixture = (name: string): Buffer =>
@@ -110,6 +111,18 @@ describe.each(inject('postgresUrl') === '' ? ways.slice(0, 1) : ways)('%s', (_na
     expect(await counts(warehouse, 'repair_orders')).toEqual({ live: 59, deleted: 6 })
     const all = [101, 102].reduce((sum, tenant) => sum + sandbox.store.count(tenant, 'notes'), 0)
     expect(await counts(warehouse, 'notes')).toEqual({ live: all, deleted: 6 })
+
+    // The views stand on its tables as on those of a new warehouse: each id once, and flagged where it is deleted.
+    await prepareViews(warehouse)
+    const { live, deleted } = await counts(warehouse, 'customers')
+    const customers = await ask(warehouse, 'dim_customers')
+    const gone = customers.filter(({ is_deleted }) => is_deleted)
+    expect(new Set(customers.map(({ customer_key }) => customer_key)).size).toBe(customers.length)
+    expect(customers.length).toBeGreaterThanOrEqual(live + deleted)
+    expect(gone).toHaveLength(deleted)
+    expect(await ask(warehouse, 'freshness', 'select verdict from {view}')).toHaveLength(
+      report.cursors.length,
+    )
     await warehouse.close()
   })
 })
