@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { views } from '../../schema/views/index.js'
+import { Skip } from '../errors.js'
 import type { Dialect } from '../warehouse/dialect.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../warehouse/viewstore.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
@@ -104,6 +105,15 @@ async function makeStale(
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
 
+/** A table that lacks a column, or that somebody else has locked, is that table's trouble: the rows are synced. */
+const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
+  error instanceof Skip
+    ? {
+        message: `The views for analysts stay as they were: ${error.message}`,
+        hint: error.hint ?? 'Type shopsync migrate',
+      }
+    : undefined
+
 /** Costs two short queries where nothing has changed. Never throws for what concerns the views alone. */
 export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
@@ -122,7 +132,7 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
       return makeStale(warehouse, store, wanted, run)
     })
   } catch (error) {
-    const trouble = store.troubleOf(error)
+    const trouble = store.troubleOf(error) ?? troubleOfTable(error)
     if (!trouble) throw error
     return { made: [], troubles: [trouble] }
   }

@@ -257,6 +257,17 @@ describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
     await admin.end()
   })
 
+  it('are one line of trouble, and no failure, where a table is not as they need it', async () => {
+    const warehouse = await warehouseOf()
+    const table = `"${schemaOf(warehouse).replace(/_analytics$/, '')}".vendors`
+    await run(warehouse, `alter table ${table} drop column shop_id`)
+    const { made, troubles } = await make(warehouse)
+    expect(made).toEqual([])
+    expect(troubles).toMatchObject([{ message: expect.stringContaining('shop_id') }])
+    await warehouse.migrate()
+    expect((await make(warehouse)).troubles).toEqual([])
+  })
+
   it('stand in the schema that report.schema names', async () => {
     const warehouse = await warehouseOf()
     const schema = `${schemaOf(warehouse)}_2`
