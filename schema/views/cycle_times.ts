@@ -1,4 +1,4 @@
-import { isLate } from '../late.js'
+import { isLate } from '../open.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({

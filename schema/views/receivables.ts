@@ -1,3 +1,4 @@
+import { daysSinceClosing, isUnsettled } from '../open.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -45,10 +46,7 @@ export default defineView({
         "case when x.days is null then null when x.days <= 30 then '0 to 30' when x.days <= 60 then '31 to 60' when x.days <= 90 then '61 to 90' else 'over 90' end",
     },
     from: `(
-      select o.*, ${q.dayNumber(q.day(q.zone('o.tenant_id', 'o.shop_id'), q.now))} - ${q.dayNumber('o.closed_on')} as days
-      from {repair_order_totals} o
-      where o.state = 'invoice' and o._deleted_at is null
-        and (o.balance_cents <> 0 or (o.balance_cents is null and coalesce(o.paid_cents, 0) = 0))) x
+      select o.*, ${daysSinceClosing(q, 'o')} as days from {repair_order_totals} o where ${isUnsettled('o')}) x
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,
   }),

@@ -23,6 +23,10 @@ function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
 const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
   Array.isArray(built)
 
+/** Puts the names of tables in place of the braces. */
+export const withTables = (text: string, sql: ViewSql): string =>
+  text.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
+
 export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
   const built = view.build(viewWords(sql, settings))
   const legs = isList(built) ? built : [built]
@@ -30,5 +34,5 @@ export function viewText(view: View, sql: ViewSql, settings: ViewSettings): stri
     with: legs.flatMap((leg) => leg.with ?? []).join(',\n'),
     legs: legs.map((leg) => ({ columns: columnsOf(view, leg), from: leg.from })),
   })
-  return text.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
+  return withTables(text, sql)
 }

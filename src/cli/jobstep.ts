@@ -6,12 +6,14 @@ import { lastDays } from '../config/duration.js'
 import type { Job, JobStep } from '../config/job.js'
 import type { VerifiedCursor, VerifyReport } from '../sync/reconcile/verifyrun.js'
 import { newRunId, now } from '../sync/run/context.js'
-import type { CursorReport, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
+import type { CursorChoice, CursorReport, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
+import { type Snapshot, takeSnapshot } from '../sync/run/snapshot.js'
 import { parseRange } from '../sync/walks/timerange.js'
 import { chooseFrom } from './choice.js'
 import type { CommandContext } from './context.js'
 import { compareWithSource, execute } from './execute.js'
 import { prepareReport } from './reportstep.js'
+import { snapshotText } from './text/snapshot.js'
 import { runSummary } from './text/summary.js'
 import { verifyText } from './text/verify.js'
 
@@ -33,6 +35,11 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep): P
     }
   if (step.command === 'report')
     return prepareReport(context, { job: job.name, out: step.out, tenants: choice.tenants })
+  if (step.command === 'snapshot')
+    return async () => {
+      const taken = await snapshotOf(context, choice)
+      return { report: asRunOfNothing(taken, job.name), text: `${snapshotText(taken)}\n` }
+    }
   const request: RunRequest = {
     mode: step.full && step.command === 'sync' ? 'full' : step.command,
     full: step.full,
@@ -45,6 +52,36 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep): P
     return { report, text: runSummary(report) }
   }
 }
+
+/** Keeps how the shops stand, by the days of their zones as they are now. */
+export async function snapshotOf(
+  context: CommandContext,
+  choice: Pick<CursorChoice, 'tenants'>,
+): Promise<Snapshot> {
+  const { clock, model, config, invocation } = context
+  const warehouse = await context.readyWarehouse()
+  await context.refreshAnalytics(warehouse)
+  const settings = { model, names: config.report.names }
+  return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
+}
+
+/** The report of a snapshot, in the form that all steps of a job share: it asks the source nothing. */
+const asRunOfNothing = (taken: Snapshot, job: string): RunReport => ({
+  run_id: taken.run_id,
+  job,
+  mode: 'snapshot',
+  status: taken.status,
+  started_at: taken.started_at,
+  finished_at: taken.finished_at,
+  requests: 0,
+  rate_limited: 0,
+  retries: 0,
+  rows_upserted: taken.shops,
+  rows_deleted: 0,
+  quarantined: 0,
+  reason: null,
+  cursors: [],
+})
 
 function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRange {
   const time = now(context)

@@ -33,10 +33,10 @@ const stepShape = (resources: Resources) =>
   z.strictObject(
     {
       command: choice(
-        ['sync', 'reconcile', 'verify', 'backfill', 'report'],
-        '"sync", "reconcile", "verify", "backfill" or "report"',
+        ['sync', 'reconcile', 'verify', 'backfill', 'snapshot', 'report'],
+        '"sync", "reconcile", "verify", "backfill", "snapshot" or "report"',
       ).describe(
-        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again. report: write the page of shopsync report.',
+        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again. snapshot: keep how each shop stands today; asks the API nothing. report: write the page of shopsync report.',
       ),
       tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
       resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
@@ -71,6 +71,9 @@ const wholeDays = 'whole days such as "P30D"'
 
 type StepShape = z.output<ReturnType<typeof stepShape>>
 
+/** A setting of a step, and what is expected of it. */
+type Misfit = readonly [setting: string, expected: string]
+
 /** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
 function misfit({
   command,
@@ -81,12 +84,15 @@ function misfit({
   last,
   from,
   to,
-}: StepShape): readonly [string, string] | undefined {
+}: StepShape): Misfit | undefined {
   if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
   if (out !== undefined && command !== 'report') return ['out', 'none: only report writes a file']
   if (command === 'report' && full) return ['full', 'none: a report is always whole']
   if (command === 'report' && resources !== 'all')
     return ['resources', 'none: a report is of all that its tenants have']
+  if (command === 'snapshot' && full) return ['full', 'none: a snapshot is always whole']
+  if (command === 'snapshot' && resources !== 'all')
+    return ['resources', 'none: a snapshot is of whole shops']
   if (command !== 'backfill') {
     const range = Object.entries({ last, from, to }).find(([, value]) => value !== undefined)
     return range && [range[0], 'none: only backfill has a range']

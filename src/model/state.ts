@@ -1,6 +1,7 @@
 import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
 import { reportTables } from './reporttables.js'
+import { snapshotTables } from './snapshottable.js'
 import { define, type StateTable } from './statetable.js'
 import type { Table } from './tables.js'
 
@@ -253,6 +254,7 @@ export const stateTables = {
     },
   }),
   ...reportTables,
+  ...snapshotTables,
 } as const
 
 type StateRow<T> =

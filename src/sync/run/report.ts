@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../reasons.js'
 import type { Verdict } from '../../walk/types.js'
 
-export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify' | 'report'
+export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify' | 'snapshot' | 'report'
 
 /** What a reconcile has found and repaired in one cursor. */
 export interface Reconciled {

@@ -1,0 +1,15 @@
+/** Conditions on what is open: work that is late, invoices that are not settled. Used by views and by the snapshot. */
+import type { ViewWords } from './view.js'
+
+/** Closed after it was due, or open now that it is past; an invoice that does not say when it was closed is not known. */
+export const isLate = (q: ViewWords, order: string): string =>
+  `case when ${order}.closed_at is not null then ${order}.closed_at > ${order}.due_out_at
+    when ${order}.state = 'invoice' then null else ${q.now} > ${order}.due_out_at end`
+
+/** Of an order's totals. What nobody knows the total of counts as open while nothing was paid. */
+export const isUnsettled = (o: string): string =>
+  `${o}.state = 'invoice' and ${o}._deleted_at is null and (${o}.balance_cents <> 0 or (${o}.balance_cents is null and coalesce(${o}.paid_cents, 0) = 0))`
+
+/** Days from the closing of an order until today, where it was closed. */
+export const daysSinceClosing = (q: ViewWords, o: string): string =>
+  `${q.dayNumber(q.day(q.zone(`${o}.tenant_id`, `${o}.shop_id`), q.now))} - ${q.dayNumber(`${o}.closed_on`)}`

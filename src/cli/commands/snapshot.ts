@@ -1,0 +1,27 @@
+import type { Command } from '../command.js'
+
+export const snapshotCommand: Command = {
+  name: 'snapshot',
+  summary: 'keep how each shop stands today: stock, work in progress, receivables',
+  help: `
+Writes today's row of each shop into the table daily_snapshots, by the shop's own day: value of the stock and items below
+their minimum, orders in progress and estimates with what they would bring, receivables by age. The API keeps no history
+of these, so that a day without a snapshot can never be charted. Given again on the same day, it takes the place of the
+first. The nightly job does it after sync and reconcile.
+
+  30 2 * * *  cd /srv/shopsync && shopsync run nightly --quiet
+
+Sends no request.`,
+  run: async (invocation) => {
+    const [{ withContext }, { snapshotOf }, { snapshotText }] = await Promise.all([
+      import('../context.js'),
+      import('../jobstep.js'),
+      import('../text/snapshot.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const taken = await snapshotOf(context, context.choice)
+      await invocation.out.answer(taken, snapshotText(taken))
+      return 0
+    })
+  },
+}
