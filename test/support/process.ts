@@ -21,7 +21,12 @@ export function configure(
   sandbox: Target,
   { url, schema }: Address,
   resources: readonly string[],
-  more: { readonly sync?: object; readonly api?: object; readonly resources?: object } = {},
+  more: {
+    readonly sync?: object
+    readonly api?: object
+    readonly resources?: object
+    readonly report?: object
+  } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
   const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
@@ -30,6 +35,7 @@ export function configure(
     warehouse,
     sync: { resources, ...more.sync },
     ...(more.resources && { resources: more.resources }),
+    ...(more.report && { report: more.report }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config))
