@@ -1,0 +1,118 @@
+/**
+ * npm run bench:views -- [--orders 11000] [--rounds 5] [--warehouses sqlite,postgres] [--views orders,daily_sales]
+ *
+ * How long views take to answer over a generated business of four tenants and three shops each: `all` counts the rows and
+ * sums the view's first column of money over everything, `every sum` sums all its columns of numbers, `month` is the
+ * first question for one shop and one month. Medians, in milliseconds; 11,000 orders a tenant are 1.4 million rows.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { sql } from 'kysely'
+import { resources } from '../schema/index.js'
+import type { View } from '../schema/view.js'
+import { views } from '../schema/views/index.js'
+import { model } from '../src/model/registry.js'
+import { openWarehouse } from '../src/warehouse/open.js'
+import type { Warehouse } from '../src/warehouse/warehouse.js'
+import { compiledOf } from '../test/support/compiled.js'
+import { median } from './stats.js'
+import { counters, dayRows, insertOf, tenants } from './views/fill.js'
+import { fillings } from './views/tables.js'
+import { type BenchWarehouse, schema, withWarehouses } from './warehouse.js'
+
+const { values: options } = parseArgs({
+  options: {
+    orders: { type: 'string', default: '11000' },
+    rounds: { type: 'string', default: '5' },
+    warehouses: { type: 'string', default: 'sqlite,postgres' },
+    views: { type: 'string' },
+  },
+})
+const orders = Number(options.orders)
+const wanted = options.views?.split(',')
+
+const run = async (warehouse: Warehouse, text: string): Promise<unknown> =>
+  (await sql.raw(text).execute(warehouse.db)).rows
+
+/** Tables, views, days and totals as the program makes them. */
+async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
+  const file = join(folder, 'config.json')
+  const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
+  const report = { timeZone: 'America/Chicago' }
+  writeFileSync(file, JSON.stringify({ api, warehouse: { url, schema }, report }))
+  await promisify(execFile)(process.execPath, [compiledOf('src/cli/main.ts'), 'migrate', '--config', file])
+}
+
+/** Returns the number of rows. */
+async function fill(warehouse: Warehouse, isSqlite: boolean): Promise<number> {
+  for (const text of [...counters(orders), dayRows(Date.now())]) await run(warehouse, text)
+  const spelling = { instant: (text: string) => (isSqlite ? `(${text})` : `(${text})::timestamptz`) }
+  const all = fillings(orders, spelling)
+  const { table } = warehouse.dialect.views().sql
+  for (const one of all) await run(warehouse, insertOf(one, table(one.table)))
+  return all.reduce((sum, { rows }) => sum + rows * tenants, 0)
+}
+
+async function time(warehouse: Warehouse, text: string): Promise<number> {
+  const times: number[] = []
+  await run(warehouse, text)
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const start = performance.now()
+    await run(warehouse, text)
+    times.push(performance.now() - start)
+  }
+  return median(times)
+}
+
+/** A month of the past half year. */
+const month = new Date(Date.now() - 150 * 86_400_000).toISOString().slice(0, 7)
+
+async function measure(warehouse: Warehouse, { name, columns }: View): Promise<string[]> {
+  const from = `from ${warehouse.dialect.views().relation(name)}`
+  const kinds = Object.entries(columns)
+  const numbers = kinds
+    .filter(([, { kind }]) => kind === 'cents' || kind === 'hours')
+    .map(([column]) => column)
+  const count = `select count(*) as n${numbers[0] === undefined ? '' : `, sum(${numbers[0]}) as s`} ${from}`
+  const every = `select count(*) as n${numbers.map((column) => `, sum(${column}) as ${column}`).join('')} ${from}`
+  const day = kinds.find(([, { kind }]) => kind === 'day')?.[0]
+  const one = `where tenant_id = 102 and shop_id = 2 and ${day} between '${month}-01' and '${month}-28'`
+  const hasMonth = day !== undefined && 'shop_id' in columns
+  const figures = [count, every, ...(hasMonth ? [`${count} ${one}`] : [])]
+  const found: string[] = []
+  for (const text of figures) found.push((await time(warehouse, text)).toFixed(1))
+  return [...found, ...(hasMonth ? [] : ['–'])]
+}
+
+async function bench(one: BenchWarehouse, folder: string): Promise<Map<string, string[]>> {
+  await migrate(one, folder)
+  const warehouse = await openWarehouse({ url: one.url, schema, model: model(resources) })
+  const rows = await fill(warehouse, one.name === 'sqlite')
+  await migrate(one, folder)
+  await run(warehouse, 'analyze')
+  process.stderr.write(`${one.name}: ${rows} rows\n`)
+  const found = new Map<string, string[]>()
+  for (const view of views)
+    if (wanted === undefined || wanted.includes(view.name))
+      found.set(view.name, await measure(warehouse, view))
+  await warehouse.close()
+  return found
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'shopsync-views-'))
+try {
+  await withWarehouses(options.warehouses.split(','), async (warehouses) => {
+    const all: Map<string, string[]>[] = []
+    for (const one of warehouses) all.push(await bench(one, folder))
+    const heads = warehouses.flatMap(({ name }) => [`${name}: all`, 'every sum', 'month'])
+    const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
+    process.stdout.write(line(['view', ...heads]) + line(['---', ...heads.map(() => '---:')]))
+    for (const name of all[0]?.keys() ?? [])
+      process.stdout.write(line([`\`${name}\``, ...all.flatMap((found) => found.get(name) ?? [])]))
+  })
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

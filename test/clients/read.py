@@ -1,0 +1,59 @@
+"""Reads every view of both warehouses as analysts do, and prints what each client saw, as one JSON document.
+
+Called by clients.test.ts with the SQLite file, the URL of Postgres, and the schema of its views.
+"""
+import json
+import sys
+
+import duckdb
+import pandas as pd
+from duckdb_extensions import import_extension
+from sqlalchemy import create_engine
+
+file, url, schema = sys.argv[1:4]
+
+
+def duck():
+    """A connection with both warehouses attached, read only, without the network."""
+    con = duckdb.connect()
+    for extension in ("sqlite_scanner", "postgres_scanner"):
+        import_extension(extension, con=con)
+        con.execute(f"load {extension}")
+    con.execute(f"attach '{file}' as lite (type sqlite, read_only)")
+    con.execute(f"attach '{url}' as pg (type postgres, read_only)")
+    con.execute("set timezone = 'UTC'")
+    return con
+
+
+def summary(frame):
+    """Rows, and the sum of each column of numbers, with the digits that a binary float keeps."""
+    frame = frame.drop(columns=[c for c in ("minutes_open",) if c in frame])
+    numbers = frame.select_dtypes("number")
+    return {"rows": len(frame), "sums": {name: float(f"{float(numbers[name].sum()):.9g}") for name in numbers}}
+
+
+def main():
+    con = duck()
+    engines = {"sqlite": create_engine(f"sqlite:///{file}")}
+    options = {"options": f"-csearch_path={schema}"}
+    engines["postgres"] = create_engine(url.replace("postgres://", "postgresql+psycopg://"), connect_args=options)
+    names = [row[0] for row in con.execute(
+        "select table_name from information_schema.tables where table_catalog = 'lite' and table_type = 'VIEW' order by 1"
+    ).fetchall()]
+    seen = {}
+    for name in names:
+        types = con.execute(f'describe lite."{name}"').fetchall()
+        seen[name] = {
+            "untyped": [column for column, kind, *_ in types if kind in ("BLOB", "NULL")],
+            "duckdb sqlite": summary(con.execute(f'select * from lite."{name}"').df()),
+            "duckdb postgres": summary(con.execute(f'select * from pg."{schema}"."{name}"').df()),
+            **{
+                f"pandas {kind}": summary(
+                    pd.read_sql_query(f'select * from "{name}"', engine, dtype_backend="numpy_nullable"))
+                for kind, engine in engines.items()
+            },
+        }
+    print(json.dumps(seen))
+
+
+main()
