@@ -75,16 +75,7 @@ type StepShape = z.output<ReturnType<typeof stepShape>>
 type Misfit = readonly [setting: string, expected: string]
 
 /** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
-function misfit({
-  command,
-  resources,
-  full,
-  sample,
-  out,
-  last,
-  from,
-  to,
-}: StepShape): Misfit | undefined {
+function misfit({ command, resources, full, sample, out, last, from, to }: StepShape): Misfit | undefined {
   if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
   if (out !== undefined && command !== 'report') return ['out', 'none: only report writes a file']
   if (command === 'report' && full) return ['full', 'none: a report is always whole']
