@@ -29,6 +29,7 @@ export default defineResource({
     recommendation_id: ref(
       'recommendations',
       'Recommendation that was unsold when the source RO was closed, resulting in this record.',
+      { indexed: true },
     ),
   },
 })
