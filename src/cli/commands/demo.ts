@@ -66,10 +66,24 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
   })
 }
 
-const documentOf = ({ url: baseUrl, partnerId, secret }: Sandbox) => ({
-  api: { baseUrl, partnerId, secret },
-  warehouse: { url: `sqlite:${file}` },
-})
+const documentOf = (sandbox: Sandbox) => {
+  const { url: baseUrl, partnerId, secret } = sandbox
+  return {
+    api: { baseUrl, partnerId, secret },
+    warehouse: { url: `sqlite:${file}` },
+    report: { tenantNames: namesOf(sandbox) },
+  }
+}
+
+/** The API sends no names of tenants: a business is called what its shops are called before their place. */
+const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
+  Object.fromEntries(
+    tenantIds.map((id) => {
+      const [shop] = store.all(id, 'shops')
+      const [name = ''] = typeof shop?.name === 'string' ? shop.name.split(' – ') : []
+      return [id, name === '' ? `Business ${id}` : name]
+    }),
+  )
 
 async function removeOlder(): Promise<void> {
   const { rm } = await import('node:fs/promises')

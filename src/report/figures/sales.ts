@@ -23,7 +23,7 @@ export function lastWhole({ months, lastMonth, scope }: FigureInput): [string, M
 export const sumOf = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((sum, item) => sum + of(item), 0)
 
-const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'step2']
+const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'grey']
 
 /** Shops beyond this many are told as one: more colors than that cannot be told apart. */
 const mostShops = 5
