@@ -4,14 +4,7 @@
  */
 import type { Source } from '../../api/source.js'
 import { isWholeFrom } from '../../walk/cutpoint.js'
-import {
-  knownOf,
-  type Memory,
-  memoryOf,
-  mostSearchedPages,
-  recalled,
-  storedMemory,
-} from '../../walk/memory.js'
+import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../../walk/memory.js'
 import type { Hole } from '../../walk/oddities.js'
 import {
   movesWatermark,
@@ -34,6 +27,7 @@ import { Freshness } from './freshness.js'
 import { CursorList } from './list.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
+import { isSearchDue } from './search.js'
 import { believedWatermark, warnOfStamps } from './stamps.js'
 
 /** One cursor's incremental walk. */
@@ -119,7 +113,7 @@ export class CursorWalk implements CursorWork {
   async run(): Promise<CursorResult> {
     const { warehouse } = this.context
     await this.#doubtWatermark()
-    if (await this.#isSearchDue()) this.#floor = floorOf(null, 0)
+    if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
     else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
@@ -197,14 +191,6 @@ export class CursorWalk implements CursorWork {
     const { floor, memory } = beyondHoles(this.#floor, this.#memory)
     this.#floor = floor
     this.#memory = memory
-  }
-
-  /** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */
-  async #isSearchDue(): Promise<boolean> {
-    const { surplus } = this.#memory
-    if (this.mode === 'full' || !surplus || surplus.searchedOn >= this.#startedAt.slice(0, 10)) return false
-    const rows = await this.context.warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
-    return rows <= mostSearchedPages * 100
   }
 
   #port(): WalkPort<Fetched<EncodedPage>> {
