@@ -221,7 +221,7 @@ export default defineDerived({
   name: 'repair_order_totals',
   of: 'repair_orders',
   ownerColumn: 'repair_order_id',
-  doc: 'What each repair order comes to, by the formula of docs/analytics.md: sales, discounts, taxes, total, cost, payments.',
+  doc: 'What each repair order comes to, by the formula of docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, deleted ones included',
   version: 1,
   fields,

@@ -9,7 +9,7 @@ import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
 import type { Applied, Batch, BatchTables, Version } from './batch.js'
 import { type Db, rootTable } from './database.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Claim, Dialect, Session } from './dialect.js'
 import { writeDrift } from './drift.js'
 import { checkFence } from './lease.js'
 import { quarantineStatements } from './quarantine.js'
@@ -90,6 +90,8 @@ interface Work<R extends Rows<R>> {
   readonly session: Session<R>
   readonly batch: Batch
   readonly sorted: SortedIds
+  /** See BatchTables. */
+  readonly sources: readonly string[]
 }
 
 /**
@@ -117,23 +119,38 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   return written + rewritten
 }
 
+/** What came of the child rows of one table. `claims`: rows that records outside of the batch have, or had. */
+interface WrittenChildren {
+  readonly written: number
+  readonly removed: number
+  readonly claims: readonly Claim[]
+}
+
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
-  { session, batch, sorted }: Work<R>,
-): Promise<{ written: number; removed: number }> {
+  { session, batch, sorted, sources }: Work<R>,
+): Promise<WrittenChildren> {
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
   const asBefore = same.length > 0 && (await session.childrenMatch(table, batch.tenantId, same, seen()))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
-  const [removed, written] = await settleAll([
-    owners.length > 0 ? session.prune(table, batch.tenantId, owners, fresh) : 0,
+  const mayMove =
+    fresh.owners.length > 0 && sources.includes(table.name) && !table.key.includes(table.owner ?? '')
+  const [claims, removed, written] = await settleAll([
+    mayMove
+      ? session.claimed(table, batch.tenantId, [...sorted.changed, ...sorted.same] as Int64[], fresh)
+      : [],
+    owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
-  return { written, removed }
+  return { written, removed, claims }
 }
+
+/** Whether a record has one row at most, which the next version replaces. */
+const isOnePerRecord = ({ key, owner }: Table): boolean => key.length === 2 && key[1] === owner
 
 /** Stale records keep their entries: the stored version is a newer one. */
 async function writeQuarantine<R extends Rows<R>>(
@@ -168,21 +185,23 @@ async function look<R extends Rows<R>>(
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
 /**
- * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, embedded rows,
- * quarantine, drift, and the batch's own statements. The session's transaction makes them one.
+ * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
+ * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one. Throws
+ * Retry with `childrenMove` where child rows change hands and `deriveClaimed` is not given.
  */
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
-  { tables: [root, ...children], embedded }: BatchTables,
+  { tables: [root, ...children], embedded, derived, sources }: BatchTables,
   batch: Batch<E>,
+  deriveClaimed?: (claims: readonly Claim[]) => Promise<void>,
 ): Promise<Applied> {
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
   const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
   const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
   const sorted = sortIds(batch, previous)
-  const work = { session, batch, sorted }
+  const work = { session, batch, sorted, sources }
   if (batch.disowned) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], liveRows(batch, sorted, previous))
   const writeEmbedded = async (table: Table): Promise<number> => {
@@ -193,6 +212,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     writeRoots(root, rows(root), work),
     settleAll(children.map((table) => writeChildren(table, rows(table), work))),
     settleAll(embedded.map(writeEmbedded)),
+    settleAll(derived.map((table) => writeChildren(table, rows(table), work))),
     writeQuarantine(db, work),
   ])
   const { drift: found } = batch.page
@@ -204,6 +224,11 @@ export async function applyBatch<R extends Rows<R>, E>(
     checkFence(dialect, session, batch.fence),
   ])
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
+  const claims = ofChildren.flatMap((child) => child.claims)
+  if (claims.length > 0) {
+    if (!deriveClaimed) throw new Retry('Child rows move between records', { childrenMove: true, after: 0 })
+    await deriveClaimed(claims)
+  }
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
   return { written, removed, stale: sorted.stale.size, previous, drift }

@@ -50,6 +50,10 @@ export interface BatchTables {
   readonly tables: readonly Table[]
   /** Tables of the resource whose records stand inside those of others. */
   readonly embedded: readonly Table[]
+  /** Tables whose rows follow from the resource's records. */
+  readonly derived: readonly Table[]
+  /** Child tables that derived tables follow from: a row that moves to another record changes what follows from both. */
+  readonly sources: readonly string[]
 }
 
 /** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */

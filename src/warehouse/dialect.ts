@@ -13,6 +13,12 @@ import type { Db } from './database.js'
 import type { AnyRows, Rows } from './rows.js'
 import type { ViewStore } from './viewstore.js'
 
+/** A child row that two records show. */
+export interface Claim {
+  readonly has: Int64
+  readonly wants: Int64
+}
+
 /** One transaction on one connection: rows and state are written through it. */
 export interface Session<R extends Rows<R> = AnyRows> {
   /** Runs a statement that Kysely compiled. */
@@ -30,6 +36,11 @@ export interface Session<R extends Rows<R> = AnyRows> {
   childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
   clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
+  /**
+   * The child rows among these that are stored as rows of other records than these owners: which record has each, and
+   * which one wants it.
+   */
+  claimed(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<readonly Claim[]>
   /** Removes the child rows of these owners whose keys are not among the rows. Returns their number. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
 }

@@ -49,6 +49,8 @@ export interface Consequences {
   readonly fills: readonly FillableColumn[]
   /** Resources whose own table was created. */
   readonly anew: readonly string[]
+  /** Derived tables that lack rows or values: they are computed anew from the stored records. */
+  readonly rederived: readonly string[]
 }
 
 /** Records that have versions are walked; bare lists of names are read whole by every sync. */
@@ -68,8 +70,13 @@ export function consequencesOf(
   const reasons = new Map<string, string[]>()
   const fills: FillableColumn[] = []
   const anew: string[] = []
+  const rederived = new Set<string>()
   for (const change of changes) {
     const { table, column, creates } = change
+    if (model.tableByName.get(table)?.role === 'derived') {
+      if (creates !== 'index') rederived.add(table)
+      continue
+    }
     const how = filledBy(model, known, change)
     if (how === 'extra' && column) fills.push({ resource: table, name: column.name, kind: column.kind })
     if (how !== 'walk') continue
@@ -78,7 +85,12 @@ export function consequencesOf(
     for (const { name } of broughtBy(model, table).filter(isWalked))
       reasons.set(name, [...(reasons.get(name) ?? []), what])
   }
-  return { refills: new Map([...reasons].map(([name, all]) => [name, all.join(', ')])), fills, anew }
+  return {
+    refills: new Map([...reasons].map(([name, all]) => [name, all.join(', ')])),
+    fills,
+    anew,
+    rederived: [...rederived],
+  }
 }
 
 /**
@@ -96,13 +108,14 @@ export const demandRefill = (db: Db, resource: string, reason: string, at: strin
 /** The statements that record what follows from a migration. */
 export function recordConsequences(
   db: Db,
-  { refills, fills, anew }: Consequences,
+  { refills, fills, anew, rederived }: Consequences,
   at: string,
 ): CompiledQuery[] {
   return [
     ...[...refills].map(([resource, reason]) => demandRefill(db, resource, reason, at)),
     // An empty table has no rows that there should be.
     ...anew.map((name) => db.deleteFrom('sync_registers').where('resource', '=', name).compile()),
+    ...rederived.map((name) => db.deleteFrom('sync_derived').where('name', '=', name).compile()),
     ...fills.map((column) =>
       db
         .insertInto('sync_columns')

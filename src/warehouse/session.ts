@@ -7,7 +7,7 @@ import type { Int64 } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
 import type { Table } from '../model/tables.js'
 import type { BatchStamp, Version } from './batch.js'
-import type { Session } from './dialect.js'
+import type { Claim, Session } from './dialect.js'
 import type { Rows } from './rows.js'
 import { settleAll } from './settleall.js'
 
@@ -17,6 +17,12 @@ export type Parameter = Int64 | string | readonly (Int64 | string)[]
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
   abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  abstract claimed(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    rows: R,
+  ): Promise<readonly Claim[]>
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
   /** How many of the rows are stored as they are. */
   protected abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>

@@ -44,6 +44,8 @@ function ownerGuard(table: Table, root: (name: string) => Expression<unknown>): 
 
 function guard(table: Table, root: (name: string) => Expression<unknown>): Expression<SqlBool> {
   if (table.role === 'child') return ownerGuard(table, root)
+  // Apply writes the rows that follow from a record where it writes the record, and nowhere else.
+  if (table.role === 'derived') return sql<SqlBool>`true`
   return table.columns.some((c) => c.name === 'updated_at')
     ? rootGuard(table.name)
     : unversionedGuard(table.name)

@@ -5,9 +5,10 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
-import { Bug } from '../errors.js'
+import { Bug, Retry } from '../errors.js'
 import type { Flattened } from '../model/flatten/batch.js'
-import type { Model } from '../model/registry.js'
+import { derivePage } from '../model/flatten/derive.js'
+import type { Model, ResourceModel } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/tables.js'
 import { fromMicros, toMicros } from '../timestamp.js'
@@ -15,14 +16,17 @@ import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
 import { errands, type MovedColumn, moveColumns } from './columns.js'
+import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
+import { deriveStored, type Rules } from './derived.js'
 import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
 import { migrateTables, type PlannedChange, planMigration, type Wanted } from './migrate.js'
 import type { Transact } from './moves.js'
 import { Patience } from './patience.js'
+import { usualRules } from './rules.js'
 import { tryWrite } from './trywrite.js'
 
 export interface WarehouseOptions {
@@ -33,7 +37,16 @@ export interface WarehouseOptions {
   readonly patience?: readonly number[]
   /** Fires when the process is to end: from then on no wait for the database is long. */
   readonly signal?: AbortSignal
+  /** The settings of derived tables; default: days in UTC, tax rates in percent. */
+  readonly rules?: Rules
 }
+
+/** Where the batches of a resource go to, embedded records apart. */
+const tablesOf = ({ tables, derived }: ResourceModel) => ({
+  tables,
+  derived: derived.map(({ table }) => table),
+  sources: derived.flatMap(({ declared }) => Object.keys(declared.reads)),
+})
 
 export class Warehouse {
   readonly dialect: Dialect
@@ -43,9 +56,12 @@ export class Warehouse {
   readonly #backlog: Backlog
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
+  /** The settings of derived tables: a run learns the shops' time zones before it stores anything. */
+  rules: Rules
 
-  constructor({ dialect, model, clock = systemClock, patience: waits, signal }: WarehouseOptions) {
+  constructor({ dialect, model, clock = systemClock, patience: waits, signal, rules }: WarehouseOptions) {
     this.dialect = dialect
+    this.rules = rules ?? usualRules(clock)
     this.#model = model
     this.#clock = clock
     const classify = (error: unknown): Error => dialect.classify(error)
@@ -142,22 +158,46 @@ export class Warehouse {
 
   /**
    * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres a page
-   * of arrays instead of a hundred thousand small objects, which every collection would copy.
+   * of arrays instead of a hundred thousand small objects, which every collection would copy. Computes what follows from
+   * the page's records.
    */
-  encode({ rows, ...rest }: Flattened): EncodedPage {
-    return { ...rest, rows: this.dialect.encode(rows, this.#model.tableByName) }
+  encode(page: Flattened, { tenantId, resource }: CursorKey): EncodedPage {
+    const { dialect, rules } = this
+    const { rows, ...rest } = page
+    const context = { tenantId, settings: rules.of(tenantId), form: dialect.numbers }
+    const derived = derivePage(this.#resource(resource), page, context)
+    const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
+    return { ...rest, rows: dialect.encode(all, this.#model.tableByName) }
+  }
+
+  #resource(name: string): ResourceModel {
+    const resource = this.#model.byName.get(name)
+    if (!resource) throw new Bug(`No resource ${name}`)
+    return resource
   }
 
   /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
   async apply(batch: Batch): Promise<Applied> {
-    const resource = this.#model.byName.get(batch.resource)
-    if (!resource) throw new Bug(`No resource ${batch.resource}`)
-    const to = { tables: resource.tables, embedded: this.#model.embedded?.tables ?? [] }
+    const resource = this.#resource(batch.resource)
+    const to = { ...tablesOf(resource), embedded: this.#model.embedded?.tables ?? [] }
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, page: { ...batch.page, drift } }
+    const { dialect, rules } = this
+    const { tenantId } = batch
+    const here = (): Promise<Applied> =>
+      dialect.transaction((session) =>
+        applyBatch(dialect, session, to, fresh, (claims) =>
+          deriveStored(
+            { dialect, session, resource, settings: rules.of(tenantId), tenantId },
+            claims.flatMap(({ has, wants }) => [has, wants]),
+          ),
+        ),
+      )
     const store = (): Promise<Applied> =>
-      this.dialect.offload?.(to, fresh) ??
-      this.dialect.transaction((session) => applyBatch(this.dialect, session, to, fresh))
+      dialect.offload?.(to, fresh)?.catch((error: unknown) => {
+        if (error instanceof Retry && error.details.childrenMove) return here()
+        throw error
+      }) ?? here()
     const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

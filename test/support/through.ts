@@ -11,6 +11,7 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
     confirm: (...given) => session.confirm(...given),
     childrenMatch: (...given) => session.childrenMatch(...given),
     clearQuarantine: (...given) => session.clearQuarantine(...given),
+    claimed: (...given) => session.claimed(...given),
     prune: (...given) => session.prune(...given),
     ...instead,
   }
@@ -42,6 +43,7 @@ export function watched(session: Session, moment: () => void): Session {
     confirm: around((...given) => session.confirm(...given)),
     childrenMatch: around((...given) => session.childrenMatch(...given)),
     clearQuarantine: around((...given) => session.clearQuarantine(...given)),
+    claimed: around((...given) => session.claimed(...given)),
     prune: around((...given) => session.prune(...given)),
   }
 }

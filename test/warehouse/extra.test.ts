@@ -28,7 +28,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.apply({
         tenantId: 1,
         resource: 'boxes',
-        page: warehouse.encode(flattened),
+        page: warehouse.encode(flattened, { tenantId: 1, resource: 'boxes' }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
         fence: undefined,

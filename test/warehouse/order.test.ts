@@ -91,7 +91,7 @@ function batch(seen: Seen): Unencoded {
 async function outcome(warehouse: Warehouse, batches: readonly Unencoded[]): Promise<unknown> {
   for (const table of tables) await warehouse.db.deleteFrom(table as 'tenants').execute()
   for (const { flattened, ...rest } of batches)
-    await warehouse.apply({ ...rest, page: warehouse.encode(flattened) })
+    await warehouse.apply({ ...rest, page: warehouse.encode(flattened, rest) })
   return Promise.all(
     tables.map(async (table) => (await rowsOf(warehouse, table)).map(({ _synced_at, ...row }) => row)),
   )

@@ -21,7 +21,7 @@ it.runIf(postgres)(
     await warehouse.apply({
       tenantId: 7,
       resource: 'customers',
-      page: warehouse.encode(customers.flatten(records, false)),
+      page: warehouse.encode(customers.flatten(records, false), { tenantId: 7, resource: 'customers' }),
       syncedAt: '2026-01-02T00:00:00.000000Z',
       statements: [],
       fence: undefined,

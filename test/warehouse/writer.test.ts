@@ -29,7 +29,7 @@ const page = (version: number) =>
 const batch = (warehouse: Warehouse, version: number, fence?: number) => ({
   tenantId: 7,
   resource: 'repair_orders',
-  page: warehouse.encode(page(version)),
+  page: warehouse.encode(page(version), { tenantId: 7, resource: 'repair_orders' }),
   syncedAt: at(10 + version),
   statements: [],
   fence,

@@ -5,10 +5,11 @@ export const migrateCommand: Command = {
   summary: "bring the warehouse's tables up to date",
   help: `
 Only adds: tables, columns, indexes; and moves the values of fields that resources.NAME.columns names, or no longer
-names, between _extra and their columns. What has to be created under rows that are there is filled by the next sync,
+names, between _extra and their columns; and computes tables that follow from others, such as the totals of repair
+orders, anew where their rule or settings have changed. What has to be created under rows that are there is filled by the next sync,
 which reads the lists concerned whole. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
   run: async (invocation) => {
-    const [{ withContext }, { migrateText, movedWhat }, { settleAlone }] = await Promise.all([
+    const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }] = await Promise.all([
       import('../context.js'),
       import('../text/tables.js'),
       import('../../sync/run/settle.js'),
@@ -16,14 +17,20 @@ which reads the lists concerned whole. Commands that write migrate by themselves
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse()
       const made = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
-      const { clock } = context
+      const { clock, model } = context
       const views = await context.makeViews(warehouse)
       await context.refreshAnalytics(warehouse)
-      const moved = await settleAlone({ warehouse, clock, signal: invocation.signals.signal })
+      const { moved, rederived } = await settleAlone({
+        warehouse,
+        model,
+        clock,
+        signal: invocation.signals.signal,
+      })
       const changes = [
         ...made,
         ...views.made,
         ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
+        ...rederived.map((one) => ({ table: one.table, what: rederivedWhat(one) })),
       ]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))

@@ -1,5 +1,6 @@
 /* Changes to the tables of a warehouse, in words. */
 import type { MovedColumn } from '../../warehouse/columns.js'
+import type { Rederived } from '../../warehouse/rederive.js'
 
 interface TableChange {
   readonly table: string
@@ -14,6 +15,9 @@ export const movedWhat = ({ column, to, values }: MovedColumn): string => {
     ? `moved ${count} from _extra into ${column}`
     : `moved ${count} of ${column} back into _extra; the column stays, empty`
 }
+
+export const rederivedWhat = ({ tenantId, records }: Rederived): string =>
+  `computed anew for ${records} ${records === 1 ? 'record' : 'records'} of tenant ${tenantId}`
 
 export function migrateText(where: string, changes: readonly TableChange[]): string {
   const tables = new Set(changes.map(({ table }) => table)).size

@@ -5,7 +5,7 @@
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { NumberForm } from '../../numbertoken.js'
-import type { DerivedModel } from '../registry.js'
+import type { DerivedModel, ResourceModel } from '../registry.js'
 import { type Column, placeOf, type Table, tupleColumns } from '../tables.js'
 import type { Flattened, Tuple, Value } from './batch.js'
 
@@ -65,13 +65,17 @@ export function deriveRecord(
     .map((row) => [id, ...columns.map((column) => heldAs(row[column.name] ?? null, column, form))])
 }
 
-/** The tuples of a page's derived tables, by table. `tables`: of the resource. */
+/** The row of one tuple of a derived table, tenant and stamps left out. */
+export const rowOfTuple = (table: Table, tuple: Tuple): Record<string, Value> =>
+  Object.fromEntries(tupleColumns(table).map(({ name }, place) => [name, tuple[place] ?? null]))
+
+/** The tuples of a page's derived tables, by table. */
 export function derivePage(
-  derived: readonly DerivedModel[],
-  tables: readonly Table[],
+  { derived, tables }: Pick<ResourceModel, 'derived' | 'tables'>,
   page: Pick<Flattened, 'rows' | 'quarantine' | 'records'>,
   context: DerivingContext,
 ): Map<string, Tuple[]> {
+  if (derived.length === 0) return new Map()
   const paths = quarantinedPaths(page)
   return new Map(
     derived.map((one) => {

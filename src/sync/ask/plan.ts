@@ -5,6 +5,7 @@ import { countAfter } from '../../walk/count.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { type Change, isNewWarehouse } from '../../warehouse/ddl.js'
+import { countRecords, readOutdated } from '../../warehouse/rederive.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import {
   type CursorContext,
@@ -199,6 +200,21 @@ function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
 const creates = (changes: readonly Change[], table: string): boolean =>
   changes.some((change) => change.table === table && change.what === 'create table')
 
+/** The derived tables that the run would compute anew from the stored records, before any other work. */
+async function recomputedTables({ warehouse, model }: Dependencies, changes: readonly Change[]) {
+  const outdated = creates(changes, 'sync_derived') ? undefined : await readOutdated(warehouse, model)
+  const found: { table: string; what: string }[] = []
+  for (const resource of model.list)
+    for (const { table } of resource.derived) {
+      const isWhole = outdated === undefined || creates(changes, table.name)
+      const tenants = outdated?.filter((one) => one.derived.table === table).map(({ tenantId }) => tenantId)
+      if (creates(changes, resource.name) || (!isWhole && tenants?.length === 0)) continue
+      const records = await countRecords(warehouse, resource, isWhole ? undefined : tenants)
+      if (records > 0) found.push({ table: table.name, what: `compute anew from ${records} stored records` })
+    }
+  return found
+}
+
 /** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
@@ -206,6 +222,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const changes = await deps.warehouse.plan()
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
+  const recomputed = isNew ? [] : await recomputedTables(deps, changes)
   const { ends } = await readOnlyRun(
     deps,
     request,
@@ -236,7 +253,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     records: sum(cursors, 'records'),
     minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
     rate,
-    table_changes: changes.map(({ table, what }) => ({ table, what })),
+    table_changes: [...changes.map(({ table, what }) => ({ table, what })), ...recomputed],
     tenants,
     cursors,
     asked,

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { rootTable } from '../../warehouse/database.js'
 import type { Session } from '../../warehouse/dialect.js'
@@ -60,6 +61,15 @@ async function mark(
     .where('_deleted_at', 'is', null)
     .where('_synced_at', '<', askedAt)
   if ((await session.run(tombstone.compile())).affected === 0) return false
+  for (const { table } of task.resource.derived)
+    await session.run(
+      db
+        .updateTable(rootTable(table))
+        .set({ _deleted_at: askedAt, _synced_at: askedAt })
+        .where('tenant_id', '=', task.tenantId)
+        .where(sql.ref(table.owner ?? ''), '=', id)
+        .compile(),
+    )
   await session.run(forgetRecord(db, keyOf(task), String(id)))
   return true
 }

@@ -55,7 +55,10 @@ export class PageStore {
 
   /** Encodes a page that was compared first, and stores it. */
   storeFlat(fetched: Fetched, details?: PageDetails): Promise<Applied> {
-    return this.store({ ...fetched, flattened: this.context.warehouse.encode(fetched.flattened) }, details)
+    return this.store(
+      { ...fetched, flattened: this.context.warehouse.encode(fetched.flattened, this.key) },
+      details,
+    )
   }
 
   async store(

@@ -1,5 +1,6 @@
 import type { MovedColumn } from '../../warehouse/columns.js'
-import { asWriter, type Dependencies, type WriterLease } from './context.js'
+import { type Rederived, readOutdated, rederive } from '../../warehouse/rederive.js'
+import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
 
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',
@@ -19,10 +20,33 @@ export async function settleColumns(
   return moved
 }
 
+/** Computes anew what a changed rule, or changed settings, have left behind (src/warehouse/rederive.ts). */
+export async function settleDerived(
+  { warehouse, model, clock, observer }: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'observer'>,
+  lease: Pick<WriterLease, 'fence' | 'signal'>,
+): Promise<readonly Rederived[]> {
+  const done = await rederive(warehouse, model, { ...lease, at: () => now({ clock }) })
+  for (const { table, tenantId, records } of done)
+    observer.notice?.(
+      'Rows were computed anew from the stored records: their rule or settings have changed',
+      {
+        table,
+        tenant_id: tenantId,
+        records,
+      },
+    )
+  return done
+}
+
 /** As `settleColumns`, without a run; claims the warehouse only where something is to be moved. */
 export async function settleAlone(
-  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'signal'>,
-): Promise<readonly MovedColumn[]> {
-  if (!(await deps.warehouse.isUnsettled())) return []
-  return asWriter(deps, 'migrate', (lease) => deps.warehouse.settleColumns(lease))
+  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal'>,
+): Promise<{ readonly moved: readonly MovedColumn[]; readonly rederived: readonly Rederived[] }> {
+  const { warehouse, model } = deps
+  if (!(await warehouse.isUnsettled()) && (await readOutdated(warehouse, model)).length === 0)
+    return { moved: [], rederived: [] }
+  return asWriter(deps, 'migrate', async (lease) => ({
+    moved: await warehouse.settleColumns(lease),
+    rederived: await settleDerived({ ...deps, observer: {} }, lease),
+  }))
 }

@@ -9,6 +9,7 @@ import { columnTypes } from '../../model/dictionary.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
+import type { Claim } from '../dialect.js'
 import { type Parameter, SharedSession } from '../session.js'
 import { alikeSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { BinaryRows } from './rows.js'
@@ -106,6 +107,21 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       values: [String(tenantId), listOf(owners), ...keys.map(({ column }) => column)],
     })
     return affected
+  }
+
+  async claimed(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    rows: BinaryRows,
+  ): Promise<readonly Claim[]> {
+    const [id, owner] = [tupleIndex(table, 'id'), tupleIndex(table, table.owner ?? '')]
+    const has = `t.${pg.escapeIdentifier(table.owner ?? '')}`
+    const found = await this.#query<Claim>({
+      text: `select distinct ${has} as has, v.owner as wants from ${unnested(['id', 'id'], 3)} as v(id, owner) join ${this.from(table.name)} t on t.tenant_id = $1 and t.id = v.id where not ${has} ${this.within('$2', 'bigint')}`,
+      values: [String(tenantId), listOf(owners), rows.columns[id], rows.columns[owner]],
+    })
+    return found.rows
   }
 
   protected async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {

@@ -9,6 +9,7 @@ import { exact } from '../../int64.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
+import type { Claim } from '../dialect.js'
 import { type Parameter, SharedSession } from '../session.js'
 import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { TupleRows } from './rows.js'
@@ -98,6 +99,27 @@ export class SqliteSession extends SharedSession<TupleRows> {
       `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`,
     )
     return statement.run({ 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }).changes
+  }
+
+  async claimed(
+    table: Table,
+    tenantId: Int64,
+    owners: readonly Int64[],
+    rows: TupleRows,
+  ): Promise<readonly Claim[]> {
+    const id = tupleIndex(table, 'id')
+    const statement = this.#prepare(
+      `select id, "${table.owner}" as has from "${table.name}" where tenant_id = $1 and id in (select value from json_each($2)) and "${table.owner}" not in (select value from json_each($3))`,
+    )
+    const found = statement.all({
+      1: tenantId,
+      2: jsonList(rows.tuples.map((tuple) => tuple[id])),
+      3: jsonList(owners),
+    }) as { readonly id: Int64; readonly has: Int64 }[]
+    if (found.length === 0) return []
+    narrowIntegers(found)
+    const wants = new Map(rows.tuples.map((tuple, row) => [tuple[id], rows.owners[row] as Int64]))
+    return found.map((row) => ({ has: row.has, wants: wants.get(row.id) ?? row.has }))
   }
 
   protected async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {

@@ -1,0 +1,27 @@
+import type { Clock } from '../clock.js'
+import { fromMicros, toMicros } from '../timestamp.js'
+import type { Rules } from './derived.js'
+
+const minuteMicros = 60_000_000n
+/** The calendar's first day, and the years that it goes on from now. */
+const firstDay = '1990-01-01'
+const yearsAhead = 10
+
+/** Whole minutes from one canonical instant to another, rounded down. */
+export function minutesBetween(from: string, to: string): number {
+  const micros = toMicros(to) - toMicros(from)
+  const rest = ((micros % minuteMicros) + minuteMicros) % minuteMicros
+  return Number((micros - rest) / minuteMicros)
+}
+
+/** Days in UTC, tax rates in percent: where nothing is configured. */
+export function usualRules(clock: Clock): Rules {
+  const year = Number(fromMicros(clock.nowMicros()).slice(0, 4))
+  const lastDay = `${year + yearsAhead}-12-31`
+  const dayOf = (_shop: unknown, instant: string): string | null => {
+    const day = instant.slice(0, 10)
+    return day >= firstDay && day <= lastDay ? day : null
+  }
+  const settings = { taxRates: 'percent', dayOf, minutesBetween } as const
+  return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
+}

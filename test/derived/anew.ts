@@ -1,0 +1,22 @@
+import { rederive } from '../../src/warehouse/rederive.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { known } from '../support/run.js'
+
+/** Empties the derived tables and what is known of them, and computes them anew from the stored rows. */
+export async function computeAnew(warehouse: Warehouse): Promise<void> {
+  const { db } = warehouse
+  for (const { table } of known.list.flatMap(({ derived }) => derived))
+    await db.deleteFrom(table.name as 'tenants').execute()
+  await db.deleteFrom('sync_derived').execute()
+  const stored = await db.selectFrom('repair_orders').select('tenant_id').distinct().execute()
+  for (const { tenant_id } of stored)
+    await db
+      .insertInto('tenants')
+      .values({ tenant_id } as never)
+      .onConflict((c) => c.column('tenant_id').doNothing())
+      .execute()
+  const { token, release } = await warehouse.claim({ runId: 'anew', command: 'test', leaseMs: 60_000 })
+  const at = (): string => '2026-02-01T00:00:00.000000Z'
+  await rederive(warehouse, known, { fence: token, signal: new AbortController().signal, at })
+  await release()
+}

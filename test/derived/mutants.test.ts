@@ -1,0 +1,181 @@
+/**
+ * The tests of what an order comes to can fail: each wrong reading of the formula is caught by the cases computed by hand,
+ * and each wrong way of storing it by what is stored. The readings are planted in a copy of the compiled rule.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Derived } from '../../schema/derive.js'
+import { systemClock } from '../../src/clock.js'
+import { derivePage } from '../../src/model/flatten/derive.js'
+import type { Session } from '../../src/warehouse/dialect.js'
+import { usualRules } from '../../src/warehouse/rules.js'
+import { labor, order, stamp, storeOrders } from '../support/orders.js'
+import { known } from '../support/run.js'
+import { scratch } from '../support/scratch.js'
+import { sessionOf, through } from '../support/through.js'
+import { open, rowsOf, sqliteBothWays } from '../support/warehouse.js'
+import { computeAnew } from './anew.js'
+import { cases } from './cases.js'
+
+const compiled = resolve(import.meta.dirname, '../../dist/schema')
+const bill = 'derived/bill.js'
+const exact = 'exact.js'
+const resource = known.byName.get('repair_orders')!
+const [totals] = resource.derived
+
+/** The names of the cases that a rule gets wrong. */
+function caught(rule: Derived['rule']): string[] {
+  const derived = [{ table: totals!.table, declared: { ...totals!.declared, rule } }]
+  const settings = usualRules(systemClock).of(7)
+  return cases
+    .filter(({ record, row }) => {
+      const page = resource.flatten([record], true)
+      const [tuple = []] = derivePage({ ...resource, derived }, page, {
+        tenantId: 7,
+        settings,
+        form: 'numeric',
+      }).get(totals!.table.name)!
+      const columns = totals!.table.columns
+        .map(({ name }) => name)
+        .filter((name) => !/^(tenant_id|_)/.test(name))
+      return Object.entries(row).some(([name, value]) => {
+        const found = tuple[columns.indexOf(name)]
+        return (typeof found === 'string' && typeof value === 'number' ? Number(found) : found) !== value
+      })
+    })
+    .map(({ name }) => name)
+}
+
+/** The rule, after a change of one file. */
+async function planted(file: string, from: string | RegExp, to: string): Promise<Derived['rule']> {
+  const folder = join(scratch(), 'schema')
+  for (const name of [bill, exact, 'derive.js', 'resource.js', 'derived/repair_order_totals.js']) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    const text = readFileSync(join(compiled, name), 'utf8')
+    writeFileSync(join(folder, name), text.replace(/^\/\/# sourceMappingURL.*$/m, ''))
+  }
+  writeFileSync(join(folder, '..', 'package.json'), '{"type":"module"}')
+  const path = join(folder, file)
+  const text = readFileSync(path, 'utf8')
+  const changed = text.replace(from, to)
+  expect(changed).not.toBe(text)
+  writeFileSync(path, changed)
+  const module = await import(pathToFileURL(join(folder, 'derived/repair_order_totals.js')).href)
+  return (module as { default: Derived }).default.rule
+}
+
+const readings: readonly (readonly [name: string, file: string, from: string | RegExp, to: string])[] = [
+  [
+    'halves go to the even cent',
+    exact,
+    '(twice + divisor) / (2n * divisor)',
+    '(twice + divisor - ((twice / divisor) % 4n === 1n && twice % divisor === 0n ? 1n : 0n)) / (2n * divisor)',
+  ],
+  [
+    'halves go up',
+    exact,
+    'numerator < 0n === denominator < 0n ? size : -size',
+    'numerator < 0n === denominator < 0n ? size : -((twice + divisor - 1n) / (2n * divisor))',
+  ],
+  ['numbers enter as floats', exact, 'return BigInt(near)', 'return BigInt(Math.trunc(scaled))'],
+  ['lines are not rounded', bill, 'rounded(quantity * each, unit)', '(quantity * each) / unit'],
+  ['the fee is untaxed', bill, 'fee * cents, cents]', '0n * cents, cents]'],
+  [
+    'the fee is discounted',
+    bill,
+    'taxable * (cents - discount) + fee * cents',
+    '(taxable + fee) * (cents - discount)',
+  ],
+  ['tax comes before the discount', bill, 'taxable * (cents - discount)', 'taxable * cents'],
+  [
+    'the discount is on taxable lines alone',
+    bill,
+    'taxable * (cents - discount)',
+    '(taxable - discount) * cents',
+  ],
+  ['the percentage goes before the cents', bill, 'if (cents !== null)', 'if (cents !== null && !percentage)'],
+  ['a discount is held to its gross', bill, 'return cents;', 'return cents > gross ? gross : cents;'],
+  ['a missing fee is none', bill, 'if (fee === null ||', 'fee ??= 0n; if ('],
+  ['a missing rate is 0', bill, 'exact === null ? null', 'exact === null ? 0n'],
+  ['a line that says nothing is not taxable', bill, 'taxable !== false', 'taxable === true'],
+  ['an order that says nothing is not taxable', bill, 'order.taxable === false ? 0n : null', '0n'],
+  ['an order that says nothing is taxable', bill, 'order.taxable !== true', 'order.taxable === false'],
+  ['nothing without a price is unknown', bill, 'if (quantity === 0n)', 'if (false)'],
+  ['an unknown taxable line leaves the tax known', bill, 'this.isTaxableUnknown ||= isTaxable', ''],
+  [
+    'a line without a price leaves the total known',
+    bill,
+    'withoutPrice === 0 && inQuarantine === 0',
+    'inQuarantine === 0',
+  ],
+  [
+    'quarantine leaves the total known',
+    bill,
+    'withoutPrice === 0 && inQuarantine === 0',
+    'withoutPrice === 0',
+  ],
+  ['all quarantine counts', bill, 'ofTheFormula.test(path)', 'path !== ""'],
+  ['a missing cost is 0', bill, 'withoutPrice + withoutCost > 0', 'withoutPrice > 0'],
+  ['refunds are left out', bill, 'sum + (payment ?? 0n)', 'sum + (payment > 0n ? payment : 0n)'],
+  ['absurd quantities count', bill, /below\(nanos\((.*?)\), absurdNumber\)/, 'nanos($1)'],
+  [
+    'absurd lines count',
+    bill,
+    'below(rounded(quantity * each, unit), absurdCents)',
+    'rounded(quantity * each, unit)',
+  ],
+  ['hours without a rate are rated', bill, 'if (rate !== null)', 'if (true)'],
+  ['a discount of everything exceeds its gross', bill, 'discount > gross', 'discount >= gross'],
+]
+
+describe('a wrong reading is caught:', () => {
+  it('the rule itself is not', () => expect(caught(totals!.declared.rule)).toEqual([]))
+
+  it.each(readings)('%s', async (_name, file, from, to) => {
+    expect(caught(await planted(file, from, to))).not.toEqual([])
+  })
+})
+
+describe('a wrong way of storing is caught:', () => {
+  const [, [, kind] = []] = sqliteBothWays()
+  const moving = { id: 77, ...labor(1) }
+  const holding = (id: number, second: number) => ({
+    ...order(id, []),
+    updated_at: stamp(second),
+    services: [{ id: 500 + id, labor_rate_cents: 10_000, labors: [moving] }],
+  })
+
+  const isConsistent = async (instead: (session: Session) => Partial<Session>): Promise<boolean> => {
+    const real = await open(kind!)
+    const warehouse = through(real, {
+      transaction: (work) =>
+        real.dialect.transaction((session) => work(sessionOf(session, instead(session)))),
+    })
+    await storeOrders(warehouse, [holding(1, 5)], stamp(100))
+    await storeOrders(warehouse, [holding(2, 9)], stamp(200))
+    await storeOrders(warehouse, [{ ...holding(2, 10), services: [] }], stamp(300))
+    const before = await rowsOf(real, 'repair_order_totals')
+    await computeAnew(real)
+    const after = await rowsOf(real, 'repair_order_totals')
+    await real.close()
+    return JSON.stringify(after) === JSON.stringify(before)
+  }
+
+  it('the way itself is not', async () => expect(await isConsistent(() => ({}))).toBe(true))
+
+  it('lines that move are not looked for', async () => {
+    expect(await isConsistent(() => ({ claimed: async () => [] }))).toBe(false)
+  })
+
+  it('rows that are there already stay', async () => {
+    const upsert = (session: Session): Partial<Session> => ({
+      upsert: async (table, rows, shared, differing) =>
+        table.role === 'derived' && shared.syncedAt > stamp(250)
+          ? 0
+          : session.upsert(table, rows, shared, differing),
+    })
+    expect(await isConsistent(upsert)).toBe(false)
+  })
+})

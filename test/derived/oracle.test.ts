@@ -1,0 +1,82 @@
+/**
+ * The table equals the oracle for every order: of a generated year, and of orders whose every value is as odd as it may
+ * be. test/long/totals.test.ts does so at a larger size.
+ */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
+import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { open, warehouses } from '../support/warehouse.js'
+import { expectOracle } from './equal.js'
+
+const sandbox = await sandboxOfFile({
+  tenants: [
+    { id: 101, repairOrders: 60 },
+    { id: 102, repairOrders: 400 },
+  ] as never,
+})
+
+const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { freq: 6 })
+const quantity = maybe(
+  fc.oneof(
+    fc.constantFrom(0, 1, 2, 0.5, -1, 0.35, 1.333, 0.1 + 0.2),
+    fc.integer({ min: -20_000, max: 200_000 }).map((n) => n / 1000),
+  ),
+)
+const cents = maybe(fc.oneof(fc.constantFrom(0, 1, 5, 10_250), fc.integer({ min: -50_000, max: 200_000 })))
+const flag = fc.constantFrom(true, true, false, null)
+const rate = maybe(
+  fc.oneof(
+    fc.constantFrom(0, 10, 8.25),
+    fc.integer({ min: 0, max: 200_000 }).map((n) => n / 10_000),
+  ),
+)
+const few = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 })
+const service = fc.record({
+  labor_rate_cents: cents,
+  labors: few(fc.tuple(quantity, flag).map((given) => labor(...given))),
+  parts: few(fc.tuple(quantity, cents, cents, flag).map((given) => part(...given))),
+  sublets: few(fc.tuple(cents, cents, flag).map((given) => sublet(...given))),
+  hazmats: few(fc.tuple(quantity, cents, flag).map((given) => hazmat(...given))),
+})
+const more = fc.record({
+  taxable: flag,
+  labor_tax_rate: rate,
+  part_tax_rate: rate,
+  sublet_tax_rate: rate,
+  hazmat_tax_rate: rate,
+  supply_fee_cents: cents,
+  labor_discount_cents: maybe(fc.constantFrom(0, 100, 99_999)),
+  part_discount_cents: maybe(fc.integer({ min: -500, max: 50_000 })),
+  labor_discount_percentage: rate,
+  part_discount_percentage: rate,
+  payments: few(fc.record({ amount_cents: cents })),
+})
+const orders = fc
+  .array(fc.tuple(fc.array(service, { maxLength: 3 }), more), { minLength: 300, maxLength: 300 })
+  .map((list) => list.map(([services, own], i) => order(i + 1, services, own)))
+
+/** When the next orders are asked for, in seconds. */
+let stored = 100
+
+describe.each(warehouses())('$name', (kind) => {
+  it('equals it for every order of a generated business', async () => {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    expect(await expectOracle(warehouse)).toBeGreaterThan(400)
+    await warehouse.close()
+  })
+
+  it('equals it for orders of any values', async () => {
+    const warehouse = await open(kind)
+    await fc.assert(
+      fc.asyncProperty(orders, async (records) => {
+        await storeOrders(warehouse, records, stamp(++stored))
+        await expectOracle(warehouse)
+      }),
+      { numRuns: 3 },
+    )
+    await warehouse.close()
+  })
+})

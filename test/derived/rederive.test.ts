@@ -1,0 +1,121 @@
+/** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
+import { describe, expect, it } from 'vitest'
+import type { RuleSettings } from '../../schema/derive.js'
+import type { Rules } from '../../src/warehouse/derived.js'
+import { readOutdated, rederive } from '../../src/warehouse/rederive.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { labor, order, stamp, storeOrders } from '../support/orders.js'
+import { known, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../support/warehouse.js'
+
+const table = 'repair_order_totals'
+const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 30 }] as never })
+
+const changed = (warehouse: Warehouse, settings: Partial<RuleSettings>, text: string): Rules => {
+  const usual = warehouse.rules
+  return { of: (tenantId) => ({ ...usual.of(tenantId), ...settings }), textOf: () => text }
+}
+const fractions = (warehouse: Warehouse): Rules => changed(warehouse, { taxRates: 'fraction' }, '"fraction"')
+
+const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
+  const notices: [string, Record<string, unknown>][] = []
+  await sync(sandbox, warehouse, { notices })
+  return notices
+    .filter(([message]) => message.startsWith('Rows were computed anew'))
+    .map(([, fields]) => fields)
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  it('the first run computes nothing anew, nor does the second', async () => {
+    const warehouse = await open(kind)
+    expect(await noticesOf(warehouse)).toEqual([])
+    expect(await noticesOf(warehouse)).toEqual([])
+    expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([
+      { tenant_id: 101, name: table, version: 1, records: 0, done_to: null },
+    ])
+    expect(await rowsOf(warehouse, table)).toHaveLength(30)
+    await warehouse.close()
+  })
+
+  it('a run with other settings computes all rows anew, once, and says how many', async () => {
+    const warehouse = await open(kind)
+    await noticesOf(warehouse)
+    const before = await rowsOf(warehouse, table)
+    warehouse.rules = fractions(warehouse)
+    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
+    const after = await rowsOf(warehouse, table)
+    const taxed = before.filter(({ tax_cents }) => Number(tax_cents) > 0)
+    expect(taxed.length).toBeGreaterThan(10)
+    expect(after.filter(({ tax_cents }, i) => tax_cents === before[i]?.tax_cents)).toHaveLength(
+      30 - taxed.length,
+    )
+    expect(await noticesOf(warehouse)).toEqual([])
+    await warehouse.close()
+  })
+
+  it('a table that was dropped comes back with all its rows', async () => {
+    const warehouse = await open(kind)
+    await noticesOf(warehouse)
+    const before = await rowsOf(warehouse, table)
+    await warehouse.db.schema.dropTable(table).execute()
+    await warehouse.migrate()
+    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
+    expect(await rowsOf(warehouse, table)).toEqual(before)
+    await warehouse.close()
+  })
+
+  it('goes on where it was killed, and begins anew where the settings have changed meanwhile', async () => {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    await warehouse.write([warehouse.db.deleteFrom('tenants').compile()])
+    await warehouse.db
+      .insertInto('tenants')
+      .values({ tenant_id: 7 } as never)
+      .execute()
+    const many = Array.from({ length: 1200 }, (_, i) => order(i + 1, [{ labors: [labor(i)] }]))
+    await storeOrders(warehouse, many, stamp(100))
+    await warehouse.write([
+      warehouse.db.deleteFrom('sync_derived').compile(),
+      warehouse.db.deleteFrom(table).compile(),
+    ])
+
+    const { token, release } = await warehouse.claim({ runId: 'anew', command: 'test', leaseMs: 60_000 })
+    /** Computes anew; `dies`: the transaction at which the work is cut short. */
+    const run = async (dies = Number.POSITIVE_INFINITY): Promise<unknown> => {
+      let transactions = 0
+      const ended = new AbortController()
+      const watched = {
+        dialect: warehouse.dialect,
+        rules: warehouse.rules,
+        read: warehouse.read.bind(warehouse),
+        transaction: ((work, fence) => {
+          transactions++
+          return warehouse.transaction(async (session) => {
+            const result = await work(session)
+            if (transactions === dies) throw new Error('killed')
+            return result
+          }, fence)
+        }) as Warehouse['transaction'],
+      }
+      const lease = { fence: token, signal: ended.signal, at: () => stamp(200) }
+      return rederive(watched, known, lease).catch((error: Error) => error.message)
+    }
+    const inTable = async (): Promise<number> => (await rowsOf(warehouse, table)).length
+
+    expect(await run(2)).toBe('killed')
+    expect(await inTable()).toBe(500)
+    expect(await run(2)).toBe('killed')
+    expect(await inTable()).toBe(1000)
+    warehouse.rules = fractions(warehouse)
+    expect(await run(1)).toBe('killed')
+    expect(await readOutdated(warehouse, known)).toMatchObject([{ tenantId: 7, doneTo: null }])
+    expect(await run()).toEqual([{ table, tenantId: 7, records: 1200 }])
+    expect(await run()).toEqual([])
+    const rows = await rowsOf(warehouse, table)
+    expect(rows.map(({ labor_tax_cents }) => labor_tax_cents)).toEqual(many.map((_, i) => i * 10_000 * 10))
+    expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([{ records: 1200, done_to: null }])
+    await release()
+    await warehouse.close()
+  })
+})

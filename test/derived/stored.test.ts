@@ -1,0 +1,156 @@
+/** The rows that follow from orders are stored, replaced, deleted and revived with them, on every warehouse. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { markDeleted } from '../../src/sync/reconcile/tombstone.js'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/orders.js'
+import { known } from '../support/run.js'
+import { wipe } from '../support/through.js'
+import { describeBothWays, open, rowsOf } from '../support/warehouse.js'
+import { computeAnew } from './anew.js'
+
+const table = 'repair_order_totals'
+
+type Row = Record<string, unknown>
+const byId = async (warehouse: Warehouse): Promise<Map<unknown, Row>> =>
+  new Map((await rowsOf(warehouse, table)).map((row) => [row.repair_order_id, row]))
+const salesOf = async (warehouse: Warehouse): Promise<unknown> =>
+  Object.fromEntries([...(await byId(warehouse))].map(([id, row]) => [id, row.sales_cents]))
+
+/** What is stored equals what the stored rows give: nothing is left of an earlier version. */
+async function expectConsistent(warehouse: Warehouse): Promise<void> {
+  const before = await rowsOf(warehouse, table)
+  await computeAnew(warehouse)
+  expect(await rowsOf(warehouse, table)).toEqual(before)
+}
+
+const at = (second: number, record: OrderRecord): OrderRecord => ({ ...record, updated_at: stamp(second) })
+const moving = { id: 77, ...labor(1) }
+
+const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string) =>
+  markDeleted(
+    { warehouse, fence: undefined } as never,
+    { tenantId: 7, resource: known.byName.get('repair_orders')! },
+    [{ id, updatedAt, askedAt }],
+  )
+
+describeBothWays((kind) => {
+  let opened: Warehouse
+  beforeAll(async () => {
+    opened = await open(kind)
+  })
+  afterAll(() => opened.close())
+  const withWarehouse = async (work: (warehouse: Warehouse) => Promise<void>): Promise<void> => {
+    await wipe(opened)
+    await work(opened)
+  }
+
+  it('a newer version replaces them, an older one does not', () =>
+    withWarehouse(async (warehouse) => {
+      await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(1)] }]))], stamp(100))
+      await storeOrders(warehouse, [at(6, order(1, [{ labors: [labor(2)] }]))], stamp(90))
+      expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
+      await storeOrders(warehouse, [at(4, order(1, [{ labors: [labor(9)] }]))], stamp(110))
+      expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
+      expect((await byId(warehouse)).get(1)).toMatchObject({ _synced_at: stamp(90), _deleted_at: null })
+      await expectConsistent(warehouse)
+    }))
+
+  it('an unchanged version writes nothing', () =>
+    withWarehouse(async (warehouse) => {
+      const records = [order(1, [{ labors: [labor(1)] }]), order(2, [{ parts: [part(1, 100)] }])]
+      await storeOrders(warehouse, records, stamp(100))
+      const before = await rowsOf(warehouse, table)
+      expect(await storeOrders(warehouse, records, stamp(200))).toMatchObject({ written: 0 })
+      expect(await rowsOf(warehouse, table)).toEqual(before)
+    }))
+
+  it('a version that says something else in the same instant replaces them', () =>
+    withWarehouse(async (warehouse) => {
+      await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
+      await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(200))
+      expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
+    }))
+
+  it('a deleted order takes them along, and brings them back', () =>
+    withWarehouse(async (warehouse) => {
+      const record = at(5, order(1, [{ labors: [labor(1)] }]))
+      await storeOrders(warehouse, [record, order(2, [])], stamp(100))
+      await remove(warehouse, 1, stamp(5), stamp(200))
+      const rows = await byId(warehouse)
+      expect(rows.get(1)).toMatchObject({
+        _deleted_at: stamp(200),
+        _synced_at: stamp(200),
+        sales_cents: 10_000,
+      })
+      expect(rows.get(2)).toMatchObject({ _deleted_at: null })
+      // A page that was asked for before the deletion was found does not bring it back.
+      await storeOrders(warehouse, [record], stamp(150))
+      expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: stamp(200) })
+      await expectConsistent(warehouse)
+      await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(4)] }]))], stamp(300))
+      expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 40_000 })
+    }))
+
+  it('two tenants with the same ids have rows of their own', () =>
+    withWarehouse(async (warehouse) => {
+      await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
+      await storeOrders(warehouse, [order(1, [{ labors: [labor(2)] }])], stamp(100), { tenantId: 8 })
+      const rows = await rowsOf(warehouse, table)
+      expect(rows.map(({ repair_order_key, sales_cents }) => [repair_order_key, sales_cents])).toEqual([
+        ['7-1', 10_000],
+        ['8-1', 20_000],
+      ])
+    }))
+
+  describe('a line that moves to another order', () => {
+    const service = { id: 500, labor_rate_cents: 10_000 }
+
+    it('is counted in the order that has it: both are computed anew', () =>
+      withWarehouse(async (warehouse) => {
+        await storeOrders(
+          warehouse,
+          [at(5, { ...order(1, []), services: [{ ...service, labors: [moving, { id: 78, ...labor(2) }] }] })],
+          stamp(100),
+        )
+        expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
+        await storeOrders(
+          warehouse,
+          [at(9, { ...order(2, []), services: [{ ...service, id: 501, labors: [moving] }] })],
+          stamp(200),
+        )
+        expect(await salesOf(warehouse)).toEqual({ 1: 20_000, 2: 10_000 })
+        await expectConsistent(warehouse)
+      }))
+
+    it('stays where the newer version of an order has it', () =>
+      withWarehouse(async (warehouse) => {
+        await storeOrders(
+          warehouse,
+          [at(9, { ...order(1, []), services: [{ ...service, labors: [moving] }] })],
+          stamp(100),
+        )
+        await storeOrders(
+          warehouse,
+          [
+            at(5, {
+              ...order(2, []),
+              services: [{ ...service, id: 501, labors: [moving, { id: 79, ...labor(3) }] }],
+            }),
+          ],
+          stamp(200),
+        )
+        expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 30_000 })
+        await expectConsistent(warehouse)
+      }))
+
+    it('leaves an order whose own version in the page is too old', () =>
+      withWarehouse(async (warehouse) => {
+        const had = { ...order(1, []), services: [{ ...service, labors: [moving] }] }
+        await storeOrders(warehouse, [at(5, had)], stamp(100))
+        const wants = { ...order(2, []), services: [{ ...service, id: 501, labors: [moving] }] }
+        await storeOrders(warehouse, [at(9, wants), at(4, order(1, []))], stamp(200))
+        expect(await salesOf(warehouse)).toEqual({ 1: 0, 2: 10_000 })
+        await expectConsistent(warehouse)
+      }))
+  })
+})

@@ -1,0 +1,39 @@
+/** What an order comes to, computed by hand: stored and read back on every warehouse, and computed anew from the rows. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { stamp, storeOrders } from '../support/orders.js'
+import { describeBothWays, open, rowsOf } from '../support/warehouse.js'
+import { computeAnew } from './anew.js'
+import { cases } from './cases.js'
+
+const table = 'repair_order_totals'
+
+it('has at least 40 cases', () => {
+  expect(cases.length).toBeGreaterThanOrEqual(40)
+})
+
+describeBothWays((kind) => {
+  let warehouse: Warehouse
+  const stored = new Map<unknown, Record<string, unknown>>()
+  beforeAll(async () => {
+    warehouse = await open(kind)
+    await storeOrders(
+      warehouse,
+      cases.map(({ record }) => record),
+      stamp(60),
+    )
+    for (const row of await rowsOf(warehouse, table)) stored.set(row.repair_order_id, row)
+  })
+  afterAll(() => warehouse.close())
+
+  it.each(cases)('$name', ({ record, row }) => {
+    expect(stored.get(record.id)).toMatchObject(row)
+  })
+
+  it('is the same from the stored rows', async () => {
+    await computeAnew(warehouse)
+    const rows = await rowsOf(warehouse, table)
+    expect(rows).toEqual(rows.map(({ repair_order_id }) => stored.get(repair_order_id)))
+    expect(rows).toHaveLength(cases.length)
+  })
+})
