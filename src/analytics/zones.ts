@@ -109,6 +109,13 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
     .where((eb) => eb.and({ tenant_id: tenantId, shop_id: shopId }))
     .compile()
 
+/** The zones as they are now; `report_zones` may not know them yet. */
+export const readZones = async (
+  warehouse: Warehouse,
+  model: Model,
+  settings: ZoneSettings,
+): Promise<readonly ShopZone[]> => [...wantedZones(settings, await saidByShops(warehouse, model)).values()]
+
 /** Brings `report_zones` up to date. */
 export async function refreshZones(
   warehouse: Warehouse,

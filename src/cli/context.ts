@@ -13,6 +13,7 @@ import { span } from '../format.js'
 import { type Model, model } from '../model/registry.js'
 import type { Dependencies } from '../sync/run/context.js'
 import type { CursorChoice, Observer } from '../sync/run/report.js'
+import type { Rules } from '../warehouse/derived.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
@@ -71,6 +72,7 @@ export class CommandContext {
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
+      readRules: (writing) => this.#readRules(writing),
       ...how,
     })
     collectAt(warehouse.dialect.heapGrowth)
@@ -89,6 +91,12 @@ export class CommandContext {
       })
     this.#warehouse ??= there
     return this.readyWarehouse()
+  }
+
+  /** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
+  async #readRules(warehouse: Warehouse): Promise<Rules> {
+    const { readRules } = await import('../analytics/rules.js')
+    return readRules(warehouse, this.model, this.config.report, this.clock.nowMicros())
   }
 
   /** The warehouse with its tables up to date: for every command that writes. */

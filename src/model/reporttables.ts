@@ -33,4 +33,19 @@ export const reportTables = {
     key: ['tenant_id'],
     fields: { tenant_id: id('Tenant.'), name: text('Its name.') },
   }),
+  sync_derived: define({
+    doc: 'With which rule and which settings the derived tables of each tenant were computed: when either changes, they are computed anew.',
+    key: ['tenant_id', 'name'],
+    fields: {
+      tenant_id: id('Tenant.'),
+      name: text('The derived table.'),
+      version: integer('Version of the rule.'),
+      settings: text('The settings that the rule used, as JSON.'),
+      done_to: id('While rows are computed anew: the last record that is done; null before the first.'),
+      records: integer('Records whose rows were computed anew; 0 where all came with their records.'),
+      finished_at: timestamp(
+        'When all rows were of this rule and these settings; null while they are computed anew.',
+      ),
+    },
+  }),
 } as const

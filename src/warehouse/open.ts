@@ -1,9 +1,8 @@
 import type { Clock } from '../clock.js'
 import { Stop } from '../errors.js'
 import type { Model } from '../model/registry.js'
-import type { Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
-import { Warehouse } from './warehouse.js'
+import { type RulesReader, Warehouse } from './warehouse.js'
 
 export interface OpenOptions {
   /** `sqlite:PATH` or `postgres://…`. */
@@ -14,7 +13,7 @@ export interface OpenOptions {
   readonly clock?: Clock
   readonly patience?: readonly number[]
   readonly signal?: AbortSignal
-  readonly rules?: Rules
+  readonly readRules?: RulesReader
   /** For commands that only read: what is not there is not made, and an empty warehouse stands in for it. */
   readonly existing?: boolean
   /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */

@@ -29,6 +29,9 @@ import { Patience } from './patience.js'
 import { usualRules } from './rules.js'
 import { tryWrite } from './trywrite.js'
 
+/** See WarehouseOptions. */
+export type RulesReader = (warehouse: Warehouse) => Promise<Rules>
+
 export interface WarehouseOptions {
   readonly dialect: Dialect
   readonly model: Model
@@ -37,8 +40,8 @@ export interface WarehouseOptions {
   readonly patience?: readonly number[]
   /** Fires when the process is to end: from then on no wait for the database is long. */
   readonly signal?: AbortSignal
-  /** The settings of derived tables; default: days in UTC, tax rates in percent. */
-  readonly rules?: Rules
+  /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
+  readonly readRules?: RulesReader
 }
 
 /** Where the batches of a resource go to, embedded records apart. */
@@ -56,12 +59,14 @@ export class Warehouse {
   readonly #backlog: Backlog
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
-  /** The settings of derived tables: a run learns the shops' time zones before it stores anything. */
+  readonly #readRules: RulesReader | undefined
+  /** The settings of derived tables. */
   rules: Rules
 
-  constructor({ dialect, model, clock = systemClock, patience: waits, signal, rules }: WarehouseOptions) {
+  constructor({ dialect, model, clock = systemClock, patience: waits, signal, readRules }: WarehouseOptions) {
     this.dialect = dialect
-    this.rules = rules ?? usualRules(clock)
+    this.#readRules = readRules
+    this.rules = usualRules(clock)
     this.#model = model
     this.#clock = clock
     const classify = (error: unknown): Error => dialect.classify(error)
@@ -121,6 +126,11 @@ export class Warehouse {
     return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
+  /** Reads the settings of derived tables: every writer does before it stores anything, since they may have changed. */
+  async learnRules(): Promise<void> {
+    if (this.#readRules) this.rules = await this.#readRules(this)
+  }
+
   claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
     return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
   }
@@ -137,6 +147,7 @@ export class Warehouse {
   ): Promise<T> {
     const { token, lost, release } = await this.claim(claim)
     try {
+      await this.learnRules()
       const result = await work({ token, signal: signal ? AbortSignal.any([signal, lost]) : lost })
       lost.throwIfAborted()
       return result

@@ -202,7 +202,9 @@ const creates = (changes: readonly Change[], table: string): boolean =>
 
 /** The derived tables that the run would compute anew from the stored records, before any other work. */
 async function recomputedTables({ warehouse, model }: Dependencies, changes: readonly Change[]) {
-  const outdated = creates(changes, 'sync_derived') ? undefined : await readOutdated(warehouse, model)
+  const isOld = creates(changes, 'sync_derived')
+  if (!isOld) await warehouse.learnRules()
+  const outdated = isOld ? undefined : await readOutdated(warehouse, model)
   const found: { table: string; what: string }[] = []
   for (const resource of model.list)
     for (const { table } of resource.derived) {

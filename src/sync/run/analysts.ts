@@ -1,19 +1,29 @@
 /*
- * What a run keeps up to date for analysts besides the rows: the zones of shops, the calendar, the names of tenants.
+ * What a run keeps up to date for analysts besides the rows: the zones of shops, the calendar, the names of tenants, and
+ * what follows from stored records.
  * When the run begins, since the configuration may have changed, and when it ends, since shops may have come.
  */
 import { refreshAnalytics } from '../../analytics/refresh.js'
 import type { ZonesNow } from '../../analytics/zones.js'
 import { describeError, Skip } from '../../errors.js'
 import type { RunContext } from './context.js'
+import { settleDerived } from './settle.js'
 
-type Context = Pick<RunContext, 'config' | 'model' | 'warehouse' | 'clock' | 'observer' | 'fence'>
+type Context = Pick<RunContext, 'config' | 'model' | 'warehouse' | 'clock' | 'observer' | 'fence' | 'signal'>
 
-/** Does the work on the cursors between the two. */
+/**
+ * Does the work on the cursors between the two. What follows from stored records is computed anew before it, where the
+ * rules have changed, and behind it, where a zone has come with the records. A run that is to end leaves that to the
+ * next one.
+ */
 export async function forAnalysts<T>(context: Context, work: () => Promise<T>): Promise<T> {
   await refreshForAnalysts(context)
+  await settleDerived(context, context)
   const done = await work()
   await refreshForAnalysts(context)
+  if (context.signal.aborted) return done
+  await context.warehouse.learnRules()
+  await settleDerived(context, context)
   return done
 }
 

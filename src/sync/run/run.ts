@@ -24,7 +24,7 @@ import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordEnd, recordFailures, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
 import { type RunEnd, reasonOf, reportOf, withQuarantine } from './runend.js'
-import { settleColumns, settleDerived } from './settle.js'
+import { settleColumns } from './settle.js'
 import { takeSource } from './takesource.js'
 
 /**
@@ -40,7 +40,6 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
     setMaxListeners(0, lease.signal)
     await checkBelonging(deps.warehouse, deps.source.address)
     await settleColumns(deps, lease)
-    await settleDerived(deps, lease)
     const counted = { quarantined: 0 }
     const ask = async (): Promise<Grants> =>
       recordGrants({ ...deps, counted }, await askGrants(deps), lease.fence)
@@ -110,8 +109,6 @@ async function workOnAll(
   { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
 ): Promise<RunEnd> {
   await takeSource(context, grants)
-  // Tenants that are new have no records yet: what follows from them will come with them.
-  await settleDerived(context, context)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const chosen = planTasks(context, request, { resources, grants, turns })
   const ends = await forAnalysts(context, () => runCursors(context, chosen, workOf(context, request)))

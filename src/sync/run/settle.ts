@@ -1,3 +1,4 @@
+import { describeError, Skip } from '../../errors.js'
 import type { MovedColumn } from '../../warehouse/columns.js'
 import { type Rederived, readOutdated, rederive } from '../../warehouse/rederive.js'
 import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
@@ -25,7 +26,14 @@ export async function settleDerived(
   { warehouse, model, clock, observer }: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'observer'>,
   lease: Pick<WriterLease, 'fence' | 'signal'>,
 ): Promise<readonly Rederived[]> {
-  const done = await rederive(warehouse, model, { ...lease, at: () => now({ clock }) })
+  const done = await rederive(warehouse, model, { ...lease, at: () => now({ clock }) }).catch((error) => {
+    // The next run goes on where a signal has ended the work.
+    if (lease.signal.aborted) return []
+    // One table's trouble is that table's: the next run tries again.
+    if (!(error instanceof Skip)) throw error
+    observer.notice?.('Rows that follow from others were not computed anew', { error: describeError(error) })
+    return []
+  })
   for (const { table, tenantId, records } of done)
     observer.notice?.(
       'Rows were computed anew from the stored records: their rule or settings have changed',
@@ -43,6 +51,7 @@ export async function settleAlone(
   deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal'>,
 ): Promise<{ readonly moved: readonly MovedColumn[]; readonly rederived: readonly Rederived[] }> {
   const { warehouse, model } = deps
+  await warehouse.learnRules()
   if (!(await warehouse.isUnsettled()) && (await readOutdated(warehouse, model)).length === 0)
     return { moved: [], rederived: [] }
   return asWriter(deps, 'migrate', async (lease) => ({

@@ -57,9 +57,7 @@ export class CursorWalk implements CursorWork {
     const { warehouse, signal } = context
     this.mode = walkMode(this.#state, asked)
     const options = { priority: 'incremental', signal, form: warehouse.dialect.numbers } as const
-    this.#list = new CursorList(source, task, options, (flattened) =>
-      warehouse.encode(flattened, keyOf(task)),
-    )
+    this.#list = new CursorList(source, task, options, (page) => warehouse.encode(page, keyOf(task)))
     this.#pace = new Pace(context)
     this.#startedAt = now(context)
     this.#store = new PageStore(context, keyOf(task), 'walk')
