@@ -75,7 +75,7 @@ describe.each(warehouses())('$name', (kind) => {
         await storeOrders(warehouse, records, stamp(++stored))
         await expectOracle(warehouse)
       }),
-      { numRuns: 3 },
+      { numRuns: 3, endOnFailure: true },
     )
     await warehouse.close()
   })

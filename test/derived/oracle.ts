@@ -48,8 +48,8 @@ const lines = `
 const kinds = ['labor', 'part', 'sublet', 'hazmat'] as const
 const summed = kinds.flatMap((kind) => [
   `coalesce(sum(case when kind = '${kind}' then amount end), 0) as ${kind}_gross`,
-  `coalesce(sum(case when kind = '${kind}' and coalesce(taxable, yes) = yes then amount end), 0) as ${kind}_taxable`,
-  `coalesce(sum(case when kind = '${kind}' and coalesce(taxable, yes) = yes and amount is null then 1 else 0 end), 0) as ${kind}_open`,
+  `coalesce(sum(case when kind = '${kind}' and coalesce(l.taxable, yes) = yes then amount end), 0) as ${kind}_taxable`,
+  `coalesce(sum(case when kind = '${kind}' and coalesce(l.taxable, yes) = yes and amount is null then 1 else 0 end), 0) as ${kind}_open`,
 ])
 
 /** The tax of one kind: of its taxable lines less their share of the discount, and of what is taxed besides. */
@@ -121,6 +121,13 @@ function asWhole(term: string): string {
 export async function totalsBySql(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
   const [yes, no] = warehouse.dialect.numbers === 'double' ? ['1', '0'] : ['true', 'false']
   const query = sql.raw<Record<string, unknown>>(text.replace('YES', yes).replace('NO', no))
-  const { rows } = await warehouse.dialect.transaction((session) => session.run(query.compile(warehouse.db)))
+  const { rows } = await warehouse.dialect.transaction(async (session) => {
+    const [, schema] =
+      /from ("[^"]+")\."repair_orders"/.exec(
+        warehouse.db.selectFrom('repair_orders').select('id').compile().sql,
+      ) ?? []
+    if (schema) await session.run(sql.raw(`set local search_path to ${schema}`).compile(warehouse.db))
+    return session.run(query.compile(warehouse.db))
+  })
   return rows.map((row) => ({ ...row }))
 }

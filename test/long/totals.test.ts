@@ -1,0 +1,20 @@
+/** What orders come to equals the oracle at a larger size; test/derived/oracle.test.ts has the smaller ones. */
+import { describe, expect, it } from 'vitest'
+import { computeAnew } from '../derived/anew.js'
+import { expectOracle } from '../derived/equal.js'
+import { sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { open, warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 6000 }] })
+
+describe.each(warehouses())('$name', (kind) => {
+  it('for every order of a generated business, as stored and as computed anew', async () => {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
+    await computeAnew(warehouse)
+    expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
+    await warehouse.close()
+  })
+})
