@@ -3,12 +3,12 @@ import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
 import { readRules } from '../../src/analytics/rules.js'
 import { systemClock } from '../../src/clock.js'
+import { createSandbox } from '../../src/sandbox/index.js'
 import { runSync } from '../../src/sync/run/run.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { depsOf, known } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
 import { rowsOf, warehouses } from '../support/warehouse.js'
 
 const usual = {
@@ -24,13 +24,12 @@ type Report = Omit<typeof usual, 'shopTimeZones' | 'timeZone'> & {
   readonly shopTimeZones: Readonly<Record<string, string>>
 }
 
-const sandbox = await sandboxOfFile({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
-
 const dayIn = (zone: string, instant: unknown): string | null =>
   DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toISODate()
 
 describe.each(warehouses())('$name', (kind) => {
   it('are computed with the orders, and anew where a zone comes or changes', async () => {
+    const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
     let report: Report = usual
     const warehouse = await openWarehouse({
       ...kind.address(),
@@ -81,6 +80,7 @@ describe.each(warehouses())('$name', (kind) => {
     await expectDays(warehouse, (id) => (id === shop ? 'Asia/Kathmandu' : 'America/Los_Angeles'))
     expect(await run()).toBe(0)
     await warehouse.close()
+    await sandbox.close()
   })
 })
 
