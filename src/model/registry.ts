@@ -41,6 +41,12 @@ export interface ResourceModel {
   readonly promoted: Readonly<Record<string, Kind>>
 }
 
+/** Every table that the resource's records are written to. */
+export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
+  ...tables,
+  ...derived.map(({ table }) => table),
+]
+
 export interface Model {
   /** In the order of the declarations. */
   readonly list: readonly ResourceModel[]

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { describeError, Skip } from '../../errors.js'
-import type { ResourceModel } from '../../model/registry.js'
+import { type ResourceModel, writtenTables } from '../../model/registry.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging, readListsFrom, storeListsFrom } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
@@ -94,9 +94,7 @@ async function optimize(
   resources: readonly ResourceModel[],
 ): Promise<void> {
   try {
-    await warehouse.optimize(
-      resources.flatMap(({ tables, derived }) => [...tables, ...derived.map(({ table }) => table)]),
-    )
+    await warehouse.optimize(resources.flatMap(writtenTables))
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     observer.notice?.('The warehouse made no statistics', { error: describeError(error) })
