@@ -42,6 +42,8 @@ export class Bisection<P> {
   #newest = ''
   #listed = 0
   #requests = 0
+  /** Records of the ranges listed so far that were shown in another version than their row's, and taken for a second place. */
+  #strays = 0
 
   constructor(private readonly port: ComparePort<P>) {}
 
@@ -102,6 +104,7 @@ export class Bisection<P> {
     await this.port.refresh()
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     this.#differences = new Differences()
+    this.#strays = 0
     await this.#absorb(await this.#fetch(epoch, 1, pageRecords))
   }
 
@@ -244,7 +247,10 @@ export class Bisection<P> {
     return notShown(rows, shown)
   }
 
-  /** What walks have found odd about the list explains a difference; anything more stays one. */
+  /**
+   * What walks have found odd about the list explains a difference; anything more stays one. The numbers are those of the
+   * whole list: what they explain in one range, they do not explain in another.
+   */
   #explain(
     lo: string,
     { expected, seen }: RangeOutcome,
@@ -253,12 +259,11 @@ export class Bisection<P> {
     const { known } = this.port
     const odd = countOdd(shown)
     const short = expected - seen
+    const isTwice = this.#strays + strays <= known.twice
+    const isHidden = short > 0 && this.#differences.oddAfter(epoch).hidden + short <= known.hidden
+    if (isTwice) this.#strays += strays
     this.#differences.explain(
-      {
-        ...odd,
-        repeated: odd.repeated + (strays <= known.twice ? strays : 0),
-        hidden: short > 0 && short <= known.hidden ? short : 0,
-      },
+      { ...odd, repeated: odd.repeated + (isTwice ? strays : 0), hidden: isHidden ? short : 0 },
       lo,
     )
   }

@@ -103,3 +103,23 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 })
+
+it('a wait of more than a minute is told on stderr, and a signal ends it', async () => {
+  fill()
+  const busy = [
+    { kind: 'status', status: 429 },
+    { kind: 'headers', set: { 'Retry-After': '90' } },
+  ] as const
+  sandbox.script([{ when: { resource: 'notes' }, fault: [...busy] }])
+  const run = new Program(program, [
+    'sync',
+    '--config',
+    configure(sandbox, warehouses()[0]!.address(), ['notes']),
+  ])
+  run.child.stderr?.on('data', (chunk: Buffer) => {
+    if (chunk.toString().includes('Trying again')) run.kill('SIGTERM')
+  })
+  const { code, stderr } = await run.ended
+  expect(code, stderr).toBe(143)
+  expect(stderr).toMatch(/Waiting 1 min 30 s \(.*notes.*\): the API asks for it/)
+})

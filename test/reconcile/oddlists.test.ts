@@ -123,6 +123,27 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
+  it('what is known of a list explains as much of all ranges together, not of each', async () => {
+    const warehouse = await begun(5000, () => odd().hidden.add(120))
+    const known = { completeness: 'listed', reason: 'counted_not_shown' }
+    expect(await run(warehouse, { full: true })).toMatchObject(known)
+    expect(await run(warehouse)).toMatchObject({
+      ...known,
+      status: 'ok',
+      reconciled: { method: 'counting', not_shown: 1, source: 4999, warehouse: 4999 },
+    })
+    // It comes late, and nobody ever shows it: one more than is known.
+    sandbox.store.put(1, 'notes', template('notes', 9000, timeOf(3000)))
+    odd().hidden.add(9000)
+    expect(await run(warehouse)).toMatchObject({
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'totals_disagree',
+      reconciled: { method: 'counting', not_shown: 1 },
+    })
+    await warehouse.close()
+  })
+
   it.each([350, 3000])('all but a record that no answer shows is compared, of %i', async (count) => {
     const warehouse = await begun(count)
     // It was stored before it broke, and has changed since.
@@ -220,6 +241,60 @@ describe.each(warehouses())('$name', (kind) => {
       })
       expect((await live(warehouse)).get(30)).toBe(timeOf(530))
       expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+      await warehouse.close()
+    })
+
+    const older = (id: number): void => sandbox.store.put(1, 'notes', template('notes', id, timeOf(id)))
+
+    it('is not followed where the first answer is of today; the two are asked for seconds apart', async () => {
+      const warehouse = await restored(350)
+      const asked: bigint[] = []
+      sandbox.onRequest(({ id }) => {
+        if (id !== 30) return
+        asked.push(clock.nowMicros())
+        if (asked.length === 1) newer(30)
+        else older(30)
+      })
+      expect(await run(warehouse)).toMatchObject({ reason: 'answers_differ', reconciled: { went_back: 2 } })
+      expect((await live(warehouse)).get(30)).toBe(timeOf(530))
+      expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(5_000_000n)
+      await warehouse.close()
+    })
+
+    it('is told from a list that lags behind what it says by id: nothing is written, nothing is checked', async () => {
+      const warehouse = await begun(350, () => newer(30))
+      sandbox.onRequest(({ id }) => (id === null ? older(30) : newer(30)))
+      for (const full of [false, true]) {
+        expect(await run(warehouse, { full })).toMatchObject({
+          status: 'failed',
+          completeness: 'unproven',
+          reason: 'answers_differ',
+        })
+        expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
+          status: 'failed',
+          reason: 'answers_differ',
+        })
+      }
+      expect((await live(warehouse)).get(30)).toBe(timeOf(530))
+      expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ deletes_checked_at: null })
+      await warehouse.close()
+    })
+
+    it('leaves a row alone that has another version by now', async () => {
+      const warehouse = await restored(350)
+      let asked = 0
+      sandbox.onRequest(async ({ id }) => {
+        if (id !== 30 || ++asked !== 2) return
+        await warehouse.write([
+          warehouse.db
+            .updateTable('notes')
+            .set({ updated_at: timeOf(900) })
+            .where('id', '=', 30)
+            .compile(),
+        ])
+      })
+      await run(warehouse)
+      expect((await live(warehouse)).get(30)).toBe(timeOf(900))
       await warehouse.close()
     })
 
