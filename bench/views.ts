@@ -52,6 +52,7 @@ async function fill(warehouse: Warehouse, isSqlite: boolean): Promise<number> {
   const spelling = { instant: (text: string) => (isSqlite ? `(${text})` : `(${text})::timestamptz`) }
   const all = fillings(orders, spelling)
   const { table } = warehouse.dialect.views().sql
+  await run(warehouse, `insert into ${table('tenants')} (tenant_id) select t from bench_tenants`)
   for (const one of all) await run(warehouse, insertOf(one, table(one.table)))
   return all.reduce((sum, { rows }) => sum + rows * tenants, 0)
 }

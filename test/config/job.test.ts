@@ -77,6 +77,8 @@ describe('jobs', () => {
       [{ command: 'backfill', last: 'PT6H' }, /last.*"PT6H", expected whole days such as "P30D"/],
       [{ command: 'backfill', last: 'P0D' }, /expected whole days/],
       [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill pulls its range/],
+      [{ command: 'snapshot', full: true }, /full.*a snapshot is always whole/],
+      [{ command: 'snapshot', resources: ['customers'] }, /resources.*a snapshot is of whole shops/],
       [{ command: 'verify', sample: -1 }, /sample.*a whole number/],
     ] as const
     for (const [step, message] of wrong)
