@@ -45,6 +45,10 @@ export async function tenantsAndScopes(
 const tenantName = ({ freshness }: Findings, id: string): string =>
   freshness[0]?.tenant_name ?? `tenant ${id}`
 
+/** Among the shops of several tenants, a shop is told with its tenant, unless its name says it already. */
+const shopName = (shop: string, tenant: string): string =>
+  tenant === '' || shop.includes(tenant) ? shop : `${shop} · ${tenant}`
+
 /** `id`: null for all tenants together. */
 async function scopeOf(
   subject: Subject,
@@ -55,7 +59,7 @@ async function scopeOf(
   const ids = id === null ? subject.tenants : [findings.freshness[0]?.tenant_id ?? 0]
   const groups = byTenant(findings)
   const nameOf: ShopNames = (row) =>
-    id === null ? `${row?.shop_name ?? '–'} · ${row?.tenant_name ?? ''}` : (row?.shop_name ?? '–')
+    shopName(row?.shop_name ?? '–', id === null ? (row?.tenant_name ?? '') : '')
   const folded = foldedScope(findings, months, last, nameOf)
   const lateOrders = (await askLateOrders({ ...subject, tenants: ids })).map(
     ({ minutes_open, sales_cents, ...order }): NamedOrder =>

@@ -1,0 +1,223 @@
+/**
+ * The report of a real warehouse, made by the program from a synced sandbox: its numbers are those of the views, and it
+ * reads and never writes.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { configure, type Ended, Program, program } from '../support/process.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { scratch } from '../support/scratch.js'
+import { type Kind, reopen, warehouses } from '../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
+
+const run = (config: string, ...words: string[]): Promise<Ended> =>
+  new Program(program, [...words, '--config', config]).ended
+
+const dollars = (cents: number): string =>
+  `$${new Intl.NumberFormat('en-US').format(Math.round(cents / 100)).replace('-0', '0')}`
+
+/** One number of a query on the views. */
+async function numberIn(warehouse: Warehouse, query: string): Promise<number> {
+  const { db } = warehouse.dialect.views(undefined)
+  const { rows } = await sql.raw<{ n: unknown }>(query).execute(db)
+  return Number(rows[0]?.n ?? 0)
+}
+
+describe.each(warehouses())('$name', (kind: Kind) => {
+  const address = kind.address()
+  const views = kind.name === 'sqlite' ? '' : `${address.schema}_analytics.`
+  let config = ''
+  let page = ''
+  let ended: Ended
+  let warehouse: Warehouse
+  const of = (query: string): Promise<number> => numberIn(warehouse, query.replaceAll('@', views))
+
+  beforeAll(async () => {
+    config = configure(sandbox, address, [])
+    const document = JSON.parse(readFileSync(config, 'utf8')) as {
+      sync: { resources: unknown }
+      report?: unknown
+    }
+    document.sync.resources = 'all'
+    document.report = { tenantNames: { [String(sandbox.tenantIds[0])]: 'Main <b>Street</b> & Sons' } }
+    writeFileSync(config, JSON.stringify(document))
+    expect((await run(config, 'sync')).code).toBe(0)
+    warehouse = await reopen(address)
+    const file = join(scratch(), 'report.html')
+    ended = await run(config, 'report', '--out', file)
+    page = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    return () => warehouse.close()
+  })
+
+  /** The numbers of a figure's table: a line of texts for each row, by the text of its first cell. */
+  function tableOf(id: string): Map<string, string[]> {
+    const [, figure = ''] = page.split(`id="${id}"`)
+    const [, body = ''] = /<tbody>(.*?)<\/tbody>/s.exec(figure) ?? []
+    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' not whole', '')
+    return new Map(
+      [...body.matchAll(/<tr><th scope="row">(.*?)<\/th>(.*?)<\/tr>/gs)].map(([, head = '', rest = '']) => [
+        text(head),
+        [...rest.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => text(cell)),
+      ]),
+    )
+  }
+
+  it('is written, and answers the three questions on the terminal too', () => {
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(ended.stdout).toContain('Can I trust it?')
+    expect(ended.stdout).toContain('How was last month?')
+    expect(ended.stdout).toContain('What needs me today?')
+    expect(ended.stdout).toMatch(/The report: .*report\.html/)
+    expect(page.startsWith('<!doctype html>')).toBe(true)
+  })
+
+  it('has the sums of the views in its months', async () => {
+    const rows = tableOf('all-sales')
+    expect(rows.size).toBeGreaterThan(1)
+    const ofMonth = /^(\w{3}) (\d{4})$/
+    const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+    for (const [head, cells] of rows) {
+      const [, name = '', year = ''] = ofMonth.exec(head) ?? []
+      const month = `${year}-${String(names.indexOf(name) + 1).padStart(2, '0')}`
+      const where = `where cast(day as text) like '${month}-%'`
+      // Profit, margin, invoices, invoices without profit; the shops stand before them.
+      const [profit, , invoices, without] = cells.slice(-4)
+      expect(profit).toBe(dollars(await of(`select sum(gross_profit_cents) as n from @daily_sales ${where}`)))
+      expect(invoices).toBe(
+        new Intl.NumberFormat('en-US').format(
+          await of(`select sum(invoices) as n from @daily_sales ${where}`),
+        ),
+      )
+      expect(Number(without)).toBe(
+        await of(`select sum(invoices_without_profit) as n from @daily_sales ${where}`),
+      )
+    }
+    const tenantSales = await of(
+      `select sum(sales_cents) as n from @daily_sales where tenant_id = ${sandbox.tenantIds[0]}`,
+    )
+    const shops = [...tableOf(`${sandbox.tenantIds[0]}-sales`).values()]
+    const shown = shops
+      .flatMap((cells) => cells.slice(0, -4))
+      .reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
+    // Each cell is rounded to whole dollars.
+    expect(Math.abs(shown - tenantSales / 100)).toBeLessThanOrEqual(shops.length * 3)
+  })
+
+  it('has the counts and sums of the views in its other figures', async () => {
+    const [open] = [...tableOf('all-receivables').values()]
+    const bucket = "from @receivables where bucket = '0 to 30'"
+    expect(open?.slice(0, 2)).toEqual([
+      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket}`)),
+      String(await of(`select count(*) as n ${bucket}`)),
+    ])
+    const standing = tableOf('all-standing')
+    for (const name of ['active', 'lapsing', 'lost'])
+      expect(standing.get(name)?.[0]).toBe(
+        String(await of(`select count(*) as n from @customer_value where standing = '${name}'`)),
+      )
+    const advice = [...tableOf('all-recommendations').values()].flatMap((cells) => cells.slice(0, 4))
+    expect(advice.reduce((sum, cell) => sum + Number(cell.replace(',', '')), 0)).toBe(
+      await of('select count(*) as n from @recommendation_conversion'),
+    )
+    const late = await of('select sum(case when is_late then 1 else 0 end) as n from @work_in_progress')
+    expect(page).toContain(`<b>${late} order${late === 1 ? '' : 's'}</b>`)
+    const checked = await of(
+      'select sum(equal_to_the_cent + off_by_rounding + off_by_more) as n from @totals_check',
+    )
+    expect(page).toContain(`of ${new Intl.NumberFormat('en-US').format(checked)} paid invoices`)
+  })
+
+  it('shows names as text', () => {
+    expect(page).toContain('Main &lt;b&gt;Street&lt;/b&gt; &amp; Sons')
+    expect(page.includes('<b>Street')).toBe(false)
+  })
+
+  it('is about one tenant where one is named, and says so where there is no such tenant', async () => {
+    const file = join(scratch(), 'one.html')
+    const one = await run(config, 'report', '--out', file, '--tenant', String(sandbox.tenantIds[1]), '--json')
+    expect(one.code, one.stderr).toBe(0)
+    expect(one.json()).toMatchObject({ file, tenants: 1, answers: [{ question: 'Can I trust it?' }, {}, {}] })
+    const text = readFileSync(file, 'utf8')
+    expect(text.includes('<select')).toBe(false)
+    expect(text.includes('Main &lt;b&gt;')).toBe(false)
+    const none = await run(config, 'report', '--out', file, '--tenant', '999999')
+    expect(none.code).toBe(2)
+    expect(none.stderr).toMatch(/Found no data of tenant 999999, expected .*shopsync status/)
+  })
+
+  it('is a step of a job, checked before the first step begins', async () => {
+    const folder = scratch()
+    const job = (steps: object[]): void =>
+      writeFileSync(
+        join(folder, 'jobs/page.json'),
+        JSON.stringify({ description: 'Writes the page.', steps }),
+      )
+    const runJob = (): Promise<Ended> =>
+      new Program(program, ['run', 'page', '--config', config, '--json'], { cwd: folder }).ended
+    mkdirSync(join(folder, 'jobs'))
+    job([{ command: 'report', out: 'page.html', tenants: [sandbox.tenantIds[0]] }])
+    const made = await runJob()
+    expect(made.code, made.stderr).toBe(0)
+    expect(made.json()).toMatchObject({ mode: 'report', status: 'ok', requests: 0, cursors: [] })
+    expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('Main &lt;b&gt;Street')
+    job([{ command: 'sync' }, { command: 'report', out: 'nowhere/page.html' }])
+    const refused = await runJob()
+    expect(refused.code).toBe(2)
+    expect(refused.json()).toMatchObject({ error: { message: expect.stringContaining('Found no folder') } })
+  })
+
+  it('says what to type where the views were not made', async () => {
+    const elsewhere = kind.address()
+    const bare = configure(sandbox, elsewhere, ['notes'])
+    const document = JSON.parse(readFileSync(bare, 'utf8')) as { warehouse: object }
+    expect((await run(bare, 'sync')).code).toBe(0)
+    const other = await reopen(elsewhere)
+    const { db } = other.dialect.views(undefined)
+    await sql
+      .raw(`drop view ${kind.name === 'sqlite' ? '' : `${elsewhere.schema}_analytics.`}daily_sales`)
+      .execute(db)
+    await other.close()
+    writeFileSync(
+      bare,
+      JSON.stringify({ ...document, warehouse: { ...document.warehouse, autoMigrate: false } }),
+    )
+    const { code, stderr } = await run(bare, 'report', '--out', join(scratch(), 'r.html'))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/Found no view daily_sales in .*, expected .*\. Type shopsync migrate/)
+  })
+})
+
+describe('a place that cannot be written', () => {
+  const config = configure(sandbox, { url: `sqlite:${join(scratch(), 'none.db')}`, schema: '' }, ['notes'])
+  const file = join(dirname(config), 'file')
+  const folder = join(dirname(config), 'folder')
+  beforeAll(() => {
+    writeFileSync(file, 'kept')
+    mkdirSync(folder)
+  })
+
+  it.each([
+    ['a folder', () => folder, /Found a folder at .*, expected a file .*--out .*report\.html/],
+    ['a folder that is not there', () => join(folder, 'no/r.html'), /Found no folder .*mkdir -p/],
+    ['a file in a file', () => join(file, 'r.html'), /Found no folder /],
+    ['no name', () => '', /Found no name, expected a file/],
+  ])('%s: exit 2, told before any work', async (_what, place, words) => {
+    const { code, stderr, stdout } = await run(config, 'report', '--out', place())
+    expect(code).toBe(2)
+    expect(stderr).toMatch(words)
+    expect(stdout).toBe('')
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('leaves nothing beside the report, and an older one in place until the new one is whole', async () => {
+    const ended = await run(config, 'report', '--out', file)
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(ended.stdout).toContain('Nothing has been synced into this warehouse yet')
+    expect(readFileSync(file, 'utf8')).toContain('There is no data yet')
+    expect(readdirSync(dirname(config)).sort()).toEqual(['config.json', 'file', 'folder'])
+  })
+})
