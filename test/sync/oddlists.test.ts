@@ -268,6 +268,29 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
+    it('is told from one that ties hide in two readings alike, behind another that is shown again', async () => {
+      const warehouse = await begun(350)
+      // One time from the 90th place to the 110th: pages of 100 and of 97 part it, pages of 89 do not.
+      for (let id = 241; id <= 261; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(250)))
+      let isParted = true
+      sandbox.onRequest(({ perPage }) => {
+        isParted = perPage === 100 || perPage === 97
+      })
+      odd().hidden.add(0)
+      let again: unknown
+      odd().shown = (page) => {
+        again = page.find(({ key }) => key === 260) ?? again
+        return page.map((entry) => (entry.key === 250 && isParted ? (again as typeof entry) : entry))
+      }
+      expect(await run(warehouse)).toMatchObject({
+        status: 'ok',
+        completeness: 'repaired',
+        reason: 'read_again',
+      })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
     it('among ties in another order in each answer ends after one long search', async () => {
       const warehouse = await begun(0)
       sandbox.store.shuffleTies = true
