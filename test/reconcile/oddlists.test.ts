@@ -320,7 +320,14 @@ describe.each(warehouses())('$name', (kind) => {
       const refused = only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' }))
       expect(refused).toMatchObject({ status: 'failed', reason: 'loss_suspected' })
       expect(refused?.error).toContain('reconcile --accept-deletes')
+      let byId = 0
+      const off = sandbox.onRequest(({ id }) => {
+        if (id !== null) byId++
+      })
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'breaker' })
+      off()
+      // A sample of 20, and a record that there is.
+      expect(byId).toBeLessThanOrEqual(21)
       expect(await run(warehouse, { acceptDeletes: true })).toMatchObject({ status: 'ok', rows_deleted: 100 })
       expect(
         only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' })),
