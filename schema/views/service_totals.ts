@@ -9,7 +9,7 @@ const sumOf = (from: string, amount: string): string => over(from, `sum(${amount
 const lacking = (from: string, ...amounts: readonly string[]): string =>
   over(from, amounts.map((amount) => `count(*) - count(${amount})`).join(' + '))
 
-function figures(q: ViewWords): Figures {
+function figures(q: ViewWords): Readonly<Record<string, string>> {
   const labors = laborsOf('l', 'n')
   const parts = '{repair_order_parts} l'
   const sublets = '{repair_order_sublets} l'
@@ -38,34 +38,6 @@ function figures(q: ViewWords): Figures {
     ].join(' + '),
   }
 }
-
-const names = [
-  'hours_nine',
-  'labor_cents',
-  'labor_discount_cents',
-  'parts_cents',
-  'parts_discount_cents',
-  'sublets_cents',
-  'hazmats_cents',
-  'parts_cost_cents',
-  'sublets_cost_cents',
-  'unknown',
-] as const
-
-type Figures = Readonly<Record<(typeof names)[number], string>>
-
-/** The services of live orders, with these figures. */
-const services = (of: Figures): string => `
-      select o.closed_on, o.created_on, o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.state,
-        s.id as service_id, s.title, s.category_id, s.canned_job_id, s.completed,
-        ${names.map((name) => `${of[name]} as ${name}`).join(',\n        ')}
-      from {repair_order_services} s ${joinOrder('s')}`
-
-/**
- * The figures of a second part of the query that has no rows. Without it the databases would put the text of each figure
- * wherever the view names it, and compute the figure as often; conditions on plain columns go into both parts.
- */
-const nothing = Object.fromEntries(names.map((name) => [name, 'cast(0 as bigint)'])) as Figures
 
 const sales =
   'x.labor_cents - x.labor_discount_cents + x.parts_cents - x.parts_discount_cents + x.sublets_cents + x.hazmats_cents'
@@ -136,9 +108,13 @@ export default defineView({
       cost_cents: cost,
       gross_profit_cents: `case when x.unknown = 0 then ${sales} - (${cost}) end`,
     },
-    from: `(${services(figures(q))}
-      union all
-      ${services(nothing)} and 1 = 0) x
+    from: `(
+      select o.closed_on, o.created_on, o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.state,
+        s.id as service_id, s.title, s.category_id, s.canned_job_id, s.completed,
+        ${Object.entries(figures(q))
+          .map(([name, figure]) => `${figure} as ${name}`)
+          .join(',\n        ')}
+      from {repair_order_services} s ${joinOrder('s')}) x
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {categories} c on c.tenant_id = x.tenant_id and c.id = x.category_id`,
   }),
