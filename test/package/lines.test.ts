@@ -24,6 +24,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm ci && npm test': '.ci/run runs it in a clean clone',
   'npm ci && npm install --global .':
     'it would change this machine; tarball.test.ts runs the installed program',
+  'shopsync init': 'it asks; init.test.ts answers',
   'npm run quick': 'it is this suite',
   'npm test': 'it is this suite',
   'bash .ci/run': 'it is this suite',
@@ -56,8 +57,8 @@ beforeAll(async () => {
     if (path.startsWith('/')) symlinkSync(path, join(tools, name))
   }
   copyFileSync(join(root, 'config.example.json'), join(here.folder, 'config.example.json'))
-  writeFileSync(join(here.folder, 'environment'), `export SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
-  chmodSync(join(here.folder, 'environment'), 0o600)
+  writeFileSync(join(here.folder, 'shopsync.env'), `SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
+  chmodSync(join(here.folder, 'shopsync.env'), 0o600)
   const [faults] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'json')
   writeFileSync(join(here.folder, 'faults.json'), faults!.text)
   mkdirSync(join(here.folder, 'jobs'))
@@ -175,7 +176,12 @@ describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
   const suffix = randomBytes(4).toString('hex')
   /** Roles, schema and database of this test alone: other tests may copy the same lines. */
   const own = (text: string): string =>
-    text.replaceAll(/--.*$/gm, '').replaceAll(/\b(shopsync_run|shopsync|bi|warehouse)\b/g, `$1_${suffix}`)
+    text
+      .replaceAll(/--.*$/gm, '')
+      .replaceAll(
+        /\b(shopsync_run|shopsync(?=_analytics\b)|shopsync|bi|warehouse)(?=_analytics\b|\b)/g,
+        `$1_${suffix}`,
+      )
   const address = (role: string): string => {
     const url = new URL(inject('postgresUrl'))
     url.username = role
@@ -208,9 +214,14 @@ describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
     await asked(owner, own(`create role shopsync_run login; ${daily!.text}`))
     for (const command of ['sync', 'reconcile', 'verify']) await run('shopsync_run', command)
     await asked(owner, own(reading!.text))
-    const rows = await asked(address(own('bi')), own('select count(*)::int as n from shopsync.notes'))
+    const rows = await asked(
+      address(own('bi')),
+      own('select count(*)::int as n from shopsync_analytics.orders'),
+    )
     expect(rows).toEqual([
-      { n: here.sandbox.tenantIds.reduce((sum, id) => sum + here.sandbox.store.count(id, 'notes'), 0) },
+      {
+        n: here.sandbox.tenantIds.reduce((sum, id) => sum + here.sandbox.store.count(id, 'repair_orders'), 0),
+      },
     ])
   })
 
