@@ -37,7 +37,7 @@ describe.each(warehouses())('$name', (kind) => {
     const { run_id } = await warehouse.db
       .selectFrom('sync_runs')
       .select('run_id')
-      .orderBy('run_id', 'desc')
+      .orderBy('started_at', 'desc')
       .limit(1)
       .executeTakeFirstOrThrow()
     await warehouse.db

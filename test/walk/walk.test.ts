@@ -343,7 +343,7 @@ async function campaign(
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 2000)
+const walks = Number(process.env.WALKS ?? 1600)
 
 describe('a walk of a list in memory', () => {
   it.each([

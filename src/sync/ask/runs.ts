@@ -98,12 +98,18 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, tenants, resources, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
   const found: PastRun[] = []
-  let before: string | undefined
-  while (found.length < last) {
-    const rows = await warehouse.read((db) => {
-      const query = db.selectFrom('sync_runs').selectAll().orderBy('run_id', 'desc').limit(batch)
-      return (before === undefined ? query : query.where('run_id', '<', before)).execute()
-    })
+  for (let offset = 0; found.length < last; offset += batch) {
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom('sync_runs')
+        .selectAll()
+        // Ids tell the second alone.
+        .orderBy('started_at', 'desc')
+        .orderBy('run_id', 'desc')
+        .limit(batch)
+        .offset(offset)
+        .execute(),
+    )
     const ids = rows.map(({ run_id }) => run_id)
     const cursors = ids.length === 0 ? [] : await cursorsOf(warehouse, ids, { tenants, resources })
     const isChosen = tenants !== null || resources !== null
@@ -112,7 +118,6 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
       const run = pastRun(row, of, holder)
       if ((!isChosen || of.length > 0) && (!onlyFailed || isBad(run, isChosen))) found.push(run)
     }
-    before = ids.at(-1)
     if (rows.length < batch) break
   }
   return found.slice(0, last)
