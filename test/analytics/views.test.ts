@@ -103,15 +103,20 @@ describe('every view', () => {
   })
 
   it.each(names)('%s shows the same rows on both', async (name) => {
-    const all = []
-    for (const [kind, warehouse] of full) all.push([kind, await viewRows(warehouse, name)] as const)
-    const [first, second] = all
     // What depends on the run and not on the records.
     const own = ['watermark', 'complete_through', 'deletes_checked_at', 'last_success_at']
-    const bare = (rows: readonly Record<string, unknown>[] = []): string[] =>
-      rows.map((row) => JSON.stringify({ ...row, ...Object.fromEntries(own.map((column) => [column, 0])) }))
-    expect(first?.[1].length).toBeGreaterThan(0)
-    if (second) expect(bare(second[1]).sort()).toEqual(bare(first?.[1]).sort())
+    const bare = async (warehouse: Warehouse): Promise<string[]> =>
+      (await viewRows(warehouse, name))
+        .map((row) => JSON.stringify({ ...row, ...Object.fromEntries(own.map((column) => [column, 0])) }))
+        .sort()
+    const [first, second] = [...full.values()]
+    expect(await bare(first!)).not.toEqual([])
+    if (!second) return
+    // Minutes and days up to now may pass between two questions, and then they pass on one side alone.
+    let [before, between, after] = [['?'], [''], ['']]
+    while (before.join() !== after.join())
+      [before, between, after] = [await bare(first!), await bare(second), await bare(first!)]
+    expect(between).toEqual(before)
   })
 
   it.each(names)('%s is read in an empty warehouse', async (name) => {
