@@ -1,19 +1,11 @@
+import { escaped } from '../../escape.js'
+
 /** Text that is HTML already. Everything else is escaped where it enters a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 export type Piece = Html | string | number | null | undefined | false | readonly Piece[]
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (found) => entities[found] ?? found)
 
 function textOf(piece: Piece): string {
   if (piece instanceof Html) return piece.text

@@ -1,7 +1,8 @@
 /** The diagram of the data tables, as SVG: a box a table with the columns by which it refers, a line a reference. */
+
+import { escaped } from '../../../escape.js'
 import { namingColumn } from '../joins.js'
 import type { DictionaryTable } from '../types.js'
-import { escaped } from './html.js'
 import { type Line, type Point, place } from './layout.js'
 
 /* In pixels, for a monospaced font of 12 and 11 pixels. */

@@ -1,10 +1,11 @@
 /** The dictionary as one page that needs nothing else: its style, its script and its diagram are in it. */
 import { createHash } from 'node:crypto'
+import { escaped } from '../../../escape.js'
 import { incomingJoins } from '../joins.js'
 import type { Dictionary, DictionaryTable } from '../types.js'
 import { dataTables, parts } from '../types.js'
 import { diagram } from './diagram.js'
-import { escaped, prose } from './html.js'
+import { prose } from './html.js'
 import { dictionaryScript as script } from './script.js'
 import { tableSection } from './section.js'
 import { dictionaryStyle as style } from './style.js'

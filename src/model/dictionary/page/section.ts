@@ -1,7 +1,9 @@
 /** One table on the page: facts, joins both ways, columns, example queries. */
+
+import { escaped } from '../../../escape.js'
 import { type Incoming, namingColumn } from '../joins.js'
 import type { DictionaryColumn, DictionaryExample, DictionaryJoin, DictionaryTable } from '../types.js'
-import { code, escaped, linkTo, prose } from './html.js'
+import { code, linkTo, prose } from './html.js'
 
 /** How the page says when a value is null. */
 const nullWords: Readonly<Record<DictionaryColumn['nulls'], string>> = {
