@@ -41,7 +41,7 @@ const below: Record<string, readonly string[]> = {
 
 /** Each npm package is known in one place; replacing it touches that place alone. */
 const owners: Record<string, readonly string[]> = {
-  undici: ['src/api'],
+  undici: ['src/api', 'src/service'],
   'better-sqlite3': ['src/warehouse'],
   pg: ['src/warehouse'],
   fastify: ['src/sandbox'],

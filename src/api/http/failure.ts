@@ -57,6 +57,9 @@ const KNOWN: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
 }
 
+/** What the code of a broken connection means. */
+export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
+
 /** A certificate that is not trusted will not be at the next attempt either. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
 
@@ -72,7 +75,7 @@ export function brokenConnection(what: string, error: unknown, details: FailureD
       reason: 'failed',
       hint: 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
     })
-  return new Retry(`${what}: ${KNOWN[code] ?? 'the connection failed'} (${code})`, {
+  return new Retry(`${what}: ${connectionWords(code)} (${code})`, {
     ...details,
     hint: 'Check api.baseUrl and the network',
   })
