@@ -6,9 +6,11 @@
 import { IANAZone } from 'luxon'
 import { Bug } from '../errors.js'
 import { fromMicros, toMicros } from '../timestamp.js'
+import type { DayRun } from '../warehouse/dialect.js'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
+const daySeconds = 86_400
 /** Days since 1970-01-01 of the calendar's first day, 1990-01-01. */
 export const firstDay = 7305
 const yearsAhead = 10
@@ -21,6 +23,17 @@ export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).s
 
 /** `YYYY-MM-DD` of a day's number. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
+
+/** The first day of a week that the day is in, whatever day of the week that is. */
+const weekOf = (day: number): number => day - (((day % 7) + 7) % 7)
+
+/** Makes one run of those that follow each other. */
+function append(runs: DayRun[], { first, days, start }: DayRun): void {
+  const last = runs.at(-1)
+  const follows = last && last.first + last.days === first && last.start + last.days * daySeconds === start
+  if (follows) runs[runs.length - 1] = { ...last, days: last.days + days }
+  else runs.push({ first, days, start })
+}
 
 /** When the days of one zone begin, found as they are asked for. */
 class ZoneDays {
@@ -42,6 +55,27 @@ class ZoneDays {
     const start = this.#find(day)
     this.#starts.set(day, start)
     return start
+  }
+
+  /** The days from one to another, without those that the zone has skipped. */
+  runs(from: number, end: number): DayRun[] {
+    const runs: DayRun[] = []
+    let day = from
+    while (day < end) {
+      const days = this.#isQuiet(day) ? Math.min(7, end - day) : 1
+      const start = this.start(day)
+      // A zone that crosses the date line has no such day.
+      if (days > 1 || start !== this.start(day + 1)) append(runs, { first: day, days, start: start / 1000 })
+      day += days
+    }
+    return runs
+  }
+
+  /** Whether the seven days from this one on begin as the offset around them says. */
+  #isQuiet(day: number): boolean {
+    const week = weekOf(day - 1)
+    const offset = this.#asked(week)
+    return [7, 14, 21].every((days) => this.#asked(week + days) === offset)
   }
 
   #find(day: number): number {
@@ -73,7 +107,7 @@ class ZoneDays {
    * are known by their ends.
    */
   #atMidnight(day: number): number {
-    const week = day - (((day % 7) + 7) % 7)
+    const week = weekOf(day)
     const [first, last] = [this.#asked(week), this.#asked(week + 7)]
     return first === last ? first : this.#asked(day)
   }
@@ -94,7 +128,7 @@ class ZoneDays {
 
 const zones = new Map<string, ZoneDays>()
 
-export function daysOf(zone: string): Pick<ZoneDays, 'start'> {
+export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs'> {
   const known = zones.get(zone)
   if (known) return known
   const days = new ZoneDays(zone)

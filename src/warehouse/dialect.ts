@@ -59,6 +59,14 @@ export interface ExtraSql {
   exact(column: string): Expression<unknown>
 }
 
+/** Days that follow one another and last 24 hours each. Days are numbered from 1970-01-01. */
+export interface DayRun {
+  readonly first: number
+  readonly days: number
+  /** Seconds since 1970 at which the first begins. */
+  readonly start: number
+}
+
 /** A live column, as the database describes it. */
 export interface LiveColumn {
   readonly table: string
@@ -80,6 +88,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
   readonly extra: ExtraSql
+  /** A query of each day of these runs: its number `n`, `from_at`, when it begins, `day`, and the first day of its `month`. */
+  dayRows(runs: readonly DayRun[]): Expression<unknown>
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

@@ -108,6 +108,34 @@ describe('names of zones', () => {
   })
 })
 
+/** The days of some years as luxon finds them one by one. */
+function daysByLuxon(zone: string) {
+  const days = []
+  for (let number = Date.UTC(2010) / 864e5; number < Date.UTC(2013) / 864e5; number++) {
+    const day = new Date(number * 864e5).toISOString().slice(0, 10)
+    const begin = DateTime.fromISO(day, { zone }).startOf('day')
+    if (begin.toISODate() !== day) continue
+    const from_at = instant(begin.toMillis())
+    days.push({
+      zone,
+      from_at,
+      day,
+      month: `${day.slice(0, 7)}-01`,
+      day_number: number,
+      weekday: begin.weekday,
+    })
+  }
+  return days
+}
+
+/** Clocks that change by night, at midnight either way, by half an hour; a zone that skips a day; none that change. */
+const plainZones = ['America/Chicago', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC']
+let plain: Record<string, ReturnType<typeof daysByLuxon>> | undefined
+const plainDays = () => {
+  plain ??= Object.fromEntries(plainZones.map((zone) => [zone, daysByLuxon(zone)]))
+  return plain
+}
+
 const opened: Warehouse[] = []
 afterAll(async () => {
   for (const warehouse of opened) await warehouse.close()
@@ -223,6 +251,15 @@ describe.each(warehouses())('in $name', (kind) => {
     const later = await rowsOf(warehouse, 'report_days')
     expect(later).toHaveLength(days.length + 2 * 365)
     expect(later.filter(({ day }) => day === null)).toHaveLength(2)
+  })
+
+  it("the calendar's days are luxon's, whatever the clocks do", async () => {
+    const warehouse = await fresh(kind)
+    for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
+    const query = warehouse.db.selectFrom('report_days').selectAll().orderBy('from_at')
+    const stored = await query.where('day', '>=', '2010-01-01').where('day', '<', '2013-01-01').execute()
+    for (const [zone, days] of Object.entries(plainDays()))
+      expect(stored.filter((row) => row.zone === zone)).toEqual(days)
   })
 
   it('an idle refresh writes nothing', async () => {

@@ -10,6 +10,7 @@ import { columnTypes } from '../../model/dictionary.js'
 import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import { dayRows } from './days.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
 import { vacuum } from './erase.js'
 import { classify } from './errors.js'
@@ -191,6 +192,7 @@ export function postgresDialect(
     locksRows: true,
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
+    dayRows,
     numbers: 'numeric',
     transaction: (work) => transact(pool, cache, where, work),
     warm: () => warm(pool),

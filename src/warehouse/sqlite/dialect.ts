@@ -10,6 +10,7 @@ import { columnTypes } from '../../model/dictionary.js'
 import { fromMicros } from '../../timestamp.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
+import { dayRows } from './days.js'
 import { encode, rowsOf, type SqlitePage } from './encode.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { classify, classifyOpening } from './errors.js'
@@ -136,6 +137,7 @@ export function sqliteDialect(
     locksRows: false,
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
+    dayRows,
     numbers: 'double',
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
