@@ -41,7 +41,7 @@ export class CommandContext {
     this.log = createLog({
       level: levelOf(invocation, config),
       text: config.log.format === 'text' || (config.log.format === 'auto' && process.stderr.isTTY === true),
-      secrets: [config.api.secret.reveal(), ...passwords(config)],
+      secrets: secretsOf(config),
       write: (text) => this.writeLog(text),
     })
   }
@@ -190,6 +190,17 @@ function levelOf({ globals, out }: Invocation, config: Config): LogLevel {
   if (globals.logLevel) return globals.logLevel
   if (out.quiet) return 'error'
   return config.log.level ?? (process.stderr.isTTY ? 'warn' : 'info')
+}
+
+/** What no line may hold, wherever a message got it from. */
+function secretsOf(config: Config): string[] {
+  const { rules, heartbeat } = config.alerts
+  const told = [heartbeat, ...rules.flatMap(({ webhook, secret }) => [webhook, secret])]
+  return [
+    config.api.secret.reveal(),
+    ...passwords(config),
+    ...told.flatMap((secret) => secret?.reveal() ?? []),
+  ]
 }
 
 /** The password of the warehouse, as the address spells it and in clear. */

@@ -33,6 +33,26 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
   return undefined
 }
 
+/** The mistake in an address that messages are sent to. Whoever knows it may write there, so that no message quotes it. */
+export function addressProblem(path: string, url: string, allowInsecure: boolean): Problem | undefined {
+  const expected = 'an address that begins with https://'
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
+    return {
+      path,
+      found: 'another text (not shown)',
+      expected,
+      hint: 'Take the whole address, as its service shows it',
+    }
+  if (parsed.protocol === 'https:' || allowInsecure || isLoopback(parsed.hostname)) return undefined
+  return {
+    path,
+    found: 'an address that begins with http:// (not shown)',
+    expected,
+    hint: 'Plain http shows the message to the network; set "api.allowInsecure": true if it may',
+  }
+}
+
 /** The mistake in an address of a warehouse. The address may hold a password, so that no message quotes it. */
 export function warehouseProblem(url: string): Problem | undefined {
   const problem = (found: string, hint = 'Type "url": "sqlite:./warehouse.db"'): Problem => ({

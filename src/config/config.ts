@@ -25,6 +25,28 @@ export interface ReportConfig {
   readonly tenantNames: Readonly<Record<string, string>>
 }
 
+/** What a rule of `alerts` may be told. */
+export const alertKinds = [
+  'failed',
+  'unproven',
+  'stale',
+  'deletes_unchecked',
+  'revoked',
+  'drift',
+  'quarantine',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+
+/** Who is told of which trouble: a command, or a webhook with or without a key that signs. */
+export interface AlertRule {
+  readonly on: readonly AlertKind[]
+  /** Milliseconds that trouble has to last. */
+  readonly after: number
+  readonly command: readonly string[] | undefined
+  readonly webhook: Secret | undefined
+  readonly secret: Secret | undefined
+}
+
 /** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
 export interface Config {
   /** The file that was read; undefined when the program made the document. */
@@ -72,6 +94,8 @@ export interface Config {
   readonly status: { readonly staleAfter: number; readonly deletesUncheckedAfter: number }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
+  /** `heartbeat`: the address that is called after each run. */
+  readonly alerts: { readonly rules: readonly AlertRule[]; readonly heartbeat: Secret | undefined }
   readonly report: ReportConfig
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }

@@ -8,11 +8,12 @@ import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
 import { atHome, baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
+import { alertAddressProblems, alertSecretPaths, toAlerts } from './alerts.js'
 import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
 import type { Resources, TableLister } from './leaf.js'
-import { listProblems, type Problem, problemsOf } from './problems.js'
+import { listProblems, type Places, type Problem, placesOf, problemsOf } from './problems.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
@@ -36,7 +37,7 @@ export interface Loaded {
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
-const secretPaths: ReadonlySet<string> = new Set(['api.secret', 'warehouse.url'])
+const secretPaths: Places = placesOf(['api.secret', 'warehouse.url', ...alertSecretPaths])
 
 /** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
@@ -85,7 +86,8 @@ function addressProblems(document: ConfigDocument, raw: unknown): Problem[] {
   const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
   const warehouse = warehouseProblem(textOf(document.warehouse.url))
-  return [api, warehouse].filter((problem) => problem !== undefined)
+  const told = alertAddressProblems(document.alerts, allowInsecure)
+  return [api, warehouse, ...told].filter((problem) => problem !== undefined)
 }
 
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
@@ -142,7 +144,7 @@ export function refuse(
 }
 
 function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
-  const { api, warehouse, sync, reconcile, status, history, report, log } = document
+  const { api, warehouse, sync, reconcile, status, history, alerts, report, log } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
@@ -163,6 +165,7 @@ function toConfig(document: ConfigDocument, file: string | undefined, resources:
     reconcile,
     status,
     history,
+    alerts: toAlerts(alerts),
     report: { ...report, schema: report.schema, names: given(report.names) },
     log: { level: log.level, format: log.format },
   }

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import { kinds, type Resource } from '../../schema/resource.js'
+import { alerts } from './alerts.js'
 import { logLevels } from './config.js'
 import {
   choice,
@@ -241,6 +242,7 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
         },
         'The history of runs, for `shopsync why` and for those who look back.',
       ),
+      alerts,
       report,
       log: section(
         {
