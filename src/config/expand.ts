@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { memberPath } from './json.js'
-import type { Places, Problem } from './problems.js'
+import type { Problem, SettingPaths } from './problems.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -17,7 +17,7 @@ interface Context {
   /** Folder of the configuration file: a relative PATH in `{"file": PATH}` starts here. */
   readonly folder: string
   /** Settings that may be written as `{"file": PATH}`. */
-  readonly secrets: Places
+  readonly secrets: SettingPaths
 }
 
 /** Replaces `${NAME}` and `{"file": PATH}` by their values. A value is taken as it is, even if it holds a `${`. */

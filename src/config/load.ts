@@ -13,7 +13,7 @@ import type { Config } from './config.js'
 import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
 import type { Resources, TableLister } from './leaf.js'
-import { listProblems, type Places, type Problem, placesOf, problemsOf } from './problems.js'
+import { listProblems, type Problem, problemsOf, type SettingPaths, settingPaths } from './problems.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
@@ -37,7 +37,7 @@ export interface Loaded {
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
-const secretPaths: Places = placesOf(['api.secret', 'warehouse.url', ...alertSecretPaths])
+const secretPaths: SettingPaths = settingPaths(['api.secret', 'warehouse.url', ...alertSecretPaths])
 
 /** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>

@@ -17,10 +17,10 @@ export interface Problem {
 }
 
 /** Settings by their paths. */
-export type Places = Pick<ReadonlySet<string>, 'has'>
+export type SettingPaths = Pick<ReadonlySet<string>, 'has'>
 
 /** The settings of these paths; `[]` stands for every place of a list. */
-export function placesOf(paths: readonly string[]): Places {
+export function settingPaths(paths: readonly string[]): SettingPaths {
   const known = new Set(paths)
   return { has: (path) => known.has(path.replaceAll(/\[\d+\]/g, '[]')) }
 }
@@ -45,7 +45,7 @@ export const pathText = (path: Path): string =>
 /** The mistakes that a check found, in words. `raw` is the text of the file: values of the environment are not shown. */
 export function problemsOf(
   error: z.ZodError,
-  context: { raw: unknown; schema: object; secrets: Places },
+  context: { raw: unknown; schema: object; secrets: SettingPaths },
 ): Problem[] {
   return error.issues.flatMap((issue) => unfold(issue)).flatMap((issue) => describe(issue, context))
 }
@@ -62,7 +62,7 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 
 function describe(
   issue: z.core.$ZodIssue,
-  context: { raw: unknown; schema: object; secrets: Places },
+  context: { raw: unknown; schema: object; secrets: SettingPaths },
 ): Problem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => unknownKey(issue.path, key, context.schema as Node))
