@@ -10,6 +10,7 @@ import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { configure, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { statusOf } from '../support/status.js'
 import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -90,7 +91,11 @@ describe.each(warehouses())('$name', (kind) => {
     const first = await claim('first')
     await warehouse.write([expires(fromMicros(systemClock.nowMicros() + 59_000_000n))])
     await expect(claim('second')).rejects.toMatchObject({ exitCode: 4 })
+    const leaseInStatus = async () =>
+      (await statusOf(sandbox, warehouse, { nowMicros: systemClock.nowMicros() })).lease
+    expect(await leaseInStatus()).toMatchObject({ run_id: 'first' })
     await warehouse.write([expires('2099-01-01T00:00:00.000000Z')])
+    expect(await leaseInStatus()).toBeNull()
     const second = await claim('second')
     expect(Number(second.token)).toBeGreaterThan(Number(first.token))
     await second.release()

@@ -81,6 +81,17 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(only(report)?.error).toContain('the range holds 350, the list showed 349')
     expect(await liveIds(warehouse)).toEqual(ids(400, 750).filter((id) => id !== 500))
+    // A range that one response shows whole has the same rule.
+    const small = await backfill(warehouse, [between(480, 520)])
+    expect(only(small)).toMatchObject({ status: 'failed', completeness: 'unproven' })
+    expect(only(small)?.error).toContain('the range holds 40, the list showed 39')
+    // A record that was seen, and has left before the next reading, does not stand for one that no reading shows.
+    const off = sandbox.onRequest(({ perPage }) => {
+      if (perPage === 97) sandbox.store.remove(1, 'notes', 600)
+    })
+    const moved = await backfill(warehouse, [between(400, 750)])
+    off()
+    expect(only(moved)?.error).toContain('the range holds 349, the list showed 348')
     await warehouse.close()
   })
 

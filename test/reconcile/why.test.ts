@@ -106,6 +106,12 @@ describe.each(warehouses())('$name', (kind) => {
     const text = whyText(await ask(warehouse, 'repair_order_services', '20'))
     expect(text).toContain('repair_order_services 20, title: "title 20" here, "Changed since" there')
     expect(text).toContain('in quarantine: odometer')
+    // A part has no mark of deletion of its own: it is as live as its record.
+    expect(told).toMatchObject({ owner: { table: 'repair_orders', id: 2 }, state: 'live' })
+    sandbox.store.remove(1, 'repair_orders', 2)
+    await reconcile(sandbox, warehouse, { resources: ['repair_orders'] })
+    const gone = await first(warehouse, 'repair_order_services', '20')
+    expect(gone).toMatchObject({ state: 'deleted', source: { answer: 'gone' } })
     await warehouse.close()
   })
 

@@ -25,6 +25,7 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly exceptTenants?: readonly number[]
   readonly clock?: Clock
   readonly overlapMs?: number
+  readonly historyKeepMs?: number
   readonly concurrency?: number
   readonly signal?: AbortSignal
   readonly timeLimited?: boolean
@@ -78,6 +79,7 @@ export async function depsOf(
         overlap: overlapMs,
         concurrency,
       },
+      ...(options.historyKeepMs !== undefined && { history: { keep: options.historyKeepMs } }),
     },
     model: options.known ?? known,
     warehouse,

@@ -5,7 +5,7 @@ import { template } from '../../src/sandbox/index.js'
 import { tellWhy } from '../../src/sync/ask/why.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { depsOf, sync } from '../support/run.js'
+import { depsOf, type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -23,7 +23,7 @@ async function past(
   warehouse: Warehouse,
   days: number,
   hours: readonly number[],
-  { cursors = 2, rows = 0 } = {},
+  { cursors = 2, rows = 0, status = 'ok' } = {},
 ): Promise<void> {
   const { db } = warehouse
   for (const hour of hours) {
@@ -34,13 +34,13 @@ async function past(
         run_id: run.run_id,
         tenant_id: 1,
         resource: `r${i}`,
-        status: 'ok',
+        status,
         started_at: at,
         finished_at: at,
       },
       ...{ requests: 1, rows_upserted: rows, rows_deleted: 0 },
     }))
-    const row = { ...run, mode: 'sync', status: 'ok', finished_at: at, rows_upserted: rows }
+    const row = { ...run, mode: 'sync', status, finished_at: at, rows_upserted: rows }
     await warehouse.write([
       db.insertInto('sync_runs').values(row).compile(),
       db.insertInto('sync_run_cursors').values(ends).compile(),
@@ -48,7 +48,11 @@ async function past(
   }
 }
 
-const run = (warehouse: Warehouse) => sync(sandbox, warehouse, { resources: ['notes'] })
+const run = (warehouse: Warehouse, options: RunOptions = {}) =>
+  sync(sandbox, warehouse, { resources: ['notes'], ...options })
+/** The next run puts the history in order, whatever the day. */
+const forgetTheDay = (warehouse: Warehouse) =>
+  warehouse.write([warehouse.db.deleteFrom('sync_meta').where('name', '=', 'history_pruned_on').compile()])
 const pastRuns = async (warehouse: Warehouse, table: string): Promise<string[]> =>
   (await rowsOf(warehouse, table)).map(({ run_id }) => String(run_id)).filter((id) => id.startsWith('past'))
 
@@ -67,9 +71,7 @@ describe.each(warehouses())('$name', (kind) => {
       ])
     await run(warehouse)
     // The tenant was not known before that run; the requests go with the next one.
-    await warehouse.write([
-      warehouse.db.deleteFrom('sync_meta').where('name', '=', 'history_pruned_on').compile(),
-    ])
+    await forgetTheDay(warehouse)
     await run(warehouse)
     expect(await pastRuns(warehouse, 'sync_runs')).toEqual([`past-${ago(89, 3)}`])
     expect(await pastRuns(warehouse, 'sync_run_cursors')).toHaveLength(2)
@@ -77,20 +79,24 @@ describe.each(warehouses())('$name', (kind) => {
       ago(95, 3),
     )
     expect((await rowsOf(warehouse, 'sync_requests')).map(({ synced_at }) => synced_at)).toContain(ago(89, 3))
+    await forgetTheDay(warehouse)
+    await run(warehouse, { historyKeepMs: 88 * 86_400_000 })
+    expect(await pastRuns(warehouse, 'sync_runs')).toEqual([])
     await warehouse.close()
   })
 
-  it('of idle runs older than a week, one row a day and cursor stays; what brought rows stays', async () => {
+  it('of idle runs older than a week, one row a day and cursor stays; what brought rows, or failed, stays', async () => {
     const warehouse = await open(kind)
-    await past(warehouse, 20, [1, 2, 3])
-    await past(warehouse, 20, [4], { rows: 7 })
+    await past(warehouse, 20, [1, 3, 5])
+    await past(warehouse, 20, [2], { rows: 7 })
+    await past(warehouse, 20, [4], { status: 'failed' })
     await past(warehouse, 9, [1, 2])
     await past(warehouse, 5, [1, 2, 3])
     await run(warehouse)
-    const kept = [ago(20, 3), ago(20, 4), ago(9, 2), ago(5, 1), ago(5, 2), ago(5, 3)].map(
+    const kept = [ago(20, 2), ago(20, 4), ago(20, 5), ago(9, 2), ago(5, 1), ago(5, 2), ago(5, 3)].map(
       (at) => `past-${at}`,
     )
-    expect(await pastRuns(warehouse, 'sync_runs')).toEqual(kept)
+    expect((await pastRuns(warehouse, 'sync_runs')).sort()).toEqual([...kept].sort())
     expect((await pastRuns(warehouse, 'sync_run_cursors')).sort()).toEqual(
       kept.flatMap((id) => [id, id]).sort(),
     )

@@ -1,12 +1,14 @@
 /** How late records become visible is measured, and says up to when a cursor is complete and how far it looks back. */
 import { describe, expect, it } from 'vitest'
+import type { Source } from '../../src/api/source.js'
 import { template } from '../../src/sandbox/index.js'
 import { latenessOf, overlapOf } from '../../src/sync/run/lateness.js'
 import { addMicros } from '../../src/timestamp.js'
 import { readLateness } from '../../src/warehouse/lateness.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { Between } from '../support/between.js'
 import { HandClock } from '../support/clocks.js'
-import { only, reconcile } from '../support/notes.js'
+import { lose, only, reconcile } from '../support/notes.js'
 import { type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { statusOf } from '../support/status.js'
@@ -15,7 +17,7 @@ import { open, rowsOf, warehouses } from '../support/warehouse.js'
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)
 const sandbox = await sandboxOfFile({ data: 'none', clock })
-const options: RunOptions = { resources: ['notes'], clock, overlapMs: 600_000 }
+const options: RunOptions = { resources: ['notes'], clock: clock.skewed, overlapMs: 600_000 }
 
 const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_000_000n)
 const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
@@ -23,10 +25,18 @@ const wait = (seconds: number): void => clock.pass(seconds * 1000)
 
 function prepare(count: number): void {
   clock.micros = BigInt(Date.parse(begin)) * 1000n
+  clock.skew = 0n
   sandbox.reset()
   sandbox.store.addTenant({ id: 1 })
   for (let id = 1; id <= count; id++) put(id, later(-3600 * (count + 1 - id)))
 }
+
+/** Each page takes ten seconds. */
+const slowly = (source: Source): Source =>
+  new Between(source, (_, ask) => {
+    wait(10)
+    return ask()
+  })
 
 const cursorOf = async (warehouse: Warehouse, resource = 'notes') =>
   (await rowsOf(warehouse, 'sync_cursors')).find((row) => row.resource === resource)
@@ -51,6 +61,32 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it.each([
+    ['the source’s clock', 30, true, -1],
+    ['our clock, where that is behind the source’s', -3600, true, -3601],
+    ['our clock, where the source sends no Date', 30, false, 29],
+  ])('complete_through begins at %s', async (_, skew, isDated, through) => {
+    prepare(5)
+    clock.skew = BigInt(skew) * 1_000_000n
+    const dateless = (source: Source): Source =>
+      new Between(source, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { ...options, ...(!isDated && { around: dateless }) })
+    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(through) })
+    await warehouse.close()
+  })
+
+  it('a walk of some time is complete through its first response', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    for (let id = 100; id < 250; id++) put(id, later(1))
+    wait(60)
+    await sync(sandbox, warehouse, { ...options, around: slowly, readAhead: 0 })
+    expect(await cursorOf(warehouse)).toMatchObject({ walked_at: later(70), complete_through: later(59) })
+    await warehouse.close()
+  })
+
   it('a record that comes late is measured, sets complete_through back, and status says so', async () => {
     prepare(5)
     const warehouse = await open(kind)
@@ -72,6 +108,8 @@ describe.each(warehouses())('$name', (kind) => {
       complete_through_before: later(-1),
     })
     expect(status.lateness).toMatchObject([{ resource: 'notes', records: 2, largest_seconds: 100 }])
+    // What is older than thirty days counts for nothing.
+    expect(await readLateness(warehouse, later(31 * 86_400))).toEqual([])
     wait(3600)
     await sync(sandbox, warehouse, options)
     expect(await cursorOf(warehouse)).toMatchObject({
@@ -101,32 +139,68 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('what was counted and not shown, or lost and read again with the whole list, is not late', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(60)
+    await lose(warehouse, [3])
+    const whole = await sync(sandbox, warehouse, { ...options, mode: 'full' })
+    expect(only(whole)).toMatchObject({ rows_upserted: 1 })
+    wait(60)
+    const { odd } = sandbox.store.collection(1, 'notes')
+    put(6, later(10))
+    odd.hidden.add(6)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'counted_not_shown' })
+    wait(60)
+    odd.heal()
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ rows_upserted: 1 })
+    expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
+    await warehouse.close()
+  })
+
+  it('of a list that shows a record twice, lateness is measured as of any other', async () => {
+    prepare(5)
+    sandbox.store.collection(1, 'notes').odd.twice.set(3, 1)
+    const warehouse = await open(kind)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'listed_twice' })
+    wait(60)
+    put(6, later(-100))
+    await sync(sandbox, warehouse, options)
+    expect(await measured(warehouse)).toMatchObject({ largestMicros: 100_000_000 })
+    await warehouse.close()
+  })
+
   it('reconcile says when deletions were checked, and what only it brought is counted apart', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
     wait(60)
     put(6, later(-7200))
-    await reconcile(sandbox, warehouse, { ...options, overlapMs: 1000 })
+    await reconcile(sandbox, warehouse, { ...options, overlapMs: 1000, around: slowly })
+    // Its two pages are answered ten seconds after each other.
     expect(await cursorOf(warehouse)).toMatchObject({ deletes_checked_at: later(60) })
     expect(await measured(warehouse)).toMatchObject({
       records: 0,
-      reconciled: { records: 1, largestMicros: 7_260_000_000 },
+      reconciled: { records: 1, largestMicros: 7_270_000_000 },
     })
     wait(60)
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
-    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(120 - 7260) })
+    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(140 - 7270) })
     await warehouse.close()
   })
 
   it('rows that vanished from the warehouse are not late', async () => {
-    prepare(5)
+    prepare(300)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
-    await warehouse.write([warehouse.db.deleteFrom('notes').where('id', '=', 2).compile()])
-    wait(60)
-    const report = await reconcile(sandbox, warehouse, options)
-    expect(only(report)).toMatchObject({ status: 'ok', reconciled: { stored: 1 } })
+    // One is asked for by its id; of thirty, a list of everything costs less.
+    for (const lost of [[2], Array.from({ length: 30 }, (_, i) => 7 * (i + 1))]) {
+      await lose(warehouse, lost)
+      wait(60)
+      const report = await reconcile(sandbox, warehouse, options)
+      expect(only(report)).toMatchObject({ status: 'ok', reconciled: { stored: lost.length } })
+    }
     expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
     await warehouse.close()
   })
@@ -152,6 +226,19 @@ describe.each(warehouses())('$name', (kind) => {
       deletes_checked_at: later(0),
     })
     await warehouse.close()
+  })
+})
+
+describe('of a thousand records', () => {
+  const bucket = (records: number, upToMs: number) => ({
+    ...{ resource: 'notes', way: 'walk' as const, records, upToMs, largestMicros: upToMs * 900 },
+  })
+  it('status tells how late 999 were at most, and how late the latest was', () => {
+    const rows = [bucket(1, 65_536), bucket(1, 1024), bucket(998, 0)]
+    expect(latenessOf(rows).get('notes')).toMatchObject({
+      mostMicros: 1_024_000,
+      largestMicros: 58_982_400,
+    })
   })
 })
 

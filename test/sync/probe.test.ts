@@ -2,7 +2,8 @@
 import { afterAll, expect, it } from 'vitest'
 import type { PlainRequest, Shown, Source } from '../../src/api/source.js'
 import { createSandbox, type Sandbox, type SandboxOptions, template } from '../../src/sandbox/index.js'
-import { changesBetween, mostRequests, type Probe, probeSource } from '../../src/sync/ask/probe.js'
+import { checkWays } from '../../src/sync/ask/check.js'
+import { changesBetween, mostRequests, type Probe } from '../../src/sync/ask/probe.js'
 import { Between } from '../support/between.js'
 import { usualWays } from '../support/probe.js'
 import { depsOf, known } from '../support/run.js'
@@ -45,7 +46,7 @@ class Refusing extends Between {
 }
 
 /** `first`: the earliest time that the API takes. */
-async function probe(sandbox: Sandbox, first = ''): Promise<Probe> {
+async function probe(sandbox: Sandbox, first = ''): Promise<Probe & { readonly exitCode: number }> {
   const [kind] = warehouses()
   if (!kind) throw new Error('no warehouse')
   const warehouse = await open(kind)
@@ -55,16 +56,12 @@ async function probe(sandbox: Sandbox, first = ''): Promise<Probe> {
   const { signal, clock } = deps
   sandbox.resetRequests()
   const nowMicros = (): bigint => clock.nowMicros()
-  const found = await probeSource({
-    source: new Refusing(deps.source, first),
-    tenantId: 1,
-    resource,
-    nowMicros,
-    signal,
-  })
+  const asked = { source: new Refusing(deps.source, first), tenantId: 1, resource, nowMicros, signal }
+  const [trial] = await checkWays(asked, undefined)
   await close()
   await warehouse.close()
-  if (!found) throw new Error('the list did not answer')
+  if (trial?.of !== 'probe') throw new Error('the list did not answer')
+  const found = trial.probe
   expect(sandbox.requests.length).toBeLessThanOrEqual(mostRequests)
   expect(found.requests).toBe(sandbox.requests.length)
   // What the document forbids is not tried.
@@ -72,11 +69,11 @@ async function probe(sandbox: Sandbox, first = ''): Promise<Probe> {
     expect(per_page ?? 1).toBeLessThanOrEqual(100)
     if (updated_after !== null) expect(updated_after).toMatch(/(Z|[+-]\d\d:\d\d)$/)
   }
-  return found
+  return { ...found, exitCode: trial.exitCode }
 }
 
 it('finds the documented ways', async () => {
-  expect((await probe(await source())).answers).toEqual(usualWays)
+  expect(await probe(await source())).toMatchObject({ answers: usualWays, exitCode: 0 })
 })
 
 it.each([
@@ -107,11 +104,16 @@ it('finds records that updated_after never shows, and ids that give no 404', asy
   const sandbox = await source()
   sandbox.store.put(1, 'notes', template('notes', 500, '1969-01-01T00:00:00Z'))
   // A filter that begins before the year 1 shows it, where the API takes one.
-  expect((await probe(sandbox)).answers.totals).toBe('equal')
-  expect((await probe(sandbox, '1970')).answers.totals).toBe('more_without_filter')
+  expect(await probe(sandbox)).toMatchObject({ answers: { totals: 'equal' }, exitCode: 0 })
+  expect(await probe(sandbox, '1970')).toMatchObject({
+    answers: { totals: 'more_without_filter' },
+    exitCode: 1,
+  })
   sandbox.script([{ when: { kind: 'item', id: 1_000_150 }, fault: { kind: 'status', status: 403 } }])
   expect((await probe(await source())).answers.by_id).toBe('works')
-  expect((await probe(sandbox)).answers.by_id).not.toBe('works')
+  const other = await probe(sandbox)
+  expect(other.answers.by_id).not.toBe('works')
+  expect(other.exitCode).toBe(1)
 })
 
 it('asks no more when every second answer fails, and says what it could not tell', async () => {

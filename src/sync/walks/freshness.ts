@@ -33,7 +33,7 @@ export class Freshness {
     isMeasured: boolean,
   ) {
     const state = stateOf(context, task)
-    const since = state?.status === 'ok' && !state.remembered ? (state.walkedAt ?? null) : null
+    const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
     this.#meter = new LatenessMeter(isMeasured ? since : null)
     this.#older = isMeasured ? undefined : new OlderVersions(now(context))
   }
