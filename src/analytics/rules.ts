@@ -48,12 +48,13 @@ export function rulesOf(
   }
 }
 
-/** Reads what the shops say of themselves; what the configuration says goes before it. */
+/** Reads what the shops, of all tenants or of one, say of themselves; what the configuration says goes before it. */
 export async function readRules(
   warehouse: Warehouse,
   model: Model,
   report: RuleConfig,
   nowMicros: bigint,
+  tenantId?: Int64,
 ): Promise<Rules> {
-  return rulesOf(report, await readZones(warehouse, model, report), nowMicros)
+  return rulesOf(report, await readZones(warehouse, model, report, tenantId), nowMicros)
 }

@@ -41,8 +41,8 @@ export function zoneNamed(text: string): string | undefined {
 
 const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
 
-/** What the shops say of themselves. */
-async function saidByShops(warehouse: Warehouse, model: Model): Promise<readonly ShopZone[]> {
+/** What the shops, of all tenants or of one, say of themselves. */
+async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Promise<readonly ShopZone[]> {
   const { resource, field } = zoneField
   const columns = model.tableByName.get(resource)?.columns ?? []
   const isColumn = columns.some(({ name }) => name === field)
@@ -53,6 +53,7 @@ async function saidByShops(warehouse: Warehouse, model: Model): Promise<readonly
       db
         .selectFrom(rootTable({ name: resource }))
         .select(['tenant_id', 'id', sql<string | null>`${value}`.as('zone')])
+        .where((eb) => (only === undefined ? eb.lit(true) : eb('tenant_id', '=', only)))
         .where(isColumn ? sql<boolean>`${sql.ref(field)} is not null` : extra.has(field))
         .compile(),
     ),
@@ -114,7 +115,10 @@ export const readZones = async (
   warehouse: Warehouse,
   model: Model,
   settings: ZoneSettings,
-): Promise<readonly ShopZone[]> => [...wantedZones(settings, await saidByShops(warehouse, model)).values()]
+  tenantId?: Int64,
+): Promise<readonly ShopZone[]> => [
+  ...wantedZones(settings, await saidByShops(warehouse, model, tenantId)).values(),
+]
 
 /** Brings `report_zones` up to date. */
 export async function refreshZones(

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
+import type { Int64 } from '../../schema/resource.js'
 import type { ViewsMade } from '../analytics/makeviews.js'
 import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
@@ -72,7 +73,7 @@ export class CommandContext {
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
-      readRules: (writing) => this.#readRules(writing),
+      readRules: (writing, tenantId) => this.#readRules(writing, tenantId),
       ...how,
     })
     collectAt(warehouse.dialect.heapGrowth)
@@ -94,9 +95,9 @@ export class CommandContext {
   }
 
   /** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
-  async #readRules(warehouse: Warehouse): Promise<Rules> {
+  async #readRules(warehouse: Warehouse, tenantId: Int64 | undefined): Promise<Rules> {
     const { readRules } = await import('../analytics/rules.js')
-    return readRules(warehouse, this.model, this.config.report, this.clock.nowMicros())
+    return readRules(warehouse, this.model, this.config.report, this.clock.nowMicros(), tenantId)
   }
 
   /** The warehouse with its tables up to date: for every command that writes. */

@@ -1,3 +1,5 @@
+import type { RuleSettings } from '../../schema/derive.js'
+import type { Int64 } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import { fromMicros, toMicros } from '../timestamp.js'
 import type { Rules } from './derived.js'
@@ -25,3 +27,31 @@ export function usualRules(clock: Clock): Rules {
   const settings = { taxRates: 'percent', dayOf, minutesBetween } as const
   return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
 }
+
+/** Rules of which single tenants have newer ones. */
+class RulesByTenant implements Rules {
+  constructor(
+    private readonly usual: Rules,
+    private readonly newer: ReadonlyMap<Int64, Rules>,
+  ) {}
+
+  of(tenantId: Int64): RuleSettings {
+    return this.#rules(tenantId).of(tenantId)
+  }
+
+  textOf(tenantId: Int64): string {
+    return this.#rules(tenantId).textOf(tenantId)
+  }
+
+  with(tenantId: Int64, rules: Rules): Rules {
+    return new RulesByTenant(this.usual, new Map([...this.newer, [tenantId, rules]]))
+  }
+
+  #rules(tenantId: Int64): Rules {
+    return this.newer.get(tenantId) ?? this.usual
+  }
+}
+
+/** The same rules, but those of one tenant. */
+export const withTenant = (rules: Rules, tenantId: Int64, newer: Rules): Rules =>
+  (rules instanceof RulesByTenant ? rules : new RulesByTenant(rules, new Map())).with(tenantId, newer)

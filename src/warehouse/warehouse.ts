@@ -26,11 +26,11 @@ import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
 import { migrateTables, type PlannedChange, planMigration, type Wanted } from './migrate.js'
 import type { Transact } from './moves.js'
 import { Patience } from './patience.js'
-import { usualRules } from './rules.js'
+import { usualRules, withTenant } from './rules.js'
 import { tryWrite } from './trywrite.js'
 
 /** See WarehouseOptions. */
-export type RulesReader = (warehouse: Warehouse) => Promise<Rules>
+export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>
 
 export interface WarehouseOptions {
   readonly dialect: Dialect
@@ -126,9 +126,14 @@ export class Warehouse {
     return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
-  /** Reads the settings of derived tables: every writer does before it stores anything, since they may have changed. */
-  async learnRules(): Promise<void> {
-    if (this.#readRules) this.rules = await this.#readRules(this)
+  /**
+   * Reads the settings of derived tables: every writer does before it stores anything, since they may have changed. With
+   * a tenant, those of all others stay as they are.
+   */
+  async learnRules(tenantId?: Int64): Promise<void> {
+    if (!this.#readRules) return
+    const rules = await this.#readRules(this, tenantId)
+    this.rules = tenantId === undefined ? rules : withTenant(this.rules, tenantId, rules)
   }
 
   claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {

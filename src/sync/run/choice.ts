@@ -7,6 +7,7 @@ import type { ChosenCursors } from './cursor.js'
 import type { Grants } from './grants.js'
 import type { CursorChoice } from './report.js'
 import { remaining } from './resume.js'
+import { zonesFirst } from './zonesfirst.js'
 
 /** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
 function chooseTenants(
@@ -71,7 +72,7 @@ interface TaskChoice {
  * tenants that are not granted are left out, and said.
  *
  * With `turns` (the last turn of each cursor, by name) those that have waited longest come before all others: under a
- * time limit that ends every run, the same cursors would starve otherwise.
+ * time limit that ends every run, the same cursors would starve otherwise. Shops come before what waits for their zones.
  */
 export function planTasks(
   context: CursorContext,
@@ -94,5 +95,5 @@ export function planTasks(
     .filter(({ tenantId }) => !granted.has(tenantId))
     .map((task) => ({ ...task, standing: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
   context.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
-  return { tasks, left }
+  return { tasks: zonesFirst(context, tasks), left }
 }

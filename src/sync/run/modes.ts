@@ -11,6 +11,7 @@ import type { CursorTask, RunContext } from './context.js'
 import type { RunRequest } from './report.js'
 import type { WalkMode } from './resume.js'
 import { type Begin, type CursorResult, type CursorWork, noCounts, wholeOutcome } from './work.js'
+import { waitingForZones } from './zonesfirst.js'
 
 const nothing = { ...noCounts, watermark: null }
 
@@ -26,7 +27,7 @@ const maxDeletes = 0.2
 /** What a run does with each of its cursors. */
 export function workOf(context: RunContext, request: RunRequest): Begin {
   const { mode, full = false, acceptDeletes = false, ranges = [] } = request
-  return (task, source): CursorWork => {
+  return waitingForZones(context, (task, source): CursorWork => {
     const isNames = task.resource.resource.list === 'strings'
     switch (mode) {
       case 'sync':
@@ -45,7 +46,7 @@ export function workOf(context: RunContext, request: RunRequest): Begin {
       default:
         throw new Bug(`A run cannot ${mode}`)
     }
-  }
+  })
 }
 
 /** An incremental walk, after which the register and the recorded requests are put in order. */
