@@ -4,6 +4,7 @@
  */
 import type { Clock, Stamps } from '../clock.js'
 import { type SourceAddress, sourceAddress } from '../config/address.js'
+import type { ProxyAddress } from '../config/proxy.js'
 import { Bug, Retry, Skip } from '../errors.js'
 import { Counter } from './http/counter.js'
 import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
@@ -39,6 +40,8 @@ export interface SourceOptions {
   readonly secret: string
   /** Lets plain http go to other hosts than loopback. */
   readonly allowInsecure?: boolean
+  /** Opens tunnels to the API. */
+  readonly proxy?: ProxyAddress | undefined
   readonly timeouts: Timeouts
   /** The largest body, unpacked; default 64 MiB. */
   readonly maxBodyBytes?: number
@@ -82,6 +85,7 @@ export function createSource(options: SourceOptions): Source {
   const wire = new Transport({
     origin: target.origin,
     headers,
+    proxy: options.proxy?.url,
     timeouts: options.timeouts,
     connections,
     maxBodyBytes,
@@ -98,7 +102,17 @@ export function createSource(options: SourceOptions): Source {
     maxWait,
     onWait,
   })
-  const exchange = { wire, governor, clock, stamps, maxBodyBytes, maxWait, secret, onRequest }
+  const exchange = {
+    wire,
+    governor,
+    clock,
+    stamps,
+    maxBodyBytes,
+    maxWait,
+    secret,
+    via: options.proxy,
+    onRequest,
+  }
   const retry = {
     options: bounds,
     clock,

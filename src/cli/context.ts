@@ -66,10 +66,11 @@ export class CommandContext {
 
   async #open(how: { readonly existing?: boolean }): Promise<Warehouse> {
     const { openWarehouse } = await import('../warehouse/open.js')
-    const { url, schema } = this.config.warehouse
+    const { url, schema, pooler } = this.config.warehouse
     const warehouse = await openWarehouse({
       url: url.reveal(),
       schema,
+      pooler,
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
@@ -204,11 +205,13 @@ function secretsOf(config: Config): string[] {
   ]
 }
 
-/** The password of the warehouse, as the address spells it and in clear. */
-function passwords(config: Config): string[] {
-  const url = config.warehouse.url.reveal()
-  const password = URL.canParse(url) ? new URL(url).password : ''
-  return password === '' ? [] : [password, decodeURIComponent(password)]
+/** The passwords in addresses, as the address spells them and in clear. */
+function passwords({ warehouse, api }: Config): string[] {
+  return [warehouse.url, api.proxy?.url].flatMap((secret) => {
+    const url = secret?.reveal() ?? ''
+    const password = URL.canParse(url) ? new URL(url).password : ''
+    return password === '' ? [] : [password, decodeURIComponent(password)]
+  })
 }
 
 /** Calls `use` with a context of the configuration that the command line names. */

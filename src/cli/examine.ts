@@ -24,6 +24,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
   return withConfig(invocation, config, async (context) => [
     { of: 'configuration', file: config.file ?? '', exitCode: 0 },
     { of: 'environment', variables, exitCode: 0 },
+    ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
     ...(await examineParts(context, config)),
   ])
 }

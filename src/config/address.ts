@@ -69,12 +69,37 @@ export function warehouseProblem(url: string): Problem | undefined {
     return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
   if (/^postgres(ql)?:\/\//.test(url)) {
     if (!URL.canParse(url)) return problem('a Postgres address that cannot be read', escapes)
-    return isEscaped(new URL(url)) ? undefined : problem('a "%" that is no escape', escapes)
+    const address = new URL(url)
+    if (!isEscaped(address)) return problem('a "%" that is no escape', escapes)
+    return tlsProblem(address)
   }
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
   return problem(
     scheme ? `an address that begins with "${scheme}:"` : 'an address without "sqlite:" or "postgres:"',
   )
+}
+
+const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full']
+
+/** The mistake in what a Postgres address says about TLS. */
+function tlsProblem({ searchParams }: URL): Problem | undefined {
+  const mode = searchParams.get('sslmode')
+  if (mode === null) return undefined
+  const path = 'warehouse.url'
+  if (!tlsModes.includes(mode))
+    return {
+      path,
+      found: `sslmode=${mode}`,
+      expected: `one of ${tlsModes.join(', ')}`,
+      hint: 'allow and prefer would go on in clear text without a word. Type sslmode=verify-full; sslmode=require encrypts and trusts any certificate',
+    }
+  if (mode !== 'verify-ca' || searchParams.get('sslrootcert')) return undefined
+  return {
+    path,
+    found: 'sslmode=verify-ca without sslrootcert',
+    expected: 'the certificates of the authority that is trusted',
+    hint: 'Type …&sslrootcert=/path/to/ca.pem, or sslmode=verify-full, which trusts the authorities that Node trusts',
+  }
 }
 
 const escapes =

@@ -1,4 +1,5 @@
 import type { Int64, Kind } from '../../schema/resource.js'
+import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
 
 /** Settings of one resource. */
@@ -58,6 +59,8 @@ export interface Config {
     readonly secret: Secret
     readonly rateReserve: number
     readonly allowInsecure: boolean
+    /** Through which the API is reached. */
+    readonly proxy: ProxyAddress | undefined
     /** The longest wait that is sat out, where the API asks to wait. */
     readonly maxWait: number
     readonly timeouts: {
@@ -77,6 +80,8 @@ export interface Config {
     /** The address without its password, for people. */
     readonly label: string
     readonly schema: string
+    /** A pooler in transaction mode stands before Postgres. */
+    readonly pooler: boolean
     readonly autoMigrate: boolean
   }
   readonly sync: {

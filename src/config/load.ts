@@ -14,6 +14,7 @@ import { type Environment, expand } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
 import type { Resources, TableLister } from './leaf.js'
 import { listProblems, type Problem, problemsOf, type SettingPaths, settingPaths } from './problems.js'
+import { proxyFor, proxyProblem } from './proxy.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
@@ -37,7 +38,12 @@ export interface Loaded {
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
-const secretPaths: SettingPaths = settingPaths(['api.secret', 'warehouse.url', ...alertSecretPaths])
+const secretPaths: SettingPaths = settingPaths([
+  'api.secret',
+  'api.proxy',
+  'warehouse.url',
+  ...alertSecretPaths,
+])
 
 /** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
@@ -69,9 +75,9 @@ export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   if (!parsed.success) {
     const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
     problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
-  } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw), problems))
+  } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
   if (problems.length > 0 || !parsed.success) return refuse(problems, options)
-  const config = freeze(toConfig(parsed.data, options.file, resources))
+  const config = freeze(toConfig(parsed.data, { ...options, resources }))
   return { config, variables: [...variables] }
 }
 
@@ -81,16 +87,20 @@ const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Pr
     (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
   )
 
-function addressProblems(document: ConfigDocument, raw: unknown): Problem[] {
+function addressProblems(document: ConfigDocument, raw: unknown, environment: Environment): Problem[] {
   const { baseUrl, allowInsecure } = document.api
   const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
   const warehouse = warehouseProblem(textOf(document.warehouse.url))
+  const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
   const told = alertAddressProblems(document.alerts, allowInsecure)
-  return [api, warehouse, ...told].filter((problem) => problem !== undefined)
+  return [api, proxy, warehouse, ...told].filter((problem) => problem !== undefined)
 }
 
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
+
+const proxyText = (value: ConfigDocument['api']['proxy']): string | false | undefined =>
+  typeof value === 'object' ? textOf(value) : value
 
 /** The text of a configuration file; a Stop says how to make one where there is none. */
 export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {
@@ -143,7 +153,14 @@ export function refuse(
   throw new Stop(`${options.name} has ${count}:\n${list}\n${options.help ?? everySetting}`, { exitCode: 2 })
 }
 
-function toConfig(document: ConfigDocument, file: string | undefined, resources: Resources): Config {
+function toConfig(
+  document: ConfigDocument,
+  {
+    file,
+    resources,
+    environment,
+  }: Pick<DocumentOptions, 'file' | 'environment'> & { readonly resources: Resources },
+): Config {
   const { api, warehouse, sync, reconcile, status, history, alerts, report, log } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
@@ -157,6 +174,7 @@ function toConfig(document: ConfigDocument, file: string | undefined, resources:
       ...api,
       baseUrl: api.baseUrl.replace(/\/+$/, ''),
       secret: new Secret(textOf(api.secret)),
+      proxy: proxyFor(api.baseUrl, proxyText(api.proxy), environment),
       retry: { attempts, baseMs: base, maxMs: max },
     },
     warehouse: { ...warehouse, url: new Secret(url), label: warehouseLabel(url) },

@@ -82,6 +82,16 @@ const api = z
       allowInsecure: flag(
         'Allow plain http to other machines. The secret then crosses the network in clear text.',
       ),
+      proxy: z
+        .union([secret('the address of a proxy'), z.literal(false)], {
+          error: 'an address such as "http://proxy.example.com:3128", {"file": "PATH"}, or false',
+        })
+        .optional()
+        .meta({
+          description:
+            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it opens tunnels, and sees no request and no secret. Default: HTTPS_PROXY and NO_PROXY of the environment. false: none.',
+          examples: ['http://proxy.example.com:3128'],
+        }),
       timeouts,
       maxWait: durationLeaf(
         'PT1H',
@@ -116,6 +126,9 @@ const warehouse = z
         })
         .default('shopsync')
         .describe('Postgres schema that holds the tables; SQLite has none.'),
+      pooler: flag(
+        'A pooler in transaction mode (PgBouncer, Supavisor) stands before Postgres: nothing is left in a session between two transactions.',
+      ),
       autoMigrate: flag(
         'Create and extend the tables when a run starts. If false, a run stops while tables are out of date, and `shopsync migrate` brings them up to date.',
         true,

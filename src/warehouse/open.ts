@@ -18,16 +18,25 @@ export interface OpenOptions {
   readonly existing?: boolean
   /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */
   readonly silentMs?: number
+  /** Postgres: a pooler in transaction mode stands before it; default false. */
+  readonly pooler?: boolean
   /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
   readonly threadFrom?: number
 }
 
 /** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
-async function dialectOf({ url, schema, threadFrom, silentMs, existing }: OpenOptions): Promise<Dialect> {
+async function dialectOf({
+  url,
+  schema,
+  threadFrom,
+  silentMs,
+  pooler,
+  existing,
+}: OpenOptions): Promise<Dialect> {
   if (url.startsWith('sqlite:'))
     return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing })
   if (/^postgres(ql)?:\/\//.test(url))
-    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, silentMs)
+    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
     exitCode: 2,
     hint: 'Expected sqlite:PATH or postgres://user:password@host:port/database',

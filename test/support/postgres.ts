@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,6 +20,8 @@ const run = promisify(execFile)
 export interface TestPostgres {
   readonly url: string
   readonly port: number
+  /** Folder of its data, and of its socket. */
+  readonly data: string
   /** Ends the server as a crash would: no checkpoint, connections cut. */
   crash(): Promise<void>
   /** Stops all its processes without ending them: connections stay open, and nothing answers. */
@@ -64,8 +75,14 @@ const settings = [
   'logging_collector=off',
 ]
 
-function launch(postgres: string, data: string, port: number, megabytes?: number): Promise<ChildProcess> {
-  const flags = settings.flatMap((setting) => ['-c', setting])
+function launch(
+  postgres: string,
+  data: string,
+  port: number,
+  megabytes?: number,
+  more: readonly string[] = [],
+): Promise<ChildProcess> {
+  const flags = [...settings, ...more].flatMap((setting) => ['-c', setting])
   const words = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', data, ...flags]
   // In kilobytes; a write beyond it fails, as on a disk that is full.
   const limited = ['-c', `ulimit -f ${(megabytes ?? 0) * 1024}; exec "$0" "$@"`, postgres, ...words]
@@ -113,8 +130,27 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
     }
 }
 
-/** `megabytes`: how large a file may grow, until it is started again. */
-export async function startPostgres({ megabytes }: { megabytes?: number } = {}): Promise<TestPostgres> {
+export interface PostgresOptions {
+  /** How large a file may grow, until it is started again. */
+  readonly megabytes?: number
+  /** Files in PEM form: the server then takes encrypted connections alone. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+}
+
+/** Copies the files to where the server may read them, and gives its settings. */
+function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']>): string[] {
+  const hba = join(data, 'pg_hba.conf')
+  for (const [from, name] of [
+    [cert, 'server.pem'],
+    [key, 'server.key'],
+  ] as const)
+    writeFileSync(join(data, name), readFileSync(from), { mode: 0o600 })
+  writeFileSync(hba, 'local all all trust\nhostssl all all all trust\n')
+  if (isRoot) for (const name of ['server.pem', 'server.key']) chownSync(join(data, name), nobody, nobody)
+  return ['ssl=on', 'ssl_cert_file=server.pem', 'ssl_key_file=server.key']
+}
+
+export async function startPostgres({ megabytes, tls }: PostgresOptions = {}): Promise<TestPostgres> {
   const { initdb, postgres } = await binaries()
   const data = mkdtempSync(join(tmpdir(), 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)
@@ -128,17 +164,19 @@ export async function startPostgres({ megabytes }: { megabytes?: number } = {}):
     },
   )
   const port = await freePort()
-  let child = await launch(postgres, data, port, megabytes)
+  const more = tls ? secured(data, tls) : []
+  let child = await launch(postgres, data, port, megabytes, more)
   const giveUp = (): void => void child.kill('SIGKILL')
   process.once('exit', giveUp)
   return {
     port,
+    data,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     crash: () => ended(child, 'SIGQUIT'),
     pause: () => signalAll(child, 'SIGSTOP'),
     resume: () => signalAll(child, 'SIGCONT'),
     start: async () => {
-      child = await launch(postgres, data, port)
+      child = await launch(postgres, data, port, undefined, more)
     },
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) signalAll(child, 'SIGCONT')

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../../clock.js'
+import type { ProxyAddress } from '../../config/proxy.js'
 import { Bug, Retry, Skip } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import type { RequestOutcome } from '../rate/budget.js'
@@ -57,6 +58,8 @@ export interface ExchangeOptions {
   /** The longest wait that is sat out, in ms. */
   readonly maxWait: number
   readonly secret: string
+  /** The proxy through which the requests go. */
+  readonly via: ProxyAddress | undefined
   readonly onRequest: ((info: RequestInfo) => void) | undefined
 }
 
@@ -96,7 +99,7 @@ export class Exchange {
         throw signal.reason
       }
       if (error instanceof Bug) throw error
-      throw brokenConnection(this.#what, error, this.#details)
+      throw brokenConnection(this.#what, error, this.#details, this.options.via)
     } finally {
       permit.release(this.#outcome)
       this.#log(permit, bytes)

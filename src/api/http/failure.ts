@@ -1,6 +1,7 @@
 /**
  * Which error a failed request becomes: its class tells the retry loop and the run what to do. Used by exchange.ts.
  */
+import type { ProxyAddress } from '../../config/proxy.js'
 import { Retry, Skip, Stop } from '../../errors.js'
 
 export interface FailureDetails {
@@ -61,13 +62,22 @@ const KNOWN: Readonly<Record<string, string>> = {
 export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
 
 /** A certificate that is not trusted will not be at the next attempt either. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
+
+/** Connections that were never open. Behind a proxy, it is the proxy that was not reached. */
+const NEVER_OPEN =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 /**
  * The meaning of a broken connection. The error itself is not kept as the cause: errors of the HTTP parser carry pieces
  * of the response, which may be a customer's data.
  */
-export function brokenConnection(what: string, error: unknown, details: FailureDetails): Error {
+export function brokenConnection(
+  what: string,
+  error: unknown,
+  details: FailureDetails,
+  via: ProxyAddress | undefined,
+): Error {
   const code = codeOf(error)
   if (CERTIFICATE.test(code))
     return new Skip(`${what}: the server's certificate is not trusted (${code})`, {
@@ -75,10 +85,39 @@ export function brokenConnection(what: string, error: unknown, details: FailureD
       reason: 'failed',
       hint: 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
     })
-  return new Retry(`${what}: ${connectionWords(code)} (${code})`, {
+  const answer = via && answerOfProxy(error)
+  if (via && answer !== undefined) return refusedTunnel(what, answer, details, via)
+  const meaning = `${connectionWords(code)} (${code})`
+  if (via && NEVER_OPEN.test(code))
+    return new Retry(`${what}: the proxy ${via.label} does not answer: ${meaning}`, {
+      ...details,
+      hint: `Check ${via.from} and the network`,
+    })
+  return new Retry(`${what}: ${meaning}`, {
     ...details,
-    hint: 'Check api.baseUrl and the network',
+    hint: via
+      ? `Check api.baseUrl, the network, and the proxy ${via.label} (${via.from})`
+      : 'Check api.baseUrl and the network',
   })
+}
+
+/** The status by which a proxy refused to open a tunnel. undici tells it in words alone. */
+function answerOfProxy(error: unknown): number | undefined {
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+  return status === undefined ? undefined : Number(status)
+}
+
+function refusedTunnel(what: string, status: number, details: FailureDetails, via: ProxyAddress): Error {
+  const told = `the proxy ${via.label} answered ${status} to CONNECT, expected 200`
+  if (status === 407)
+    return new Stop(`${what}: ${told}: it refuses the login`, {
+      ...details,
+      exitCode: 3,
+      hint: `Check user and password in ${via.from}: http://USER:PASSWORD@${via.label}`,
+    })
+  const hint = `Ask who runs the proxy whether it lets connections to the API's host pass; it is named by ${via.from}`
+  if (status >= 500 || status === 429) return new Retry(`${what}: ${told}`, { ...details, hint })
+  return new Skip(`${what}: ${told}`, { ...details, reason: 'failed', hint })
 }
 
 /** The code by which Node and undici name a failure. */

@@ -3,7 +3,8 @@
  * exchange.ts; knows neither JSON nor retries.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import type { Secret } from '../../config/secret.js'
 import { codeOf } from './failure.js'
 
 /** In milliseconds. */
@@ -20,6 +21,8 @@ export interface Timeouts {
 
 export interface TransportOptions {
   readonly origin: string
+  /** Address of the proxy that opens tunnels to it. */
+  readonly proxy?: Secret | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: Timeouts
   readonly connections: number
@@ -46,7 +49,7 @@ const EMPTY = Buffer.alloc(0)
 
 /** The connections to one host. Nothing but GET can be sent. */
 export class Transport {
-  #pool: Promise<Pool> | undefined
+  #pool: Promise<Dispatcher> | undefined
 
   constructor(private readonly options: TransportOptions) {}
 
@@ -69,13 +72,14 @@ export class Transport {
   }
 
   async #request(
-    pool: Pool,
+    pool: Dispatcher,
     { path, gzip }: { readonly path: string; readonly gzip: boolean },
     signal: AbortSignal,
     onHeaders: OnHeaders,
   ): Promise<RawReply> {
-    const { headers: sent, timeouts, maxBodyBytes } = this.options
+    const { origin, headers: sent, timeouts, maxBodyBytes } = this.options
     const { statusCode, headers, body } = await pool.request({
+      origin,
       path,
       method: 'GET',
       headers: gzip ? { ...sent, 'accept-encoding': 'gzip' } : sent,
@@ -102,17 +106,34 @@ export class Transport {
     }
   }
 
-  async #open(): Promise<Pool> {
+  async #open(): Promise<Dispatcher> {
     // undici takes some 80 ms to load, which `--help` need not pay.
-    const { Pool } = await import('undici')
-    const { origin, connections, timeouts, maxBodyBytes } = this.options
-    return new Pool(origin, {
-      connections,
-      pipelining: 1,
-      connect: { timeout: timeouts.connect },
-      maxResponseSize: maxBodyBytes,
+    const { Pool, ProxyAgent } = await import('undici')
+    const { origin, proxy, connections, timeouts, maxBodyBytes } = this.options
+    const options = { connections, pipelining: 1, maxResponseSize: maxBodyBytes }
+    const connect = { timeout: timeouts.connect }
+    if (!proxy) return new Pool(origin, { ...options, connect })
+    const login = loginOf(proxy.reveal())
+    return new ProxyAgent({
+      ...options,
+      uri: proxy.reveal(),
+      // Plain http goes through a tunnel, too: the proxy is to see no request.
+      proxyTunnel: true,
+      proxyTls: connect,
+      requestTls: connect,
+      // A proxy that does not open the tunnel is like a host that does not take the connection.
+      clientFactory: (url) => new Pool(url, { connections, connect, headersTimeout: timeouts.connect }),
+      ...(login !== undefined && { token: login }),
     })
   }
+}
+
+/** The credentials in a proxy's address, as a header takes them; a user may do without a password. */
+function loginOf(url: string): string | undefined {
+  const { username, password } = new URL(url)
+  if (username === '' && password === '') return undefined
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
 }
 
 /**

@@ -34,6 +34,8 @@ function words(trial: Trial, ok: boolean): Words {
       const found = variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
       return { what: 'environment', found }
     }
+    case 'proxy':
+      return { what: 'proxy', found: `${trial.label}, named by ${trial.from}` }
     case 'credentials': {
       const { granted, window } = trial
       const rate = window
@@ -83,12 +85,10 @@ function words(trial: Trial, ok: boolean): Words {
       return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
-    case 'views':
-      return {
-        what: 'views',
-        found: `${trial.trouble.message}. ${trial.trouble.hint}`,
-        hint: trial.trouble.hint,
-      }
+    case 'views': {
+      const { message, hint } = trial.trouble
+      return { what: 'views', found: `${message}. ${hint}`, hint }
+    }
     case 'failure': {
       const { message, hint = null } = wordsOf(trial.error)
       return { what: trial.what, found: message, hint }

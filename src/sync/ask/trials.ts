@@ -11,6 +11,8 @@ import type { Probe, ProbeChange } from './probe.js'
 type Facts =
   | { readonly of: 'configuration'; readonly file: string }
   | { readonly of: 'environment'; readonly variables: readonly string[] }
+  /** `from`: the setting or variable that names the proxy. */
+  | { readonly of: 'proxy'; readonly label: string; readonly from: string }
   | { readonly of: 'credentials'; readonly granted: number; readonly window: SourceStats['window'] }
   /** Milliseconds that this machine is ahead of the API; undefined when the API sends no Date. */
   | { readonly of: 'clock'; readonly skew: number | undefined }

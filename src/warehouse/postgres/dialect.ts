@@ -10,6 +10,7 @@ import { columnTypes } from '../../model/dictionary.js'
 import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import { clientConfig, localSettings } from './connection.js'
 import { dayRows } from './days.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
 import { vacuum } from './erase.js'
@@ -17,7 +18,7 @@ import { classify } from './errors.js'
 import { extra } from './extra.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
-import { askZone, checkZone, startup, timestampOf, utcLocally } from './sessiontime.js'
+import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
 import { viewStore } from './viewstore.js'
@@ -36,9 +37,9 @@ const typeParsers = {
 
 const connections = 4
 
-function connect(url: string, silentMs?: number): pg.Pool {
+function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool {
   const pool = new pg.Pool({
-    ...startup(url),
+    ...config,
     max: connections,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
@@ -46,16 +47,12 @@ function connect(url: string, silentMs?: number): pg.Pool {
     // Statements that do not wait for each other's results are sent together.
     pipeline: true,
     types: typeParsers,
-    application_name: 'shopsync',
-    // A process that is stopped in the middle of a transaction must not hold the lease's row for ever.
-    idle_in_transaction_session_timeout: 30_000,
-    lock_timeout: 30_000,
   })
   // An error that nobody listens to ends the process. The pool listens to no connection that it has lent: a connection
   // that the server ends between two statements needs a listener of its own. The next statement reports the error.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
-  endSilentConnections(pool, startup(url), silentMs)
+  endSilentConnections(pool, config, silentMs)
   return pool
 }
 
@@ -72,16 +69,24 @@ const describe = (url: string, schema: string): string => {
  * For a table without statistics, the planner expects that a hundred owners hold half of the rows, and reads the whole
  * table for one page: forty times the work of the index.
  */
-const begin = `begin; set local enable_seqscan = off; ${utcLocally}; ${askZone}`
+const beginning = (pooler: boolean): string =>
+  `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
 
 /** The driver gives a list where a text holds several statements; its types know of one. */
 const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
   Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
 
+/** What the transactions of one warehouse share. */
+interface Shared {
+  readonly pool: pg.Pool
+  readonly cache: StatementCache
+  readonly where: string
+  /** The statements that each of them begins with. */
+  readonly begin: string
+}
+
 async function transact<T>(
-  pool: pg.Pool,
-  cache: StatementCache,
-  where: string,
+  { pool, cache, where, begin }: Shared,
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
@@ -178,12 +183,16 @@ function comments(db: Db, table: Table, schema: string): CompiledQuery[] {
 export function postgresDialect(
   url: string,
   schema: string,
-  silentMs?: number,
+  {
+    silentMs,
+    pooler = false,
+  }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
 ): Dialect<BinaryRows, PostgresPage> {
   const where = describe(url, schema)
-  const pool = connect(url, silentMs)
+  const pool = connect(clientConfig(url, pooler), silentMs)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
   const cache = new StatementCache(db, schema)
+  const shared = { pool, cache, where, begin: beginning(pooler) }
   return {
     db,
     where,
@@ -194,7 +203,7 @@ export function postgresDialect(
     extra,
     dayRows,
     numbers: 'numeric',
-    transaction: (work) => transact(pool, cache, where, work),
+    transaction: (work) => transact(shared, work),
     warm: () => warm(pool),
     encode,
     rows: rowsOf,

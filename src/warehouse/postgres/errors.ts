@@ -65,6 +65,21 @@ export const classify = (error: unknown, where: string): Error =>
         hint: 'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; within one machine or a private network leave sslmode out',
         cause,
       })
+    if (/unsupported startup parameter/.test(message))
+      return new Stop(
+        `The warehouse ${where} is behind a pooler that refuses settings of a session: ${message}`,
+        {
+          exitCode: 3,
+          hint: 'Type "pooler": true in warehouse, for a pooler in transaction mode',
+          cause,
+        },
+      )
+    if (code === '28000' && /no encryption|SSL off/.test(message))
+      return new Stop(`The warehouse ${where} takes encrypted connections alone: ${message} (${code})`, {
+        exitCode: 3,
+        hint: 'Put ?sslmode=verify-full behind the database in warehouse.url; sslmode=require trusts any certificate',
+        cause,
+      })
     // 55P03: another session has locked a table; when it stays locked, this is the trouble of that table alone.
     if (lost.test(code) || transient.test(code) || lostText.test(message))
       return new Retry(`The warehouse ${where} does not answer (${code || message})`, {

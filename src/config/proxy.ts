@@ -1,0 +1,72 @@
+/*
+ * Which proxy a request goes through: the one that a setting names, else HTTPS_PROXY and NO_PROXY of the environment.
+ * Used by load.ts for the API, and by whoever calls webhooks and heartbeats.
+ */
+import type { Environment } from './expand.js'
+import type { Problem } from './problems.js'
+import { Secret } from './secret.js'
+
+/** An HTTP proxy that opens tunnels (CONNECT). */
+export interface ProxyAddress {
+  /** The address may hold user and password. */
+  readonly url: Secret
+  /** The address without them, for people. */
+  readonly label: string
+  /** The setting or variable that names it. */
+  readonly from: string
+}
+
+/** The address of a proxy as a setting or a variable gives it, not checked yet. */
+interface Named {
+  readonly url: string
+  readonly from: string
+}
+
+/**
+ * `configured`: the setting, where there is one; false: no proxy, whatever the environment says. The variables concern
+ * addresses with https alone, as with other programs; a host without a scheme counts as http://HOST.
+ */
+function namedProxy(
+  target: string,
+  configured: string | false | undefined,
+  environment: Environment,
+): Named | undefined {
+  if (configured === false || !URL.canParse(target)) return undefined
+  if (configured !== undefined) return { url: configured, from: 'api.proxy' }
+  const { protocol, hostname, port } = new URL(target)
+  if (protocol !== 'https:') return undefined
+  const from = ['https_proxy', 'HTTPS_PROXY'].find((one) => environment[one]) ?? ''
+  const value = environment[from]
+  if (!value) return undefined
+  const except = environment.no_proxy || environment.NO_PROXY || ''
+  if (except.split(/[\s,]+/).some((rule) => excepts(rule, hostname, port || '443'))) return undefined
+  return { url: value.includes('://') ? value : `http://${value}`, from }
+}
+
+/** The mistake in the address of the proxy. The address may hold a password, so that no message quotes it. */
+export function proxyProblem(...which: Parameters<typeof namedProxy>): Problem | undefined {
+  const named = namedProxy(...which)
+  if (!named || (URL.canParse(named.url) && /^https?:$/.test(new URL(named.url).protocol))) return undefined
+  return {
+    path: named.from,
+    found: 'a text that is no address of an HTTP proxy',
+    expected: '"http://HOST:PORT" or "http://USER:PASSWORD@HOST:PORT"',
+    hint: 'In user and password, type % as %25, @ as %40, : as %3A and / as %2F; "api": {"proxy": false} does without a proxy',
+  }
+}
+
+/** The proxy for an address: `proxyProblem` has found nothing wrong with it. */
+export function proxyFor(...which: Parameters<typeof namedProxy>): ProxyAddress | undefined {
+  const named = namedProxy(...which)
+  return named && { url: new Secret(named.url), label: new URL(named.url).host, from: named.from }
+}
+
+/** Whether NO_PROXY's rule names the host: a name with all names below it, `*`, an address, each perhaps with a port. */
+function excepts(rule: string, host: string, port: string): boolean {
+  if (rule === '*') return true
+  const [, name = '', onPort = port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule) ?? ['', rule]
+  const wanted = name.toLowerCase().replace(/^\*?\./, '')
+  const bare = (text: string): string => text.replace(/^\[|\]$/g, '')
+  if (wanted === '' || onPort !== port) return false
+  return bare(host) === bare(wanted) || host.endsWith(`.${wanted}`)
+}
