@@ -4,5 +4,7 @@ import { shipped } from './support/compiled.js'
 /** The program through PgBouncer in transaction mode, run by `npm run test:pooler`; where it is lacking, the suite says so. */
 export default mergeConfig(
   shipped,
-  defineConfig({ test: { include: ['test/pooler/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } }),
+  defineConfig({
+    test: { include: ['test/pooler/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+  }),
 )

@@ -100,7 +100,7 @@ function addressProblems(document: ConfigDocument, raw: unknown, environment: En
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
 
 const proxyText = (value: ConfigDocument['api']['proxy']): string | false | undefined =>
-  typeof value === 'object' ? textOf(value) : value
+  value === 'environment' ? undefined : typeof value === 'object' ? textOf(value) : value
 
 /** The text of a configuration file; a Stop says how to make one where there is none. */
 export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {

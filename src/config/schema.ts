@@ -86,10 +86,10 @@ const api = z
         .union([secret('the address of a proxy'), z.literal(false)], {
           error: 'an address such as "http://proxy.example.com:3128", {"file": "PATH"}, or false',
         })
-        .optional()
+        .default('environment')
         .meta({
           description:
-            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it opens tunnels, and sees no request and no secret. Default: HTTPS_PROXY and NO_PROXY of the environment. false: none.',
+            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it opens tunnels, and sees no request and no secret. "environment": HTTPS_PROXY, unless NO_PROXY names the host. false: none.',
           examples: ['http://proxy.example.com:3128'],
         }),
       timeouts,

@@ -1,0 +1,148 @@
+/**
+ * The whole life of a warehouse through PgBouncer in transaction mode, which lends a session for one transaction and
+ * gives it to somebody else after it. PgBouncer comes from the system (Debian: apt-get install pgbouncer); where it is
+ * lacking, the suite says so and is skipped.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Place, place } from '../support/place.js'
+import { freePort } from '../support/postgres.js'
+
+function lacking(): string | undefined {
+  if (inject('postgresUrl') === '') return 'Postgres is left out (DIALECTS=sqlite)'
+  try {
+    execFileSync('pgbouncer', ['--version'], { stdio: 'ignore' })
+    return undefined
+  } catch {
+    return 'pgbouncer is lacking; expected it on the PATH (Debian: apt-get install pgbouncer)'
+  }
+}
+
+const missing = lacking()
+if (missing !== undefined) console.warn(`The pooler was not run: ${missing}`)
+
+/** PgBouncer refuses to run as root; `nobody` exists wherever root does. */
+const nobody = 65534
+const isRoot = process.getuid?.() === 0
+
+interface Bouncer {
+  readonly url: string
+  stop(): void
+}
+
+async function startBouncer(server: string): Promise<Bouncer> {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-pooler-'))
+  const { hostname, port: serverPort } = new URL(server)
+  const port = await freePort()
+  const lines = [
+    '[databases]',
+    `postgres = host=${hostname} port=${serverPort} dbname=postgres user=postgres`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'auth_type = any',
+    'pool_mode = transaction',
+    // Fewer sessions than the program opens: two of its connections share one.
+    'default_pool_size = 3',
+    'unix_socket_dir =',
+  ]
+  const file = join(folder, 'pgbouncer.ini')
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  if (isRoot) for (const path of [folder, file]) chownSync(path, nobody, nobody)
+  const child: ChildProcess = spawn('pgbouncer', ['--quiet', file], {
+    stdio: 'ignore',
+    ...(isRoot && { uid: nobody, gid: nobody }),
+  })
+  const stop = (): void => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', stop)
+  for (let tries = 0; tries < 100; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (isOpen) return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop }
+    await sleep(50)
+  }
+  stop()
+  throw new Error('PgBouncer did not listen within five seconds')
+}
+
+describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
+  let here: Place
+  let bouncer: Bouncer
+  const schema = 'through_pooler'
+
+  beforeAll(async () => {
+    here = await place({ tenants: 2 })
+    bouncer = await startBouncer(inject('postgresUrl'))
+    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+  })
+  afterAll(async () => {
+    await here.remove()
+    bouncer.stop()
+  })
+
+  test('carries every command, twice and side by side', async () => {
+    for (const words of [
+      ['plan'],
+      ['sync'],
+      ['sync'],
+      ['sync', '--full'],
+      ['reconcile'],
+      ['verify', '--full', '--sample', '5'],
+      ['run', 'nightly'],
+      ['backfill', '--from', '2026-01-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'],
+      ['why', 'repair_orders', '1'],
+      ['quarantine', 'list'],
+      ['runs'],
+      ['status'],
+      ['report', '--out', 'report.html'],
+      ['check'],
+      ['migrate'],
+      ['forget', '--tenant', '102', '--yes'],
+    ]) {
+      const { code, stdout, stderr } = await here.run(...words)
+      expect({ words, code, stdout: code === 0 ? '' : stdout, stderr: code === 0 ? '' : stderr }).toEqual({
+        words,
+        code: 0,
+        stdout: '',
+        stderr: '',
+      })
+    }
+    const side = await Promise.all([here.run('sync'), here.run('reconcile')])
+    expect(side.map(({ code }) => code).sort()).toEqual([0, 4])
+  })
+
+  test('keeps nothing of ours in a session', async () => {
+    const session = new pg.Client({ connectionString: bouncer.url })
+    await session.connect()
+    const found: unknown[] = []
+    for (let i = 0; i < 12; i++) {
+      const text = `select (select count(*) from pg_prepared_statements) + (select count(*) from pg_locks
+        where locktype = 'advisory') as left, current_setting('lock_timeout') as waits,
+        current_setting('enable_seqscan') as scans, current_setting('search_path') as path`
+      found.push((await session.query(text)).rows[0])
+    }
+    await session.end()
+    for (const row of found)
+      expect(row).toEqual({ left: '0', waits: '0', scans: 'on', path: '"$user", public' })
+  })
+
+  test('is told of, where the configuration does not name it', async () => {
+    here.configure({ warehouse: { url: bouncer.url, schema } })
+    const { code, stderr } = await here.run('status')
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/behind a pooler.*"pooler": true/s)
+    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+  })
+})
