@@ -55,6 +55,12 @@ export interface ViewQuery<C extends string = string> {
   readonly from: string
 }
 
+/** A day as an expression, and what it wants joined; the join may be empty. */
+export interface JoinedDay {
+  readonly day: string
+  readonly join: string
+}
+
 /**
  * What the SQL of a view says differently from database to database, or from configuration to configuration. Arguments
  * and results are SQL expressions; instants are as the tables hold them.
@@ -81,6 +87,11 @@ export interface ViewWords {
   zone(tenant: string, shop: string): string
   /** The day of an instant in a zone; null outside of the calendar. */
   day(zone: string, instant: string): string
+  /**
+   * The same of each row of a table, in the zone of the row's shop: an expression, and a join that goes behind the
+   * others under an alias of its own. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
+   */
+  shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */

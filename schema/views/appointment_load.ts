@@ -1,4 +1,6 @@
-import { col, common, defineView } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
+
+const begins = (q: ViewWords): JoinedDay => q.shopDay('d', 'a.tenant_id', 'a.shop_id', 'a.start_at')
 
 export default defineView({
   name: 'appointment_load',
@@ -25,7 +27,7 @@ export default defineView({
     'select staff_name, sum(minutes) as minutes from appointment_load group by staff_name order by minutes desc',
   build: (q) => ({
     select: {
-      day: q.day(q.zone('a.tenant_id', 'a.shop_id'), 'a.start_at'),
+      day: begins(q).day,
       tenant_id: 'a.tenant_id',
       tenant_name: q.tenantName('a.tenant_id'),
       shop_id: 'a.shop_id',
@@ -47,7 +49,7 @@ export default defineView({
     from: `{appointments} a
       left join {repair_orders} r on r.tenant_id = a.tenant_id and r.id = a.repair_order_id and r._deleted_at is null
       left join {shops} h on h.tenant_id = a.tenant_id and h.id = a.shop_id
-      left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id
+      left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id ${begins(q).join}
       where a._deleted_at is null`,
   }),
 })

@@ -1,5 +1,7 @@
 import { sane } from '../lines.js'
-import { col, common, defineView } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
+
+const attempted = (q: ViewWords): JoinedDay => q.shopDay('d', 'p.tenant_id', 'o.shop_id', 'p.created_at')
 
 export default defineView({
   name: 'card_attempts',
@@ -30,7 +32,7 @@ export default defineView({
     'select reader, count(*) as attempts, sum(case when failed then 1 else 0 end) as failed from card_attempts group by reader order by failed desc',
   build: (q) => ({
     select: {
-      day: q.day(q.zone('p.tenant_id', 'o.shop_id'), 'p.created_at'),
+      day: attempted(q).day,
       tenant_id: 'p.tenant_id',
       tenant_name: q.tenantName('p.tenant_id'),
       shop_id: 'o.shop_id',
@@ -59,7 +61,7 @@ export default defineView({
     from: `{payment_transactions} p
       left join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      left join {staffs} t on t.tenant_id = p.tenant_id and t.id = p.staff_id
+      left join {staffs} t on t.tenant_id = p.tenant_id and t.id = p.staff_id ${attempted(q).join}
       where p._deleted_at is null`,
   }),
 })

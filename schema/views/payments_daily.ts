@@ -1,8 +1,10 @@
 import { joinOrder, sane } from '../lines.js'
-import { col, common, defineView } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 /** A blank word is as good as none. */
 const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
+
+const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'l.created_at')
 
 export default defineView({
   name: 'payments_daily',
@@ -38,10 +40,10 @@ export default defineView({
         coalesce(sum(y.amount_cents), 0) as amount_cents,
         coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds
       from (
-        select o.tenant_id, o.shop_id, ${q.day(q.zone('o.tenant_id', 'o.shop_id'), 'l.created_at')} as day,
+        select o.tenant_id, o.shop_id, ${entered(q).day} as day,
           ${named('l.payment_type_details_type')} as type, ${named('l.payment_type_details_name')} as type_name,
           ${sane('l.amount_cents')} as amount_cents
-        from {payments} l ${joinOrder('l')}
+        from {payments} l ${joinOrder('l')} ${entered(q).join}
         where l._deleted_at is null) y
       group by y.tenant_id, y.shop_id, y.day, y.type, y.type_name) x
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id`,

@@ -1,5 +1,7 @@
 import { worth } from '../lines.js'
-import { col, common, defineView } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
+
+const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')
 
 export default defineView({
   name: 'purchases',
@@ -29,7 +31,7 @@ export default defineView({
     const units = 'case when p.is_return = true then 0 - abs(l.quantity) else l.quantity end'
     return {
       select: {
-        day: q.day(q.zone('p.tenant_id', 'p.shop_id'), 'p.created_at'),
+        day: entered(q).day,
         tenant_id: 'p.tenant_id',
         tenant_name: q.tenantName('p.tenant_id'),
         shop_id: 'p.shop_id',
@@ -51,7 +53,7 @@ export default defineView({
       from: `{purchase_records} p
         join {purchase_record_line_items} l on l.tenant_id = p.tenant_id and l.purchase_record_id = p.id
         left join {shops} h on h.tenant_id = p.tenant_id and h.id = p.shop_id
-        left join {vendors} v on v.tenant_id = p.tenant_id and v.id = p.vendor_id
+        left join {vendors} v on v.tenant_id = p.tenant_id and v.id = p.vendor_id ${entered(q).join}
         where p._deleted_at is null`,
     }
   },

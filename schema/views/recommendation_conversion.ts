@@ -1,5 +1,5 @@
 import { sane, worth } from '../lines.js'
-import { col, common, defineView, type ViewWords } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 /** The sum of one kind of lines; null where one of them has no price. */
 const sumOf = (from: string, amount: string): string =>
@@ -18,6 +18,8 @@ function worthOf(q: ViewWords): string {
     'select 1 from {recommendation_services} s where s.tenant_id = r.tenant_id and s.recommendation_id = r.id'
   return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
 }
+
+const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', 'o.shop_id', 'r.created_at')
 
 export default defineView({
   name: 'recommendation_conversion',
@@ -48,7 +50,7 @@ export default defineView({
     'select decision, count(*) as recommendations, sum(value_cents) as value_cents, count(*) - count(value_cents) as without_value from recommendation_conversion group by decision order by decision',
   build: (q) => ({
     select: {
-      recommended_on: q.day(q.zone('r.tenant_id', 'o.shop_id'), 'r.created_at'),
+      recommended_on: recommended(q).day,
       tenant_id: 'r.tenant_id',
       tenant_name: q.tenantName('r.tenant_id'),
       shop_id: 'o.shop_id',
@@ -73,7 +75,7 @@ export default defineView({
     from: `{recommendations} r
       left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
+      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id ${recommended(q).join}
       where r._deleted_at is null`,
   }),
 })

@@ -1,12 +1,12 @@
 /**
- * The calendar in the warehouse, `report_days`: when each day begins in each zone in use. It is filled when a zone comes
- * into use, longer by a year when a year has passed, and anew when the rules of zones that come with Node have changed.
+ * The calendar in the warehouse: when each day begins in each zone in use, day by day in `report_days`, and in short in
+ * `report_stretches`, by which a view finds the day of each of many rows. It is filled when a zone comes into use, longer by a year when a year has passed, and anew when the rules of zones that come with Node have changed.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { fromMicros } from '../timestamp.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
-import { daysOf, endDay, firstDay } from './shopday.js'
+import { daySeconds, daysOf, dayText, endDay, firstDay } from './shopday.js'
 
 /** The zone whose days are all days. */
 const allDays = 'UTC'
@@ -29,6 +29,27 @@ function filling({ dialect, db }: Warehouse, zone: string, from: number, end: nu
   return [filled, last].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
+/** The same days as stretches, all of them: there are two or three a year. */
+function stretching({ db }: Warehouse, zone: string, end: number): CompiledQuery[] {
+  const days = daysOf(zone)
+  const endsAt = days.start(end) / 1000
+  const row = (start: number, day: string | null) => ({
+    zone,
+    from_at: fromMicros(BigInt(start) * 1_000_000n),
+    first_day: day,
+  })
+  const runs = days.runs(firstDay, end)
+  const rows = runs.flatMap((run, i) => {
+    const behind = run.start + run.days * daySeconds
+    const isLonger = behind < (runs[i + 1]?.start ?? endsAt)
+    // The hour by which the last day is longer is no day of its own.
+    const rest = isLonger ? [row(behind, dayText(run.first + run.days - 1))] : []
+    return [row(run.start, dayText(run.first)), ...rest]
+  })
+  const all = db.insertInto('report_stretches').values([...rows, row(endsAt, null)])
+  return [db.deleteFrom('report_stretches').where('zone', '=', zone).compile(), all.compile()]
+}
+
 /** The number of the first day behind the calendar of a zone in the warehouse; undefined where it has none. */
 async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | undefined> {
   const last = await warehouse.read((db) =>
@@ -44,8 +65,8 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
   return last?.day_number == null ? undefined : Number(last.day_number) + 1
 }
 
-/** The version of the rules of time zones, as far as Node tells. */
-const rules = process.versions.tz ?? 'unknown'
+/** The version of the rules of time zones, as far as Node tells, and that of the rows that are made of them. */
+const rules = `${process.versions.tz ?? 'unknown'}/2`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: Warehouse): Promise<boolean> {
@@ -65,7 +86,8 @@ async function fill(
     .deleteFrom('report_days')
     .where('zone', '=', zone)
     .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))
-  await warehouse.write([stale.compile(), ...filling(warehouse, zone, from, end)], fence)
+  const days = [stale.compile(), ...filling(warehouse, zone, from, end)]
+  await warehouse.write([...days, ...stretching(warehouse, zone, end)], fence)
 }
 
 /** Brings the days of these zones up to date. Returns the zones that had to be filled. */

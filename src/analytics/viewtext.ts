@@ -7,6 +7,10 @@ import { type ViewSettings, viewWords } from './words.js'
 const tableInBraces = /\{(\w+)\}/g
 const tableWithAlias = /\{\w+\}\s+(?:as\s+)?(\w+)/g
 
+/** An id is never computed: through whatever subqueries, it is a column of a table, and keeps its type. */
+const isOfTable = (alias: string, kind: ViewKind, aliases: ReadonlySet<string>): boolean =>
+  aliases.has(alias) || (kind === 'id' && alias !== '')
+
 /** The aliases of tables of the warehouse: their columns have the types of the tables. */
 const aliasesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(tableWithAlias)].map(([, alias = '']) => alias))
@@ -16,7 +20,7 @@ function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
   return Object.entries(view.columns).map(([name, column]: [string, { kind: ViewKind }]) => {
     const sql = query.select[name] ?? 'null'
     const [, alias = ''] = /^(\w+)\.\w+$/.exec(sql) ?? []
-    return { name, kind: column.kind, sql, isPlain: aliases.has(alias) }
+    return { name, kind: column.kind, sql, isPlain: isOfTable(alias, column.kind, aliases) }
   })
 }
 

@@ -6,7 +6,7 @@ import { nameFields } from '../../schema/naming.js'
 import type { ViewWords } from '../../schema/view.js'
 import { Bug } from '../errors.js'
 import type { Model } from '../model/registry.js'
-import type { ViewSql } from '../warehouse/viewsql.js'
+import { dayIn, type ViewSql, zoneOf } from '../warehouse/viewsql.js'
 
 /** What the views depend on besides the declarations. */
 export interface ViewSettings {
@@ -69,9 +69,6 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
   return `coalesce((select register_.live_rows from {sync_registers} register_ where register_.tenant_id = ${tenant} and register_.resource = ${resource}), case ${resource} ${counts.join(' ')} end)`
 }
 
-const zoneOf = (tenant: string, shop: string): string =>
-  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
-
 /** Half away from zero. DuckDB's `/` makes fractions, so that nothing may be left to divide. */
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
@@ -88,8 +85,8 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
   zone: zoneOf,
-  day: (zone, instant) =>
-    `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
+  day: dayIn,
+  shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
   month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,

@@ -16,6 +16,18 @@ export const reportTables = {
     },
     indexes: [['zone', 'day']],
   }),
+  report_stretches: define({
+    doc: 'The same in short: stretches of time over which no clock changes. The last row of a zone has no day, and ends the last stretch.',
+    key: ['zone', 'from_at'],
+    fields: {
+      zone: text('Time zone, by its IANA name.'),
+      from_at: timestamp('The instant at which the stretch begins.'),
+      first_day: field(
+        'day',
+        'The day of the 24 hours from then on; each 24 hours after them are the next one.',
+      ),
+    },
+  }),
   report_zones: define({
     doc: 'The time zone of each shop. Tenant 0 and shop 0: of every shop that has no row.',
     key: ['tenant_id', 'shop_id'],

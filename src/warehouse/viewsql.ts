@@ -3,7 +3,7 @@
  * src/analytics/words.ts makes of it, of the model and of the configuration the words that the declarations of
  * schema/views/ use.
  */
-import type { ViewKind } from '../../schema/view.js'
+import type { JoinedDay, ViewKind } from '../../schema/view.js'
 
 /** One column of a view's query. */
 export interface SelectedColumn {
@@ -14,6 +14,25 @@ export interface SelectedColumn {
   readonly isPlain: boolean
 }
 
+/** An instant, and the shop in whose zone it has a day. */
+export interface ShopInstant {
+  readonly tenant: string
+  readonly shop: string
+  readonly instant: string
+}
+
+/** The zone of every shop that has none of its own. */
+export const usualZone =
+  '(select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0)'
+
+/** The zone of a shop, as an expression; tables stand in braces. */
+export const zoneOf = (tenant: string, shop: string): string =>
+  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), ${usualZone})`
+
+/** The day of an instant in a zone, as an expression. */
+export const dayIn = (zone: string, instant: string): string =>
+  `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`
+
 /** The SQL of one database; arguments and results are SQL text. */
 export interface ViewSql {
   /** This instant, as the tables hold instants, the same in a whole query. */
@@ -22,6 +41,8 @@ export interface ViewSql {
   table(name: string): string
   /** A day as text, `YYYY-MM-DD`. */
   dayText(day: string): string
+  /** The day of each row of a table in its shop's zone, null outside of the calendar. Tables stand in braces. */
+  shopDay(alias: string, of: ShopInstant): JoinedDay
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */

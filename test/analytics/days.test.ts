@@ -1,16 +1,20 @@
 /** The shops' own days: which zone a shop has, when its days begin, and that the warehouse and the program cut alike. */
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { DateTime } from 'luxon'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
+import appointmentLoad from '../../schema/views/appointment_load.js'
 import { railsZones } from '../../src/analytics/rails.js'
 import { dayOf, endDay } from '../../src/analytics/shopday.js'
+import { viewText } from '../../src/analytics/viewtext.js'
 import { zoneFinder, zoneNamed } from '../../src/analytics/zones.js'
 import { isTimeZone } from '../../src/config/timezone.js'
 import { model } from '../../src/model/registry.js'
 import { fromMicros } from '../../src/timestamp.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { refresh } from '../support/views.js'
+import { known } from '../support/run.js'
+import { prepareViews, refresh } from '../support/views.js'
 import { type Kind, open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const now = '2026-11-22T00:00:00Z'
@@ -162,6 +166,26 @@ const shops = [
   [102, 1, '{"time_zone":"Asia/Kathmandu"}'],
 ] as const
 
+/** Appointments of those shops, before and at the beginning of days on which some clock changes. */
+function appointmentsAt(zones: Readonly<Record<string, string>>) {
+  const stamps = { updated_at: instant(0), _synced_at: instant(0) }
+  const instants = ['2011-03-27', '2011-04-02', '2011-10-15', '2011-10-30', '2011-12-29'].flatMap((from) =>
+    Array.from({ length: 24 * 2 * 2 }, (_, half) => Date.parse(from) + half * 18e5),
+  )
+  const all = [...instants.flatMap((ms) => [ms - 1, ms]), Date.parse('1989-12-31'), Date.parse('2039-01-01')]
+  return Object.entries(zones).flatMap(([shop, zone]) => {
+    const [tenant_id = 0, shop_id = 0] = shop.split('/').map(Number)
+    return all.map((ms, i) => ({
+      ...stamps,
+      tenant_id,
+      id: shop_id * 10_000 + i,
+      shop_id,
+      start_at: instant(ms),
+      day: dayOf(zone, instant(ms), end),
+    }))
+  })
+}
+
 const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [number, number, string])[]) =>
   Promise.all(
     rows.map(([tenant_id, id, extra]) =>
@@ -260,6 +284,37 @@ describe.each(warehouses())('in $name', (kind) => {
     const stored = await query.where('day', '>=', '2010-01-01').where('day', '<', '2013-01-01').execute()
     for (const [zone, days] of Object.entries(plainDays()))
       expect(stored.filter((row) => row.zone === zone)).toEqual(days)
+  })
+
+  it("a view's days are those of the program, and each part of the join is needed", async () => {
+    const warehouse = await fresh(kind)
+    // London has a day that begins with UTC's and ends an hour before it; the same shop of another tenant is elsewhere.
+    const shopZones = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/Sao_Paulo' }
+    const others = { '102/1': 'Asia/Kathmandu', '102/2': 'UTC', '102/3': 'Australia/Lord_Howe' }
+    const settings = { timeZone: 'America/Chicago', shopTimeZones: { ...shopZones, ...others } }
+    await prepareViews(warehouse, settings)
+    const rows = appointmentsAt({ ...settings.shopTimeZones, '101/9': 'America/Chicago' })
+    for (let i = 0; i < rows.length; i += 100)
+      await warehouse.db
+        .insertInto('appointments')
+        .values(rows.slice(i, i + 100).map(({ day: _, ...row }) => row))
+        .execute()
+    const text = viewText(appointmentLoad, warehouse.dialect.views().sql, { model: known, names: {} })
+    const daysOf = async (query: string): Promise<unknown[]> => {
+      const all = await sql
+        .raw(`select v.tenant_id, v.appointment_id, v.day from (${query}) v`)
+        .execute(warehouse.db)
+      return all.rows.map((row) => Object.values(row as object).join(' ')).sort()
+    }
+    const right = rows.map(({ tenant_id, id, day }) => `${tenant_id} ${id} ${day ?? ''}`).sort()
+    expect(await daysOf(text)).toEqual(right)
+    const parts: [RegExp, string][] = [
+      [/d_zone\.tenant_id = a\.tenant_id and/, ''],
+      [/a\.start_at < d\.behind/, 'true'],
+      [/\+ (?=d\.shifts)/, '- '],
+    ]
+    for (const [part, without] of parts.filter(([one]) => one.test(text)))
+      expect([part, await daysOf(text.replace(part, without))]).not.toEqual([part, right])
   })
 
   it('an idle refresh writes nothing', async () => {

@@ -27,28 +27,11 @@ const sandbox = await sandboxOfFile({
   until: '2026-11-01T12:00:00Z',
 })
 
-/** Rows of the derived table for every order. */
-async function totals({ db }: Warehouse): Promise<void> {
-  const taken = ['tenant_id', 'shop_id', 'customer_id', 'vehicle_id', 'technician_id', 'advisor_id'] as const
-  const rows = db
-    .selectFrom('repair_orders')
-    .select([...taken, 'status_id', 'state', '_synced_at', 'id'])
-    .select(sql<string>`cast(tenant_id as text) || '-' || cast(id as text)`.as('repair_order_key'))
-    .where(sql<boolean>`true`)
-  await db
-    .insertInto('repair_order_totals')
-    .columns([...taken, 'status_id', 'state', '_synced_at', 'repair_order_id', 'repair_order_key'])
-    .expression(rows)
-    .onConflict((c) => c.doNothing())
-    .execute()
-}
-
 /** Filled by a sync. */
 async function filled(kind: Kind): Promise<Warehouse> {
   const warehouse = await open(kind)
   await sync(sandbox, warehouse)
   await prepareViews(warehouse, settings)
-  await totals(warehouse)
   return warehouse
 }
 

@@ -5,7 +5,7 @@
  * 32 bits wide there, whole-number division without a remainder.
  */
 import type { ViewKind } from '../../../schema/view.js'
-import type { SelectedColumn, ViewSql } from '../viewsql.js'
+import { dayIn, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
 
 /** The empty table whose columns lend a view's columns their types. */
 export const typesTable =
@@ -105,6 +105,8 @@ export const viewSql: ViewSql = {
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
   dayText: (day) => `cast(${day} as text)`,
+  // A look into an index; no day would come from a column that is typed, were it chosen among joined ones.
+  shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
   minutes,
   amount,
   prorate,
