@@ -13,6 +13,9 @@ export interface Change {
   readonly serial: number
 }
 
+/** Some lists are longer than two pages. */
+const isLong = (tenant: number, list: List): boolean => list === 'notes' && tenant <= 3
+
 export const cursorOf = (tenant: number, list: string): string => `${tenant} ${list}`
 
 export class YearSource {
@@ -28,6 +31,8 @@ export class YearSource {
   #nextId = 10_000
   /** Records that are stamped ahead: their next version would be older. */
   readonly #ahead = new Set<number>()
+  /** A record whose transaction is under way at the source: it takes its stamp now, and shows in the next hour. */
+  #late: { tenant: number; list: List; at: bigint } | undefined
 
   private constructor(
     readonly sandbox: Sandbox,
@@ -38,8 +43,7 @@ export class YearSource {
     for (const tenant of tenants)
       for (const list of lists) {
         this.owed.set(cursorOf(tenant, list), new Map())
-        // Some lists are longer than a page.
-        const size = list === 'notes' && tenant <= 3 ? 140 : 20 + tenant
+        const size = isLong(tenant, list) ? 240 : 20 + tenant
         for (let i = 0; i < size; i++) this.#create(tenant, list)
       }
     sandbox.onRequest(() => {
@@ -115,14 +119,46 @@ export class YearSource {
     this.#stored(tenant, list, template(list, this.#nextId++, fromMicros(at)), at)
   }
 
+  /** Changes every record of the long lists, some seconds apart: more than two pages are new, and more than an overlap. */
+  rewrite(): void {
+    for (const tenant of tenants)
+      for (const list of lists.filter((one) => isLong(tenant, one)))
+        for (const id of this.sandbox.store.ids(tenant, list)) {
+          this.clock.micros += 3_000_000n
+          if (!this.#ahead.has(id)) this.#update(tenant, list, id)
+        }
+  }
+
+  /** A transaction that takes its stamp a minute before the run, and commits when the run is over. */
+  #beginLate(until: bigint): void {
+    if (this.random() > 0.2) return
+    const [tenant, list] = [this.#pick(tenants), this.#pick(lists)]
+    const minute = until - 60_000_000n
+    if (this.clock.micros < minute) this.clock.micros = minute
+    this.#late = { tenant, list, at: this.sandbox.store.stamp() }
+    // The run's watermark comes to lie behind the stamp.
+    this.clock.micros += 30_000_000n
+    this.#create(tenant, list)
+  }
+
+  #commitLate(): void {
+    if (!this.#late) return
+    const { tenant, list, at } = this.#late
+    this.#late = undefined
+    this.#stored(tenant, list, template(list, this.#nextId++, fromMicros(at)), at)
+  }
+
   /** An hour of work, spread over the hour. */
-  async work(until: bigint): Promise<void> {
+  work(until: bigint): void {
+    this.sandbox.resetRequests()
+    this.#commitLate()
     const changes = Math.floor(this.random() * 9)
     for (let i = 0; i < changes; i++) {
       const left = until - this.clock.micros
       this.clock.micros += (left * BigInt(Math.floor(this.random() * 1000))) / 2000n
       this.move()
     }
+    this.#beginLate(until)
     if (this.clock.micros < until) this.clock.micros = until
   }
 }
