@@ -59,6 +59,8 @@ export class Warehouse {
   readonly #backlog: Backlog
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
+  /** Tables that this process has found. */
+  readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
   /** The settings of derived tables. */
   rules: Rules
@@ -92,9 +94,15 @@ export class Warehouse {
     return this.#trying(() => planMigration(this.dialect, this.#wanted))
   }
 
-  /** Whether the table is there: commands that only read meet warehouses of older versions. */
-  has(name: string): Promise<boolean> {
-    return this.#trying(async () => (await this.dialect.liveColumns()).some(({ table }) => table === name))
+  /**
+   * Whether the table is there: commands that only read meet warehouses of older versions. Asked once of a table that
+   * is there: the catalogue's columns are the longest answer that an idle run waits for.
+   */
+  async has(name: string): Promise<boolean> {
+    if (this.#found.has(name)) return true
+    const live = await this.#trying(() => this.dialect.liveColumns())
+    for (const { table } of live) this.#found.add(table)
+    return this.#found.has(name)
   }
 
   migrate(): Promise<readonly Change[]> {
