@@ -16,7 +16,7 @@ export interface Breakage {
 export function brokenProduct({ name, file, sound, broken }: Breakage): string {
   const folder = scratch()
   const dist = join(folder, 'dist')
-  cpSync(join(root, 'dist'), dist, { recursive: true, filter: (path) => !path.endsWith('.map') })
+  cpSync(join(root, 'dist'), dist, { recursive: true })
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const path = join(dist, file)
