@@ -59,7 +59,7 @@ export class Warehouse {
   readonly #backlog: Backlog
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
-  /** Tables that this process has found. */
+  /** The catalogue is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
   /** The settings of derived tables. */
@@ -94,10 +94,7 @@ export class Warehouse {
     return this.#trying(() => planMigration(this.dialect, this.#wanted))
   }
 
-  /**
-   * Whether the table is there: commands that only read meet warehouses of older versions. Asked once of a table that
-   * is there: the catalogue's columns are the longest answer that an idle run waits for.
-   */
+  /** Whether the table is there, asked until it is: commands that only read meet warehouses of older versions. */
   async has(name: string): Promise<boolean> {
     if (this.#found.has(name)) return true
     const live = await this.#trying(() => this.dialect.liveColumns())
