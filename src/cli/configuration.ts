@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../config/config.js'
 import { readEnvFile } from '../config/envfile.js'
-import { expand } from '../config/expand.js'
+import { type Environment, expand } from '../config/expand.js'
 import {
   configName,
   type DocumentOptions,
@@ -38,6 +38,9 @@ export function loadConfiguration(globals: Globals): Found {
   const { around, openFile } = withVariables(globals)
   return { ...load({ ...around, file: globals.config }), openFile }
 }
+
+/** The variables that `${NAME}` in a job may name. */
+export const variablesOf = (globals: Globals): Environment => withVariables(globals).around.environment
 
 /** A configuration that the program itself has made. */
 export const configurationOf = (document: unknown, name: string): Config =>

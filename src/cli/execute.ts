@@ -5,7 +5,7 @@
 import { describeError, Retry, Skip, Stop } from '../errors.js'
 import type { VerifyOptions } from '../sync/reconcile/verify.js'
 import { checkTables, runVerify, type VerifyReport } from '../sync/reconcile/verifyrun.js'
-import { now } from '../sync/run/context.js'
+import { type Dependencies, now } from '../sync/run/context.js'
 import { within } from '../sync/run/ending.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { runSync } from '../sync/run/run.js'
@@ -44,15 +44,25 @@ export const rangesByFlags = (context: CommandContext): TimeRange[] => {
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
 export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
-  const tracker = new Tracker()
   const limit = timeLimitOf(context.invocation.options)
-  const deps = await context.dependencies(await context.readyWarehouse(), {
-    observer: observerOf(context, tracker),
-  })
+  const deps = await context.dependencies(await context.readyWarehouse())
+  return watched(context, deps, (watching) =>
+    within(limit, watching, (limited) => runSync({ ...watching, ...limited }, request)),
+  )
+}
+
+/** Does the work of a run, or of a step of a job, under the eyes of the progress display and of the log. */
+export async function watched(
+  context: CommandContext,
+  deps: Dependencies,
+  work: (watching: Dependencies) => Promise<RunReport>,
+): Promise<RunReport> {
+  const tracker = new Tracker()
+  const observer = { ...deps.observer, ...observerOf(context, tracker) }
   context.invocation.signals.resumesAt = () => resumption(tracker.tally())
   const stopProgress = showProgress(context, tracker, () => deps.source.stats())
   try {
-    const report = await within(limit, deps, (limited) => runSync({ ...deps, ...limited }, request))
+    const report = await work({ ...deps, observer })
     const { cursors, ...totals } = report
     context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
     return report

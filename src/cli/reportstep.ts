@@ -1,6 +1,7 @@
 /* The step `report` of a job: writes the page, and asks the source nothing. Used by jobstep.ts. */
 import type { Int64 } from '../../schema/resource.js'
-import { newRunId, now } from '../sync/run/context.js'
+import { now } from '../sync/run/context.js'
+import type { JobWork } from '../sync/run/job.js'
 import type { RunReport } from '../sync/run/report.js'
 import type { CommandContext } from './context.js'
 import { checkPlace, writeReport } from './reportfile.js'
@@ -18,27 +19,32 @@ export interface ReportStep {
 export function prepareReport(
   context: CommandContext,
   { job, out = 'report.html', tenants }: ReportStep,
-): () => Promise<{ readonly report: RunReport; readonly text: string }> {
+  tell: (report: RunReport, text: string) => void,
+): JobWork {
   checkPlace(out)
-  return async () => {
-    const started = now(context)
-    const written = await writeReport(context, out, tenants)
-    const report: RunReport = {
-      run_id: newRunId(context),
-      job,
-      mode: 'report',
-      status: 'ok',
-      started_at: started,
-      finished_at: now(context),
-      requests: 0,
-      rate_limited: 0,
-      retries: 0,
-      rows_upserted: 0,
-      rows_deleted: 0,
-      quarantined: 0,
-      reason: null,
-      cursors: [],
-    }
-    return { report, text: `${reportText(written)}\n` }
+  return {
+    asksSource: false,
+    carryOut: async ({ lease }) => {
+      const started = now(context)
+      const written = await writeReport(context, out, tenants)
+      const report: RunReport = {
+        run_id: lease.runId,
+        job,
+        mode: 'report',
+        status: 'ok',
+        started_at: started,
+        finished_at: now(context),
+        requests: 0,
+        rate_limited: 0,
+        retries: 0,
+        rows_upserted: 0,
+        rows_deleted: 0,
+        quarantined: 0,
+        reason: null,
+        cursors: [],
+      }
+      tell(report, `${reportText(written)}\n`)
+      return report
+    },
   }
 }

@@ -102,6 +102,11 @@ export interface Config {
   /** `heartbeat`: the address that is called after each run. */
   readonly alerts: { readonly rules: readonly AlertRule[]; readonly heartbeat: Secret | undefined }
   readonly report: ReportConfig
+  readonly schedule: {
+    /** What the schedules of jobs are meant in. */
+    readonly timeZone: string
+    readonly listen: false | { readonly host: string; readonly port: number }
+  }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }
 

@@ -3,14 +3,16 @@
  * `shopsync run`; the build writes schema/job.schema.json from it, for editors.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
 import { cronProblem } from './cron.js'
-import { isDays } from './duration.js'
+import { isDays, parseDuration } from './duration.js'
+import { type Environment, expand } from './expand.js'
 import {
   choice,
+  durationLeaf,
   flag,
   jsonSchema,
   type Resources,
@@ -19,9 +21,10 @@ import {
   tenantChoice,
   textLeaf,
 } from './leaf.js'
-import { parseFile, refuse } from './load.js'
+import { parseFile, refuse, withoutDoubles } from './load.js'
 import { nearest } from './nearest.js'
 import { problemsOf } from './problems.js'
+import { Secret } from './secret.js'
 
 const instant = (description: string) =>
   z
@@ -114,6 +117,35 @@ const schedule = z
     examples: ['0 * * * *'],
   })
 
+const waitText =
+  'How long the job waits for another run to end, before it ends with exit code 4. PT0S: not at all, as fits a job that comes again soon.'
+
+const limitError = 'an ISO 8601 duration longer than nothing, such as "PT4H"'
+
+const limitLeaf = z
+  .string({ error: limitError })
+  .refine((value) => (parseDuration(value) ?? 0) > 0, { error: limitError })
+  .transform((value) => parseDuration(value) ?? 0)
+  .optional()
+  .meta({
+    description:
+      'How long all steps may take together. Then the job ends cleanly, and the next one goes on with the cursors that have waited longest; a snapshot or a report still has its turn. --time-limit goes before it.',
+    examples: ['PT4H'],
+  })
+
+const heartbeatError = 'an address such as "https://hc.example.com/ping/1234"'
+
+const heartbeatLeaf = z
+  .string({ error: heartbeatError })
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: heartbeatError })
+  .transform((value) => new Secret(value))
+  .optional()
+  .meta({
+    description:
+      'Called after each run of the job that came to its end, with its exit code as the parameter exit: a dead man\'s switch, for a service that says when the calls stay away. The address is a secret; "${NAME}" takes it from the environment.',
+    examples: ['${NIGHTLY_HEARTBEAT}'],
+  })
+
 const jobShape = (resources: Resources) =>
   z.strictObject(
     {
@@ -123,7 +155,15 @@ const jobShape = (resources: Resources) =>
       steps: z
         .array(step(resources), { error: 'a list of steps such as [{"command": "sync"}]' })
         .min(1, { error: 'at least one step such as [{"command": "sync"}]' })
-        .describe('What to do, in this order. After a step that fails, the next one runs all the same.'),
+        .describe('What to do, in this order.'),
+      timeLimit: limitLeaf,
+      wait: durationLeaf('PT0S', waitText, 'P7D'),
+      onFailure: choice(['continue', 'stop'], '"continue" or "stop"')
+        .default('continue')
+        .describe(
+          'After a step that did not do all of its work. continue: the next one runs all the same; where the API could not be reached, those do that ask it nothing. stop: no further step runs.',
+        ),
+      heartbeat: heartbeatLeaf,
     },
     { error: 'an object with description and steps' },
   )
@@ -145,15 +185,26 @@ export function jobFile(name: string, folders: readonly string[]): string | unde
   return folders.map((folder) => join(folder, `${name}.json`)).find((file) => existsSync(file))
 }
 
+export interface JobSurroundings {
+  /** For `${NAME}`; default: the environment of the process. */
+  readonly environment?: Environment
+  readonly resources?: Resources
+}
+
+const secrets: ReadonlySet<string> = new Set(['heartbeat'])
+
 /** Reads jobs/NAME.json from the first of the folders that has it. */
-export function readJob(name: string, folders: readonly string[], resources: Resources = declared): Job {
+export function readJob(name: string, folders: readonly string[], around: JobSurroundings = {}): Job {
+  const { environment = process.env, resources = declared } = around
   const file = jobFile(name, folders)
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
-  const parsed = jobShape(resources).safeParse(value)
-  if (parsed.success) return { ...parsed.data, name }
+  const filled = expand(value, { environment, folder: dirname(file), secrets })
+  const parsed = jobShape(resources).safeParse(filled.value)
+  if (parsed.success && filled.problems.length === 0) return { ...parsed.data, name }
   const schema = jobSchema(resources)
-  return refuse(problemsOf(parsed.error, { raw: value, schema, secrets: new Set() }), {
+  const found = parsed.success ? [] : problemsOf(parsed.error, { raw: value, schema, secrets })
+  return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
     name: file,
     lines,
     help: 'Every setting is described in schema/job.schema.json.',

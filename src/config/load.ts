@@ -82,7 +82,7 @@ export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
 }
 
 /** A value that could not be filled in is one problem, not two. */
-const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Problem[] =>
+export const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Problem[] =>
   more.filter(
     (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
   )
@@ -161,7 +161,7 @@ function toConfig(
     environment,
   }: Pick<DocumentOptions, 'file' | 'environment'> & { readonly resources: Resources },
 ): Config {
-  const { api, warehouse, sync, reconcile, status, history, alerts, report, log } = document
+  const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, log } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
@@ -185,6 +185,7 @@ function toConfig(
     history,
     alerts: toAlerts(alerts),
     report: { ...report, schema: report.schema, names: given(report.names) },
+    schedule,
     log: { level: log.level, format: log.format },
   }
 }

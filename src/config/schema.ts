@@ -26,6 +26,7 @@ import {
   whole,
 } from './leaf.js'
 import { report } from './report.js'
+import { scheduleSection } from './schedule.js'
 
 const isPartnerId = (value: unknown): boolean =>
   (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isSafeInteger(value)
@@ -257,6 +258,7 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
       ),
       alerts,
       report,
+      schedule: scheduleSection,
       log: section(
         {
           level: choice(logLevels)

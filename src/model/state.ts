@@ -1,5 +1,6 @@
 import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
+import { jobTables } from './jobtable.js'
 import { reportTables } from './reporttables.js'
 import { snapshotTables } from './snapshottable.js'
 import { define, type StateTable } from './statetable.js'
@@ -109,7 +110,7 @@ export const stateTables = {
     fields: {
       run_id: text('Id of the run.'),
       job: text('Name of the job file, or null.'),
-      mode: text('`sync`, `full`, `backfill`, `reconcile` or `verify`.'),
+      mode: text('`sync`, `full`, `backfill`, `reconcile`, or `job`.'),
       status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
       started_at: timestamp('Start.'),
       finished_at: timestamp('End.'),
@@ -125,11 +126,14 @@ export const stateTables = {
     },
   }),
   sync_run_cursors: define({
-    doc: 'One row a cursor and run, with its completeness verdict and the books that it rests on.',
-    key: ['tenant_id', 'resource', 'run_id'],
+    doc: 'One row a cursor, run and step, with its completeness verdict and the books that it rests on.',
+    key: ['tenant_id', 'resource', 'run_id', 'step'],
+    grown: { column: 'step', value: 1 },
     fields: {
       ...cursor,
       run_id: text('The run.'),
+      step: integer('Step of the job, from 1; 1 where the run was no job.'),
+      mode: text('What the step did, as sync_runs.mode; null where no job had several steps yet.'),
       status: text('`ok`, `failed`, `unavailable` or `skipped`.'),
       completeness: text('`proven`, `repaired`, `listed` or `unproven`.'),
       reason: text('Why, as a short code (docs/guarantees.md); null where nothing is odd.'),
@@ -255,6 +259,7 @@ export const stateTables = {
   }),
   ...reportTables,
   ...snapshotTables,
+  ...jobTables,
 } as const
 
 type StateRow<T> =
@@ -273,6 +278,7 @@ export type StateRows = { [T in keyof typeof stateTables]: StateRow<(typeof stat
 export const stateTableList: readonly Table[] = Object.entries(stateTables).map(([name, table]) => {
   const keys: readonly string[] = table.key
   const indexes: readonly (readonly string[])[] = ('indexes' in table && table.indexes) || []
+  const grown = 'grown' in table ? table.grown : undefined
   return {
     name,
     resource: '',
@@ -281,6 +287,7 @@ export const stateTableList: readonly Table[] = Object.entries(stateTables).map(
     role: 'root',
     key: keys,
     indexes,
+    ...(grown && { grown }),
     columns: Object.entries(table.fields).map(([column, field]: [string, Field]) => ({
       name: column,
       kind: field.kind,

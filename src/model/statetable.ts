@@ -6,6 +6,14 @@ export interface StateTable<F extends Record<string, Field>, K extends keyof F &
   readonly key: readonly K[]
   readonly fields: F
   readonly indexes?: readonly (readonly (keyof F & string)[])[]
+  /** A column that became part of the key later, and what the rows have in it that were there before. */
+  readonly grown?: GrownKey
+}
+
+/** See `StateTable.grown`. */
+export interface GrownKey {
+  readonly column: string
+  readonly value: number
 }
 
 export const define = <F extends Record<string, Field>, const K extends keyof F & string>(

@@ -1,6 +1,7 @@
 import type { Derived } from '../../schema/derive.js'
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
+import type { GrownKey } from './statetable.js'
 
 /**
  * The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary.
@@ -41,6 +42,8 @@ export interface Table {
   readonly indexes: readonly (readonly string[])[]
   /** Columns that are unique, each by itself. */
   readonly unique?: readonly string[]
+  /** A column that became part of the key later. */
+  readonly grown?: GrownKey
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({

@@ -15,7 +15,7 @@ export interface Change {
   readonly creates: 'table' | 'column' | 'index'
   /** The column that is added. */
   readonly column?: Column
-  readonly statement: CompiledQuery
+  readonly statements: readonly CompiledQuery[]
 }
 
 /** Whether no version of shopsync has ever made its tables here. */
@@ -56,7 +56,23 @@ function createIndex(
   return (isUnique ? index.unique() : index).compile()
 }
 
+/** The rows stay, and have in the new column what the declaration says. */
+function growKey(dialect: Dialect, table: Table, column: Column, value: number): Change {
+  const anew = [
+    createTable(dialect, table),
+    ...table.indexes.map((i) => createIndex(dialect, table, i, false)),
+  ]
+  return {
+    table: table.name,
+    what: `add column ${column.name} ${dialect.columnType(column.kind)} to the key`,
+    creates: 'column',
+    column,
+    statements: dialect.growKey(table, { column: column.name, value }, anew),
+  }
+}
+
 function addColumn(dialect: Dialect, table: Table, column: Column): Change {
+  if (table.grown?.column === column.name) return growKey(dialect, table, column, table.grown.value)
   if (!column.nullable)
     throw new Stop(
       `The table ${table.name} lacks the column ${column.name}, which cannot be added to existing rows`,
@@ -71,7 +87,7 @@ function addColumn(dialect: Dialect, table: Table, column: Column): Change {
     what: `add column ${column.name} ${type}`,
     creates: 'column',
     column,
-    statement: dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile(),
+    statements: [dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile()],
   }
 }
 
@@ -81,7 +97,10 @@ function missingColumns(
   live: readonly LiveColumn[],
 ): Change[] {
   const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
-  return table.columns.flatMap((column) => {
+  const isGrown = ({ name }: Column): boolean => name === table.grown?.column
+  // A key grows when the other columns are there: the table may be made anew for it, with all of them.
+  const inOrder = [...table.columns].sort((a, b) => Number(isGrown(a)) - Number(isGrown(b)))
+  return inOrder.flatMap((column) => {
     const found = types.get(column.name)
     if (found === undefined && !column.nullable && !isStrict) return []
     if (found === undefined) return [addColumn(dialect, table, column)]
@@ -125,7 +144,7 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
             table: table.name,
             what: 'create table',
             creates: 'table',
-            statement: createTable(dialect, table),
+            statements: [createTable(dialect, table)],
           },
         ]
     const lacking = (index: readonly string[]): boolean => !indexes.has(indexName(table.name, index))
@@ -133,7 +152,7 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
       table: table.name,
       what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
       creates: 'index',
-      statement: createIndex(dialect, table, index, isUnique),
+      statements: [createIndex(dialect, table, index, isUnique)],
     })
     return [
       ...changes,

@@ -6,6 +6,7 @@ import type { CompiledQuery, Expression, SqlBool } from 'kysely'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
 import type { Flattened } from '../model/flatten/batch.js'
+import type { GrownKey } from '../model/statetable.js'
 import type { Table } from '../model/tables.js'
 import type { NumberForm } from '../numbertoken.js'
 import type { Applied, Batch, BatchStamp, BatchTables, Version } from './batch.js'
@@ -114,6 +115,11 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   liveIndexes(): Promise<readonly string[]>
   /** Statements that write the dictionary's texts into the database, where it can hold them. */
   comments(table: Table): CompiledQuery[]
+  /**
+   * Statements that make a column part of a table's key, with one value in all rows that there are. `anew`: those that
+   * make the table and its indexes as they are to be, for a database that cannot change a key.
+   */
+  growKey(table: Table, grown: GrownKey, anew: readonly CompiledQuery[]): CompiledQuery[]
   /** The views, in a schema of that name where the database knows schemas; default: beside that of the tables. */
   views(schema?: string): ViewStore
   /** The time by which leases expire: the database's where several machines share it. Canonical timestamp. */

@@ -8,8 +8,8 @@ import { type Change, missing } from './ddl.js'
 import type { Dialect, LiveColumn, Session } from './dialect.js'
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
 
-/** Raised when a warehouse can no longer be read by older programs; additions do not count. */
-const schemaVersion = 1
+/** Raised when older programs can no longer work on a warehouse; additions do not count. */
+const schemaVersion = 2
 
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
@@ -101,7 +101,7 @@ export async function migrateTables(
     await dialect.prepare(session)
     // Compared again behind the lock: another process may have migrated meanwhile.
     const { changes, consequences } = await survey(dialect, wanted, (query) => session.run(query))
-    for (const change of changes) await session.run(change.statement)
+    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
     for (const table of tables) for (const comment of dialect.comments(table)) await session.run(comment)
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)

@@ -81,10 +81,13 @@ export const storeRunCursors = (
     .insertInto('sync_run_cursors')
     .values(rows)
     // The statement is repeated when the answer to its commit was lost.
-    .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id']).doNothing())
+    .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id', 'step']).doNothing())
     .compile()
 
-/** The id of the last run of a mode that asked for a cursor, by `cursorName`; ids of runs are in the order of time. */
+/**
+ * The id of the last run of a mode that asked for a cursor, by `cursorName`; ids of runs are in the order of time. The
+ * steps of a job have modes of their own.
+ */
 export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
   const rows = await warehouse.read((db) =>
     db
@@ -92,7 +95,7 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
       .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
       .select((eb) => eb.fn.max('c.run_id').as('run_id'))
-      .where('r.mode', '=', mode)
+      .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
       .groupBy(['c.tenant_id', 'c.resource'])
       .execute(),

@@ -149,7 +149,7 @@ describe('check', () => {
 describe('run', () => {
   test('carries out a shipped job, under its name', async () => {
     const report = (await here.run('run', 'hourly', '--json')).json<RunReport>()
-    expect(report).toMatchObject({ job: 'hourly', mode: 'sync', status: 'ok' })
+    expect(report).toMatchObject({ job: 'hourly', mode: 'job', status: 'ok' })
   })
 
   test('prefers the jobs of the working directory; several steps make one document', async () => {
@@ -171,7 +171,7 @@ describe('run', () => {
     await here.run('sync')
     const equal = await here.run('run', 'weekly-verify', '--json')
     expect(equal.code, equal.stdout).toBe(0)
-    expect(equal.json<RunReport>()).toMatchObject({ job: 'weekly-verify', mode: 'verify', status: 'ok' })
+    expect(equal.json<RunReport>()).toMatchObject({ job: 'weekly-verify', mode: 'job', status: 'ok' })
     const tenant = Number(here.sandbox.tenantIds[0])
     const [id] = here.sandbox.store.ids(tenant, 'notes')
     here.sandbox.store.remove(tenant, 'notes', id ?? 0)
@@ -187,7 +187,7 @@ describe('run', () => {
 
   test('a backfill step pulls whole days, and is checked before anything is written', async () => {
     const report = (await here.run('run', 'backfill', '--json')).json<RunReport>()
-    expect(report).toMatchObject({ job: 'backfill', mode: 'backfill', status: 'ok' })
+    expect(report).toMatchObject({ job: 'backfill', mode: 'job', status: 'ok' })
     mkdirSync(join(here.folder, 'jobs'), { recursive: true })
     const steps = [
       { command: 'sync' },

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { joinReports } from '../../src/cli/jobstep.js'
 import { createLog } from '../../src/cli/log.js'
 import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
 import { runSummary } from '../../src/cli/text/summary.js'
@@ -83,16 +82,6 @@ describe('the summary of a run', () => {
     expect(text).toContain('Not offered by the API (404): shops')
     expect(text).toContain('2 values could not be stored as they came: see the table sync_quarantine')
     expect(text).toContain('shopsync check')
-  })
-
-  test('of several steps adds up; one failure makes it partial', () => {
-    const whole = joinReports([
-      report({ run_id: 'a' }),
-      report({ run_id: 'b', status: 'failed', requests: 7 }),
-    ])
-    expect(whole).toMatchObject({ run_id: 'a', status: 'partial', requests: 12 })
-    expect(whole?.cursors).toHaveLength(2)
-    expect(joinReports([])).toBeUndefined()
   })
 })
 

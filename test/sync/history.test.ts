@@ -34,6 +34,7 @@ async function past(
         run_id: run.run_id,
         tenant_id: 1,
         resource: `r${i}`,
+        step: 1,
         status,
         started_at: at,
         finished_at: at,

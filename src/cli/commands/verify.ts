@@ -23,7 +23,7 @@ field by field, at the cost of one request each.`,
         import('../execute.js'),
         import('../text/verify.js'),
         import('../text/troubles.js'),
-        import('../jobstep.js'),
+        import('../../sync/reconcile/verifystep.js'),
       ])
     const { options, out } = invocation
     const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0

@@ -1,6 +1,7 @@
 import type { Job, JobStep } from '../../config/job.js'
-import { atSecond, indent, table } from '../../format.js'
+import { atSecond, indent, span, table } from '../../format.js'
 import { toJson } from '../../json.js'
+import type { LastOfJob } from '../../sync/ask/lastofjobs.js'
 
 /** A file in jobs/, as far as it can be read. */
 export interface JobFile {
@@ -11,16 +12,22 @@ export interface JobFile {
   readonly problem: string | null
   /** The next instants at which it is due, canonical; empty where it has no schedule. */
   readonly next: readonly string[]
+  /** How it last ended, whoever started it; null where it never ran, or no warehouse says so. */
+  readonly last: LastOfJob | null
 }
+
+const lastText = (last: LastOfJob | null): string =>
+  last?.started_at ? `${atSecond(last.started_at)}, ${last.status}` : ''
 
 export function jobsText(files: readonly JobFile[]): string {
   if (files.length === 0) return 'There is no job. Write jobs/NAME.json; schema/job.schema.json says how.'
   return table(
-    ['job', 'schedule', 'next (UTC)', 'does', 'file'],
-    files.map(({ name, file, job, problem, next: [next] }) => [
+    ['job', 'schedule', 'next', 'last', 'does', 'file'],
+    files.map(({ name, file, job, problem, last, next: [next] }) => [
       name,
       job?.schedule ?? '',
       next === undefined ? '' : atSecond(next),
+      lastText(last),
       problem === null ? (job?.description ?? '') : '✗ shopsync jobs validate says what is wrong',
       file,
     ]),
@@ -35,7 +42,17 @@ function stepText({ command, ...settings }: JobStep, number: number): string {
   return `${number}. ${[command, ...words].join(', ')}`
 }
 
-export function jobText({ name, file, job, problem, next }: JobFile): string {
+/** The settings of a job that are not the usual ones. */
+function settingsOf({ timeLimit, wait, onFailure, heartbeat }: Job): string[] {
+  return [
+    timeLimit === undefined ? '' : `time limit: ${span(timeLimit)}`,
+    wait === 0 ? '' : `waits for another run: up to ${span(wait)}`,
+    onFailure === 'stop' ? 'after a failure: stops' : '',
+    heartbeat === undefined ? '' : `heartbeat: ${heartbeat}`,
+  ].filter((line) => line !== '')
+}
+
+export function jobText({ name, file, job, problem, next, last }: JobFile): string {
   if (job === null) return `${name} (${file})\n${indent(problem ?? '')}`
   const due = job.schedule === undefined ? 'when it is called: it has no schedule' : job.schedule
   return [
@@ -43,6 +60,8 @@ export function jobText({ name, file, job, problem, next }: JobFile): string {
     `file: ${file}`,
     `due: ${due}`,
     ...next.map((at) => `      ${atSecond(at)}`),
+    ...(last ? [`last: ${lastText(last)}`] : []),
+    ...settingsOf(job),
     'steps:',
     indent(job.steps.map((step, i) => stepText(step, i + 1)).join('\n')),
   ].join('\n')

@@ -30,8 +30,8 @@ function rowText(told: Told): string {
       ? []
       : [`last seen so at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
     ...told.earlier.map(
-      ({ run_id, started_at, rows_upserted }) =>
-        `before that, run ${run_id} of ${started_at} wrote ${rows_upserted} rows of this cursor`,
+      ({ run_id, step, started_at, rows_upserted }) =>
+        `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${rows_upserted} rows of this cursor`,
     ),
     ...told.quarantine.map(
       ({ path, reason, value }) => `in quarantine: ${path || 'the whole record'}: ${reason} (${value})`,

@@ -27,6 +27,8 @@ export interface Provenance {
 /** A run that wrote rows of the cursor before. */
 export interface Earlier {
   readonly run_id: string
+  /** Which step of a job, from 1; 1 elsewhere. */
+  readonly step: Int64
   readonly started_at: string | null
   readonly finished_at: string | null
   readonly rows_upserted: Int64 | null
@@ -62,8 +64,29 @@ async function runAt(
   return row?.run_id ?? null
 }
 
-async function modeOf(warehouse: Warehouse, runId: string | null): Promise<string | null> {
+/** The row of a cursor in a run: of the steps of a job, the last one that had begun by then. */
+const turnAt = (warehouse: Warehouse, { tenantId, resource }: Cursor, runId: string, at: string) =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors')
+      // All columns, by no name: a warehouse of an older version has fewer.
+      .selectAll()
+      .where((eb) => eb.and({ tenant_id: tenantId, resource, run_id: runId }))
+      .where('started_at', '<=', at)
+      .orderBy('started_at', 'desc')
+      .executeTakeFirst(),
+  )
+
+/** What a run did there and then: of a job, what its step did. */
+async function modeOf(
+  warehouse: Warehouse,
+  cursor: Cursor,
+  runId: string | null,
+  at: string,
+): Promise<string | null> {
   if (runId === null) return null
+  const turn = await turnAt(warehouse, cursor, runId, at)
+  if (turn?.mode) return turn.mode
   const row = await warehouse.read((db) =>
     db.selectFrom('sync_runs').select('mode').where('run_id', '=', runId).executeTakeFirst(),
   )
@@ -102,7 +125,7 @@ export async function whoBrought(
   return {
     certainty: exact ? 'exact' : found ? 'likely' : runId === null ? 'unknown' : 'run',
     run_id: runId,
-    mode: await modeOf(warehouse, runId),
+    mode: await modeOf(warehouse, cursor, runId, found?.synced_at ?? syncedAt),
     way: found?.way ?? null,
     at: found?.synced_at ?? null,
     page: found?.page ?? null,
@@ -113,15 +136,15 @@ export async function whoBrought(
 }
 
 /** The last runs before a moment that wrote rows of the cursor, newest first. */
-export function earlierRuns(
+export async function earlierRuns(
   warehouse: Warehouse,
   { tenantId, resource }: Cursor,
   before: string,
 ): Promise<Earlier[]> {
-  return warehouse.read((db) =>
+  const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_run_cursors')
-      .select(['run_id', 'started_at', 'finished_at', 'rows_upserted', 'rows_deleted'])
+      .selectAll()
       .where('tenant_id', '=', tenantId)
       .where('resource', '=', resource)
       .where('finished_at', '<', before)
@@ -130,4 +153,8 @@ export function earlierRuns(
       .limit(mostEarlier)
       .execute(),
   )
+  return rows.map(({ run_id, step, started_at, finished_at, rows_upserted, rows_deleted }) => ({
+    ...{ run_id, step: step ?? 1, started_at, finished_at },
+    ...{ rows_upserted, rows_deleted },
+  }))
 }

@@ -22,6 +22,8 @@ export interface RunsQuestion {
 export interface PastFailure {
   readonly tenant_id: Int64
   readonly resource: string
+  /** Which step of a job, from 1; 1 elsewhere. */
+  readonly step: Int64
   readonly status: string | null
   readonly reason: string | null
   readonly error: string | null
@@ -82,11 +84,13 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
     retries: row.retries,
     error,
     cursors: counts,
-    failures: cursors.filter(isFailure).map(({ tenant_id, resource, status: of, reason, error: why }) => ({
-      ...{ tenant_id, resource, status: of },
-      reason: reason ?? null,
-      error: why,
-    })),
+    failures: cursors
+      .filter(isFailure)
+      .map(({ tenant_id, resource, step, status: of, reason, error: why }) => ({
+        ...{ tenant_id, resource, step: step ?? 1, status: of },
+        reason: reason ?? null,
+        error: why,
+      })),
   }
 }
 
@@ -132,6 +136,8 @@ function cursorsOf(
     let query = db.selectFrom('sync_run_cursors').selectAll().where('run_id', 'in', ids)
     if (tenants) query = query.where('tenant_id', 'in', tenants)
     if (resources) query = query.where('resource', 'in', resources)
-    return query.orderBy('tenant_id').orderBy('resource').execute() as Promise<CursorRow[]>
+    return query.orderBy('tenant_id').orderBy('resource').orderBy('started_at').execute() as Promise<
+      CursorRow[]
+    >
   })
 }

@@ -70,12 +70,26 @@ export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>
   )
 }
 
+/** The document of a comparison, and how the cursors in it have ended, in the same order. */
+export interface VerifyEnds {
+  readonly report: VerifyReport
+  readonly ends: readonly CursorEnd[]
+}
+
 /** Compares every chosen cursor with the source. Writes nothing. */
 export async function runVerify(
   deps: Dependencies,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
+  return (await compareAll(deps, choice, options)).report
+}
+
+export async function compareAll(
+  deps: Dependencies,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyEnds> {
   await checkTables(deps)
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()
@@ -92,7 +106,7 @@ export async function runVerify(
   const isAny = (status: VerifiedCursor['status']): boolean =>
     cursors.some((cursor) => cursor.status === status)
   const failed = isAny('failed') || isAny('skipped') || reason !== null
-  return {
+  const report: VerifyReport = {
     mode: 'verify',
     status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',
     started_at: startedAt,
@@ -101,4 +115,5 @@ export async function runVerify(
     reason,
     cursors,
   }
+  return { report, ends }
 }

@@ -14,7 +14,7 @@ import {
   thinRun,
 } from '../../warehouse/history.js'
 import { knownTenants } from '../../warehouse/tenants.js'
-import { now, type RunContext } from './context.js'
+import { type Dependencies, now, type WriterLease } from './context.js'
 
 const dayMicros = 86_400_000_000n
 /** How long idle runs are kept whole, in days. */
@@ -29,8 +29,10 @@ const epoch = '1970-01-01T00:00:00.000000Z'
 const before = (time: string, micros: bigint): string => fromMicros(toMicros(time) - micros)
 const dayOf = (time: string): string => `${time.slice(0, 10)}T00:00:00.000000Z`
 
+type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'config' | 'observer'> & WriterLease
+
 /** History promises nothing: where it cannot be put in order, the run that has ended loses nothing by it. */
-export async function pruneHistory(context: RunContext): Promise<void> {
+export async function pruneHistory(context: Needs): Promise<void> {
   if (context.signal.aborted) return
   try {
     await prune(context)
@@ -40,7 +42,7 @@ export async function pruneHistory(context: RunContext): Promise<void> {
   }
 }
 
-async function prune(context: RunContext): Promise<void> {
+async function prune(context: Needs): Promise<void> {
   const { warehouse, fence, config } = context
   const time = now(context)
   const today = dayOf(time)
@@ -57,7 +59,7 @@ interface Budget {
   rows: number
 }
 
-async function removeOld({ warehouse, fence }: RunContext, kept: string, budget: Budget): Promise<void> {
+async function removeOld({ warehouse, fence }: Needs, kept: string, budget: Budget): Promise<void> {
   const { db } = warehouse
   for (const { runId } of await runsBetween(warehouse, epoch, kept, mostRuns)) {
     if (budget.rows <= 0) return
@@ -71,7 +73,7 @@ async function removeOld({ warehouse, fence }: RunContext, kept: string, budget:
 
 /** Goes from day to day; a day that is thinned is not looked at again. */
 async function thin(
-  { warehouse, fence }: RunContext,
+  { warehouse, fence }: Needs,
   { from, today }: { readonly from: string; readonly today: string },
   budget: Budget,
 ): Promise<void> {

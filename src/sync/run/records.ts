@@ -8,9 +8,9 @@ import { toMicros } from '../../timestamp.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { forgetKnownFields } from '../../warehouse/drift.js'
 import { endOrphans, endRun, newestOrphanStamp, startRun, storeRunCursors } from '../../warehouse/runs.js'
-import { keyOf, type RunContext, stateOf } from './context.js'
+import { type Dependencies, keyOf, type RunContext, stateOf, type WriterLease } from './context.js'
 import type { CursorEnd } from './cursor.js'
-import type { RunReport, RunRequest } from './report.js'
+import type { Mode, RunReport, RunRequest } from './report.js'
 
 /** Cursors in one statement. */
 const cursorsAtOnce = 200
@@ -20,8 +20,14 @@ const cursorsAtOnce = 200
  * theirs, even if the clock was set back since. Unknown fields that have columns by now are known, and no drift.
  */
 export async function recordStart(
-  { warehouse, model, stamps, runId, fence }: RunContext,
-  { job, mode }: RunRequest,
+  {
+    warehouse,
+    model,
+    stamps,
+    runId,
+    fence,
+  }: Pick<Dependencies, 'warehouse' | 'model' | 'stamps'> & WriterLease,
+  { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
 ): Promise<void> {
   const newest = await newestOrphanStamp(warehouse)
@@ -66,14 +72,17 @@ export async function recordFailures(context: RunContext, ends: readonly CursorE
     await warehouse.write(changes.slice(i, i + cursorsAtOnce), fence)
 }
 
+/** `mode`: what the step did that the cursors belong to. */
 export async function recordCursors(
-  { warehouse, runId, fence }: RunContext,
+  { warehouse, runId, fence }: Pick<Dependencies, 'warehouse'> & WriterLease,
   ends: readonly CursorEnd[],
+  mode: Mode,
 ): Promise<void> {
   const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => {
-    const { reconciled: _reconciled, step: _step, ...columns } = report
+    const { reconciled: _reconciled, ...columns } = report
     return {
       ...columns,
+      mode,
       run_id: runId,
       started_at: startedAt,
       finished_at: finishedAt,
@@ -87,7 +96,7 @@ export async function recordCursors(
 
 /** Records the end of the run. Without the fence: a run that has lost its lease records its end all the same. */
 export async function recordEnd(
-  { warehouse, runId }: RunContext,
+  { warehouse, runId }: Pick<Dependencies, 'warehouse'> & WriterLease,
   report: RunReport,
   { status, error }: { readonly status: string; readonly error: unknown },
 ): Promise<void> {

@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../reasons.js'
 import type { Verdict } from '../../walk/types.js'
 
-export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify' | 'snapshot' | 'report'
+export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify' | 'snapshot' | 'report' | 'job'
 
 /** What a reconcile has found and repaired in one cursor. */
 export interface Reconciled {
@@ -88,6 +88,8 @@ export interface Observer {
   cursor?(report: CursorReport): void
   /** Something a person should know: unknown fields, quarantined values, a revoked tenant, a step back. */
   notice?: Note
+  /** Another run holds the warehouse; so many milliseconds are left to wait for its end. */
+  waiting?(who: string, milliseconds: number): void
 }
 
 /** Which cursors are meant, after configuration, flags and job file are joined. `null` means all. */

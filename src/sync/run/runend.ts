@@ -26,6 +26,12 @@ export async function withQuarantine(context: RunContext, end: RunEnd, since: st
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
+/** The same end, as that of a step of a job. */
+export const inStep = (end: RunEnd, step: number): RunEnd => ({
+  ...end,
+  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
+})
+
 /** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
 const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
 
@@ -34,15 +40,19 @@ function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport[
   return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
 }
 
+type Changes = Pick<RunReport, 'rows_upserted' | 'rows_deleted'>
+
+export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number =>
+  reports.reduce((total, report) => total + report[name], 0)
+
 export function reportOf(
-  context: RunContext,
-  request: RunRequest,
+  context: Pick<RunContext, 'source' | 'stamps' | 'runId'>,
+  request: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
   { ends, reason, quarantined }: RunEnd,
 ): RunReport {
   const stats = context.source.stats()
-  const sum = (name: 'rows_upserted' | 'rows_deleted'): number =>
-    ends.reduce((total, { report }) => total + report[name], 0)
+  const reports = ends.map(({ report }) => report)
   return {
     run_id: context.runId,
     job: request.job,
@@ -54,11 +64,11 @@ export function reportOf(
     requests: stats.requests,
     rate_limited: stats.rateLimited,
     retries: stats.retries,
-    rows_upserted: sum('rows_upserted'),
-    rows_deleted: sum('rows_deleted'),
+    rows_upserted: rowsIn(reports, 'rows_upserted'),
+    rows_deleted: rowsIn(reports, 'rows_deleted'),
     quarantined,
     reason,
-    cursors: ends.map((end) => end.report),
+    cursors: reports,
   }
 }
 

@@ -1,7 +1,6 @@
 import { writeSnapshot } from '../../analytics/snapshot.js'
 import type { ViewSettings } from '../../analytics/words.js'
-import { fromMicros } from '../../timestamp.js'
-import { asWriter, type Dependencies } from './context.js'
+import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
 import type { CursorChoice } from './report.js'
 
 /** What `shopsync snapshot` has done. */
@@ -20,12 +19,17 @@ type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
 }
 
 /** Writes today's row of each shop, as the only writer of the warehouse. Sends no request. */
-export function takeSnapshot(needs: Needs, { tenants }: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
-  const { warehouse, clock, settings } = needs
-  const now = (): string => fromMicros(clock.nowMicros())
-  const started_at = now()
-  return asWriter(needs, 'snapshot', async ({ runId, fence }) => {
-    const shops = await writeSnapshot(warehouse, { ...settings, tenants, fence })
-    return { status: 'ok', run_id: runId, started_at, finished_at: now(), shops }
-  })
+export function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
+  return asWriter(needs, 'snapshot', (lease) => snapshotStep(needs, lease, choice))
+}
+
+/** As `takeSnapshot`, under a lease that is held already. */
+export async function snapshotStep(
+  { warehouse, clock, settings }: Needs,
+  { runId, fence }: WriterLease,
+  { tenants }: Pick<CursorChoice, 'tenants'>,
+): Promise<Snapshot> {
+  const started_at = now({ clock })
+  const shops = await writeSnapshot(warehouse, { ...settings, tenants, fence })
+  return { status: 'ok', run_id: runId, started_at, finished_at: now({ clock }), shops }
 }

@@ -16,6 +16,7 @@ import { encode, type PostgresPage, rowsOf } from './encode.js'
 import { vacuum } from './erase.js'
 import { classify } from './errors.js'
 import { extra } from './extra.js'
+import { growKey } from './growkey.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
@@ -212,6 +213,7 @@ export function postgresDialect(
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     comments: (table) => comments(db, table, schema),
+    growKey: (table, grown) => growKey(db, schema, table, grown),
     views: (name = `${schema}_analytics`) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),

@@ -15,6 +15,7 @@ import { encode, rowsOf, type SqlitePage } from './encode.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { classify, classifyOpening } from './errors.js'
 import { extra } from './extra.js'
+import { growKey } from './growkey.js'
 import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
@@ -158,6 +159,7 @@ export function sqliteDialect(
     liveIndexes: async () =>
       raw.prepare<[], string>("select name from sqlite_master where type = 'index'").pluck().all(),
     comments: () => [],
+    growKey: (table, grown, anew) => growKey(db, table, grown, anew),
     views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     classify: (error) => classify(error, where),

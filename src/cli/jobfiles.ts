@@ -1,0 +1,56 @@
+/* The job files there are, with when each is due and how it last ended. Used by the command `jobs`. */
+import { nextInstants } from '../config/cron.js'
+import { jobFile, jobNames, readJob } from '../config/job.js'
+import { describeError, Retry, Skip, Stop } from '../errors.js'
+import { type LastOfJob, lastOfJobs } from '../sync/ask/lastofjobs.js'
+import type { Invocation } from './command.js'
+import { variablesOf } from './configuration.js'
+import { withContext } from './context.js'
+import { jobFolders } from './jobfolders.js'
+import type { JobFile } from './text/jobs.js'
+
+/** How many of the next instants of a schedule are told. */
+const instantsTold = 5
+
+interface Known {
+  readonly timeZone: string
+  readonly last: ReadonlyMap<string, LastOfJob>
+}
+
+/** The files of all jobs, or of the one that is named. */
+export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
+  const folders = jobFolders()
+  const names = name === undefined ? jobNames(folders) : [name]
+  const { timeZone, last } = await knownOf(invocation, names)
+  const environment = variablesOf(invocation.globals)
+  return names.map((one): JobFile => {
+    const file = jobFile(one, folders)
+    const ran = last.get(one) ?? null
+    try {
+      const job = readJob(one, folders, { environment })
+      const next =
+        job.schedule === undefined ? [] : nextInstants(job.schedule, timeZone, new Date(), instantsTold)
+      return { name: one, file: file ?? '', job, problem: null, next, last: ran }
+    } catch (error) {
+      // A name that no file has is wrong usage; a file that is wrong is the answer.
+      if (file === undefined || !(error instanceof Stop)) throw error
+      return { name: one, file, job: null, problem: describeError(error), next: [], last: ran }
+    }
+  })
+}
+
+const nothing: Known = { timeZone: 'UTC', last: new Map() }
+
+/** What the configuration and the warehouse know; nothing where there is none yet: the files can be read without. */
+async function knownOf(invocation: Invocation, names: readonly string[]): Promise<Known> {
+  let known = nothing
+  try {
+    await withContext(invocation, async (context) => {
+      known = { ...nothing, timeZone: context.config.schedule.timeZone }
+      known = { ...known, last: await lastOfJobs(await context.readingWarehouse(), names) }
+    })
+  } catch (error) {
+    if (!(error instanceof Stop || error instanceof Skip || error instanceof Retry)) throw error
+  }
+  return known
+}

@@ -1,0 +1,67 @@
+/*
+ * One run of a job, from its checked file to its exit code. `shopsync run` calls it, and `shopsync schedule` for each
+ * job that is due.
+ */
+import { isTwoIntervalsAgo } from '../config/cron.js'
+import type { Job } from '../config/job.js'
+import { Stop } from '../errors.js'
+import { span } from '../format.js'
+import { checkTables } from '../sync/reconcile/verifyrun.js'
+import { type JobPlan, runJob } from '../sync/run/job.js'
+import { toMicros } from '../timestamp.js'
+import { isNewWarehouse } from '../warehouse/ddl.js'
+import { lockHolder } from '../warehouse/lease.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+import type { CommandContext } from './context.js'
+import { exitCodeOf } from './execute.js'
+import { prepareStep, type Tell } from './jobstep.js'
+import { runTroubles } from './text/troubles.js'
+import { timeLimitOf } from './timelimit.js'
+
+/** Runs a job and prints what came of it. */
+export async function carryOutJob(context: CommandContext, job: Job): Promise<number> {
+  const { out, signals } = context.invocation
+  const tell: Tell = (report, text) => {
+    // main says where an interrupted run resumes.
+    if (signals.signal.aborted) return
+    out.print(text)
+    out.complain(runTroubles(report))
+  }
+  const steps = job.steps.map((step) => prepareStep(context, job, step, tell))
+  const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
+  const deps = await context.dependencies(await warehouseOf(context, job))
+  const waiting = (who: string, milliseconds: number): void =>
+    context.log.info({ job: job.name }, `Waiting up to ${span(milliseconds)}. ${who}`)
+  const observer = { ...deps.observer, waiting }
+  const plan: JobPlan = { ...job, steps, timeLimit }
+  const report = await runJob({ ...deps, observer }, plan).catch(async (error: unknown) => {
+    if (isLocked(error)) out.complain(await lockTroubles(context, job))
+    throw error
+  })
+  if (out.json && !signals.signal.aborted) await out.document(report)
+  return exitCodeOf(report)
+}
+
+/** A job that only compares makes no warehouse, as `verify` makes none. */
+async function warehouseOf(context: CommandContext, { steps }: Job): Promise<Warehouse> {
+  if (steps.every(({ command }) => command === 'verify')) {
+    const there = await context.readingWarehouse()
+    if (isNewWarehouse(await there.plan())) await checkTables({ warehouse: there })
+  }
+  return context.readyWarehouse()
+}
+
+const isLocked = (error: unknown): boolean => error instanceof Stop && error.exitCode === 4
+
+/** A job that waits its turn needs nobody; one whose turn never comes does. */
+async function lockTroubles(context: CommandContext, { name, schedule }: Job): Promise<string[]> {
+  if (schedule === undefined) return []
+  const holder = await lockHolder(await context.readingWarehouse())
+  if (!holder?.claimed_at) return []
+  const since = Number(toMicros(holder.claimed_at) / 1000n)
+  const zone = context.config.schedule.timeZone
+  if (!isTwoIntervalsAgo(schedule, zone, since, Number(context.clock.nowMicros() / 1000n))) return []
+  return [
+    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, longer than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,
+  ]
+}

@@ -1,0 +1,99 @@
+/*
+ * When a schedule is due in a time zone. croner says which readings of the clock on the wall a schedule means; this file
+ * says which instants these are, since croner leaves out some of those that fall into a gap of daylight saving time, and
+ * has some of those twice that come twice.
+ *
+ * A fixed hour is meant once a day: in a gap it is due when the gap ends, and of two it is due at the first. Where the
+ * hour is `*` or a step, the schedule means intervals: every real hour that shows the reading counts.
+ */
+import { Cron } from 'croner'
+import { IANAZone } from 'luxon'
+
+const hour = 3_600_000
+/** Around an instant, within which one change of the zone's offset can matter to it; no change is larger than a day. */
+const around = 26 * hour
+
+/** What a schedule means, whatever the zone: readings of the clock on the wall, written as if they were UTC. */
+const readingsOf = (schedule: string): Cron =>
+  new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
+
+const meansIntervals = (schedule: string): boolean => /[*/]/.test(schedule.trim().split(/\s+/)[1] ?? '')
+
+/** A zone's offsets from UTC, in milliseconds. */
+class Offsets {
+  readonly #zone: IANAZone
+
+  constructor(name: string) {
+    this.#zone = IANAZone.create(name)
+  }
+
+  at(instant: number): number {
+    return Math.round(this.#zone.offset(instant) * 60_000)
+  }
+
+  /** The instants at which the clock on the wall shows a reading: none in a gap, two where an hour comes twice. */
+  showing(reading: number): number[] {
+    const offsets = new Set([this.at(reading - around), this.at(reading), this.at(reading + around)])
+    return [...offsets]
+      .map((offset) => reading - offset)
+      .filter((instant) => this.at(instant) === reading - instant)
+      .sort((a, b) => a - b)
+  }
+
+  /** The instant at which the gap ends that a reading lies in. */
+  endOfGap(reading: number): number {
+    let [before, after] = [reading - around, reading + around]
+    const isBefore = (instant: number): boolean => instant + this.at(instant) < reading
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      if (isBefore(middle)) before = middle
+      else after = middle
+    }
+    return after
+  }
+}
+
+/** The instants of one schedule in one zone. */
+export class Instants {
+  readonly #readings: Cron
+  readonly #offsets: Offsets
+  readonly #isEvery: boolean
+
+  constructor(schedule: string, zone: string) {
+    this.#readings = readingsOf(schedule)
+    this.#offsets = new Offsets(zone)
+    this.#isEvery = meansIntervals(schedule)
+  }
+
+  /** The instants that a reading stands for. */
+  #of(reading: number): number[] {
+    const shown = this.#offsets.showing(reading)
+    if (this.#isEvery) return shown
+    return [shown[0] ?? this.#offsets.endOfGap(reading)]
+  }
+
+  /** The first instant behind a moment, both in milliseconds of the epoch; undefined where the schedule never comes. */
+  next(after: number): number | undefined {
+    const near = [after - around, after, after + around].map((instant) => this.#offsets.at(instant))
+    const least = Math.min(...near)
+    const most = Math.max(...near)
+    let best: number | undefined
+    for (let from = after + least - 1; ; ) {
+      const reading = this.#readings.nextRun(new Date(from))?.getTime()
+      if (reading === undefined) return best
+      // No later reading stands for an earlier instant.
+      if (best !== undefined && reading - most > best) return best
+      for (const instant of this.#of(reading))
+        if (instant > after && (best === undefined || instant < best)) best = instant
+      from = reading
+    }
+  }
+
+  /** The next instants behind a moment, at most so many. */
+  list(after: number, most: number): number[] {
+    const found: number[] = []
+    for (let at = this.next(after); at !== undefined && found.length < most; at = this.next(at))
+      found.push(at)
+    return found
+  }
+}

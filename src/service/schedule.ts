@@ -1,0 +1,190 @@
+/*
+ * `shopsync schedule`: runs each job when it is due, one at a time, until it is told to end. What is planned is kept in
+ * sync_jobs before it is begun, so that a run that was missed, while another one ran or while nothing was up, is caught
+ * up once: of several instants that passed meanwhile, one run makes up for all.
+ */
+import type { Clock } from '../clock.js'
+import { Instants } from '../config/instants.js'
+import { describeError, Retry, Skip, Stop } from '../errors.js'
+import { fromMicros, toMicros } from '../timestamp.js'
+import { type JobRow, readJobRows, storeJobRow } from '../warehouse/jobs.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+import type { JobBook, ScheduledJob } from './jobbook.js'
+
+/** Milliseconds between two looks at the job files. */
+const betweenLooks = 10_000
+
+/**
+ * How often a run is begun for one planned instant. A run that dies with the whole process would do so again and again,
+ * as often as something starts the process anew.
+ */
+const mostAttempts = 2
+
+export interface ScheduleLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface ScheduleParts {
+  readonly warehouse: Warehouse
+  readonly clock: Clock
+  /** Fires when the program is to end: what runs is told to end, too. */
+  readonly signal: AbortSignal
+  readonly timeZone: string
+  readonly book: JobBook
+  /** Runs a job to its end: the exit code. Never throws. */
+  readonly run: (job: ScheduledJob) => Promise<number>
+  readonly log: ScheduleLog
+}
+
+interface Planned {
+  job: ScheduledJob
+  instants: Instants
+  row: JobRow
+}
+
+const never = '9999-12-31T23:59:59.999999Z'
+const canonical = (milliseconds: number): string => fromMicros(BigInt(milliseconds) * 1000n)
+const milliseconds = (time: string): number => Number(toMicros(time) / 1000n)
+
+export class Schedule {
+  readonly #planned = new Map<string, Planned>()
+  #stored: Map<string, JobRow> | undefined
+  #running: string | null = null
+
+  constructor(private readonly parts: ScheduleParts) {}
+
+  /** What is planned and what was last, by name. */
+  get rows(): readonly JobRow[] {
+    return [...this.#planned.values()].map(({ row }) => row)
+  }
+
+  /** The job that runs now. */
+  get running(): string | null {
+    return this.#running
+  }
+
+  /** Until the signal fires. `jobs`: as the book has them now. */
+  async run(jobs: readonly ScheduledJob[]): Promise<void> {
+    const { clock, signal, book } = this.parts
+    let seen = jobs
+    while (!signal.aborted) {
+      await this.#plan(seen)
+      const due = this.#due()
+      if (due) await this.#carryOut(due)
+      else await clock.sleep(this.#untilNext(), signal)
+      seen = book.look((error, name) => this.#sayBroken(error, name))
+    }
+  }
+
+  #sayBroken(error: Stop, name: string): void {
+    this.parts.log.warn(
+      { job: name, error: describeError(error) },
+      'A job file is wrong: the job stays as it was',
+    )
+  }
+
+  get #now(): string {
+    return fromMicros(this.parts.clock.nowMicros())
+  }
+
+  /** Milliseconds until something is due, or the files are looked at again. */
+  #untilNext(): number {
+    const now = milliseconds(this.#now)
+    const next = Math.min(...this.rows.map(({ planned_at }) => milliseconds(planned_at ?? never)))
+    return Math.max(1, Math.min(betweenLooks, next - now))
+  }
+
+  /** Of the jobs that are due, the one whose turn came first. */
+  #due(): Planned | undefined {
+    const now = this.#now
+    const due = [...this.#planned.values()].filter(({ row }) => (row.planned_at ?? never) <= now)
+    const turn = ({ row }: Planned): string => `${row.planned_at} ${row.job}`
+    return due.sort((a, b) => (turn(a) < turn(b) ? -1 : 1))[0]
+  }
+
+  /** Brings what is planned in line with the job files. */
+  async #plan(jobs: readonly ScheduledJob[]): Promise<void> {
+    const names = new Set(jobs.map(({ name }) => name))
+    for (const name of this.#planned.keys()) if (!names.has(name)) this.#planned.delete(name)
+    for (const job of jobs) {
+      const known = this.#planned.get(job.name)
+      if (known?.job.schedule === job.schedule) known.job = job
+      else await this.#planAnew(job, known?.row ?? (await this.#storedRows()).get(job.name))
+    }
+  }
+
+  async #storedRows(): Promise<Map<string, JobRow>> {
+    this.#stored ??= await readJobRows(this.parts.warehouse)
+    return this.#stored
+  }
+
+  async #planAnew(job: ScheduledJob, before: JobRow | undefined): Promise<void> {
+    const { timeZone, log } = this.parts
+    const instants = new Instants(job.schedule, timeZone)
+    const now = this.#now
+    const empty = { last_planned_at: null, started_at: null, finished_at: null, exit_code: null }
+    const meant = { job: job.name, schedule: job.schedule, time_zone: timeZone }
+    const fresh: JobRow = { ...empty, ...before, ...meant, planned_at: after(instants, now), attempts: 0 }
+    const isSame = before?.schedule === job.schedule && before.time_zone === timeZone
+    const isMissed = before?.planned_at != null && before.planned_at <= now
+    if (before && isMissed && Number(before.attempts ?? 0) < mostAttempts) {
+      log.info({ job: job.name, planned_at: before.planned_at }, 'Catching up a run that was missed')
+      this.#planned.set(job.name, { job, instants, row: { ...before, ...meant } })
+      return
+    }
+    if (isMissed)
+      log.warn(
+        { job: job.name, planned_at: before.planned_at, next: fresh.planned_at },
+        `The run was cut short ${mostAttempts} times; it comes again when it is due next`,
+      )
+    const row = before && isSame && !isMissed ? before : fresh
+    this.#planned.set(job.name, { job, instants, row })
+    if (row !== before) await this.#store(row)
+  }
+
+  async #carryOut(planned: Planned): Promise<void> {
+    const { run, log, signal } = this.parts
+    const { job, instants, row } = planned
+    const started = this.#now
+    const attempts = Number(row.attempts ?? 0)
+    const begun = { ...row, started_at: started, finished_at: null, exit_code: null }
+    planned.row = { ...begun, attempts: attempts + 1 }
+    this.#running = job.name
+    log.info({ job: job.name, planned_at: row.planned_at }, 'Job begins')
+    await this.#store(planned.row)
+    const exitCode = await run(job)
+    this.#running = null
+    const isCut = signal.aborted && exitCode !== 0
+    // What passed before the run began, the run has made up for; what passed since is due.
+    const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
+    planned.row = isCut
+      ? { ...begun, attempts }
+      : {
+          ...begun,
+          planned_at: after(instants, from),
+          last_planned_at: row.planned_at,
+          finished_at: this.#now,
+          exit_code: exitCode,
+          attempts: 0,
+        }
+    log.info({ job: job.name, exit_code: exitCode, next: planned.row.planned_at }, 'Job ended')
+    await this.#store(planned.row)
+  }
+
+  /** A warehouse that is away keeps no job from running; the plan is stored again with the next change. */
+  async #store(row: JobRow): Promise<void> {
+    try {
+      await this.parts.warehouse.write([storeJobRow(this.parts.warehouse.db, row)])
+    } catch (error) {
+      if (!(error instanceof Retry || error instanceof Skip || error instanceof Stop)) throw error
+      this.parts.log.warn({ job: row.job, error: describeError(error) }, 'The plan could not be stored')
+    }
+  }
+}
+
+/** The next instant behind a moment, canonical; null where the schedule never comes again. */
+function after(instants: Instants, time: string): string | null {
+  const next = instants.next(milliseconds(time))
+  return next === undefined ? null : canonical(next)
+}
