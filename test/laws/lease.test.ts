@@ -3,7 +3,7 @@
 import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
-import { Stop } from '../../src/errors.js'
+import { Skip, Stop } from '../../src/errors.js'
 import { template } from '../../src/sandbox/index.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -11,6 +11,7 @@ import { configure, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { statusOf } from '../support/status.js'
+import { through } from '../support/through.js'
 import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -100,6 +101,26 @@ describe.each(warehouses())('$name', (kind) => {
     expect(Number(second.token)).toBeGreaterThan(Number(first.token))
     await second.release()
     await first.release()
+    await warehouse.close()
+  })
+
+  it('a heartbeat that the database refuses for its slowness is no lost lease', async () => {
+    const warehouse = await open(kind)
+    let beats = 0
+    let isSlow = false
+    const slow = through(warehouse, {
+      transaction: (work) => {
+        if (!isSlow) return warehouse.dialect.transaction(work)
+        beats++
+        return Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' }))
+      },
+    })
+    const lease = await slow.claim({ runId: 'slow', command: 'sync', leaseMs: 40 })
+    isSlow = true
+    while (beats < 3) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(lease.lost.aborted).toBe(false)
+    isSlow = false
+    await lease.release()
     await warehouse.close()
   })
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSandbox, type Rule, type Sandbox, template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
+import { readAuthorizations } from '../../src/sync/run/authorizations.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { depsOf, type RunOptions, sync, syncInOrder } from '../support/run.js'
@@ -74,6 +75,18 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
     expect(report.cursors.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok'])
     expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ reason: 'grants_incomplete' })
+  })
+
+  it('a list whose pages count differently is read again', async () => {
+    for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
+    // All that the first page counts is shown; the second page counts one more.
+    sandbox.script([
+      { when: { resource: 'authorizations', page: 2 }, times: 1, fault: { kind: 'total', by: 1 } },
+    ])
+    const { deps, close } = await depsOf(sandbox, warehouse)
+    expect(await readAuthorizations(deps)).toMatchObject({ total: 101 })
+    expect(asked()).toBe(4)
+    await close()
   })
 
   it('a list without a total is not believed, whatever it shows', async () => {

@@ -130,6 +130,12 @@ describe.each(warehouses())('$name', (kind) => {
       if (end === 'gone') sandbox.store.remove(1, 'notes', 200)
       else sandbox.store.put(1, 'notes', { id: 200, updated_at: '2026-11-01T00:30:00Z' }, { key: 200 })
       const { deps, close } = await depsOf(sandbox, warehouse)
+      // While the source answers 404 for every id, nobody knows what became of it.
+      sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
+      const [unknown] = await replayQuarantine(deps, everything)
+      expect(unknown?.detail).toContain('does not answer by id')
+      expect(await listQuarantine(warehouse, everything)).toHaveLength(1)
+      sandbox.script([])
       expect(await replayQuarantine(deps, everything)).toMatchObject([{ record_id: '200', outcome }])
       await close()
       expect(await listQuarantine(warehouse, everything)).toEqual([])

@@ -111,6 +111,10 @@ describe.skipIf(server === '')('a Postgres in Berlin', () => {
     const error = await refusal(warehouse.migrate())
     expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
     expect(error.message).toContain('works in the time zone "Europe/Berlin", expected UTC')
+    // What its transaction did is not committed.
+    const straight = await reopen({ url: berlin.href, schema: 'dropped' })
+    expect(await straight.has('sync_meta')).toBe(false)
+    await straight.close()
     await warehouse.close()
     await pooler.close()
   })

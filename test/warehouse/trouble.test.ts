@@ -5,11 +5,15 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { systemClock } from '../../src/clock.js'
+import { Skip } from '../../src/errors.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
+import { Patience } from '../../src/warehouse/patience.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { configure, Program, program } from '../support/process.js'
 import { sync } from '../support/run.js'
+import { through } from '../support/through.js'
 import { type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers', 'vehicles']
@@ -60,7 +64,7 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
     'a unique index': unique,
     'a dropped column': column,
     'a trigger': {
-      plant: `create trigger troubled before insert on notes begin select raise(abort, 'refused'); end`,
+      plant: `create trigger troubled before insert on notes begin select raise(abort, 'refused: ' || new.description); end`,
       mend: 'drop trigger troubled',
       named: /SQLITE_CONSTRAINT_TRIGGER/,
     },
@@ -115,8 +119,7 @@ it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
   await sync(sandbox, warehouse, { resources })
   await execute(warehouse, schema, trouble.plant)
   for (const resource of resources) put(resource, 4, 4)
-  put('notes', 5, 5, { description: secret })
-  put('notes', 6, 6, { description: secret })
+  for (const id of [4, 5, 6]) put('notes', id, id, { description: secret })
 
   const report = await sync(sandbox, warehouse, { resources })
   expect(report.status).toBe('partial')
@@ -158,10 +161,55 @@ describe.each(warehouses())('$name', (kind) => {
     expect(stdout + stderr).not.toMatch(/should not have happened|Gallifrey/)
     await warehouse.close()
   })
+
+  it('statistics and the history of runs promise nothing: a run is whole without them', async () => {
+    const address = kind.address()
+    const warehouse = await reopen(address)
+    await warehouse.migrate()
+    const old = { run_id: 'old', mode: 'sync', status: 'ok', started_at: '2020-01-01T00:00:00.000000Z' }
+    await warehouse.write([warehouse.db.insertInto('sync_runs').values(old).compile()])
+    const refuses = `create trigger kept before delete on sync_runs begin select raise(abort, 'kept'); end`
+    const refers = `create table kept (run_id text references sync_runs (run_id)); insert into kept values ('old')`
+    if (kind.name === 'sqlite') await execute(warehouse, '', refuses)
+    else await execute(warehouse, address.schema, refers)
+    const hurriedWarehouse = through(warehouse, {
+      optimize: () => Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' })),
+    })
+    const notices: [string, Record<string, unknown>][] = []
+    expect(await sync(sandbox, hurriedWarehouse, { resources, notices })).toMatchObject({ status: 'ok' })
+    const told = notices.map(([words]) => words)
+    expect(told).toContain('The warehouse made no statistics')
+    expect(told).toContain('The history of runs was not put in order')
+    await warehouse.close()
+  })
 })
 
 it.runIf(inject('postgresUrl') !== '')('a database without room still ends the run', async () => {
   const { classify } = await import('../../src/warehouse/postgres/errors.js')
-  const full = Object.assign(new Error('could not extend file'), { code: '53100' })
-  expect(classify(full, 'here')).toMatchObject({ name: 'Stop', exitCode: 1 })
+  for (const [words, code] of [
+    ['No space left on device', '53100'],
+    // A limit on the size of files and a quota have no code of their own.
+    ['could not extend file "base/5/1": File too large', '58030'],
+  ] as const)
+    expect(classify(Object.assign(new Error(words), { code }), 'here')).toMatchObject({
+      name: 'Stop',
+      exitCode: 1,
+    })
+})
+
+it('a table that stays locked is waited for three times, and then fails its cursor alone', async () => {
+  const { classify } = await import('../../src/warehouse/postgres/errors.js')
+  const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+  let asked = 0
+  const patience = new Patience({
+    clock: systemClock,
+    classify: (error) => classify(error, 'here'),
+    waits: Array.from({ length: 9 }, () => 0),
+  })
+  const failed = patience.trying(async () => {
+    asked++
+    throw locked
+  })
+  await expect(failed).rejects.toMatchObject({ name: 'Skip', message: expect.stringContaining('lock') })
+  expect(asked).toBe(3)
 })
