@@ -214,11 +214,16 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('sync --full keeps what it has, says so, and names reconcile', async () => {
+    it('sync --full keeps what it has, proves nothing of it, and names reconcile', async () => {
       const warehouse = await restored(350)
       const notices: [string, Record<string, unknown>][] = []
       const walked = await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full', notices })
-      expect(only(walked)).toMatchObject({ status: 'ok' })
+      expect(only(walked)).toMatchObject({
+        status: 'failed',
+        completeness: 'unproven',
+        reason: 'source_went_back',
+        error: expect.stringContaining('3 records in an older version'),
+      })
       expect(notices).toContainEqual([
         expect.stringContaining('type shopsync reconcile'),
         { tenant_id: 1, resource: 'notes', records: 3 },

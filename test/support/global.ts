@@ -12,8 +12,10 @@ declare module 'vitest' {
 /** One Postgres for the whole test run; every test makes a schema of its own in it. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   expectCompiled()
-  if (process.env.DIALECTS === 'sqlite') {
-    project.provide('postgresUrl', '')
+  // A run of tests within a test has that test's server (test/long/premises.test.ts).
+  const given = process.env.DIALECTS === 'sqlite' ? '' : process.env.TEST_POSTGRES
+  if (given !== undefined) {
+    project.provide('postgresUrl', given)
     return undefined
   }
   const postgres = await startPostgres()

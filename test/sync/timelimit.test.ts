@@ -4,6 +4,7 @@ import { systemClock } from '../../src/clock.js'
 import { template } from '../../src/sandbox/index.js'
 import { within } from '../../src/sync/run/ending.js'
 import type { RunReport } from '../../src/sync/run/report.js'
+import { lastTurns } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { type RunOptions, syncInOrder } from '../support/run.js'
@@ -62,6 +63,23 @@ describe.each(warehouses())('$name', (kind) => {
     for (let run = 0; run < 6; run++)
       for (const resource of done(await limited(warehouse, 2))) seen.add(resource)
     expect([...seen].sort()).toEqual(resources)
+    await warehouse.close()
+  })
+
+  it('of two runs within one second, the later one had the last turn, whatever their ids', async () => {
+    const warehouse = await open(kind)
+    const { db } = warehouse
+    for (const [run_id, at] of [
+      ['20260101T000000-ffffff', '2026-01-01T00:00:00.100000Z'],
+      ['20260101T000000-000000', '2026-01-01T00:00:00.200000Z'],
+    ] as const) {
+      const end = { run_id, tenant_id: 1, resource: 'notes', requests: 1, started_at: at }
+      await warehouse.write([
+        db.insertInto('sync_runs').values({ run_id, mode: 'sync', started_at: at }).compile(),
+        db.insertInto('sync_run_cursors').values(end).compile(),
+      ])
+    }
+    expect([...(await lastTurns(warehouse, 'sync')).values()]).toEqual(['2026-01-01T00:00:00.200000Z'])
     await warehouse.close()
   })
 

@@ -71,10 +71,17 @@ export class Freshness {
     }
   }
 
-  /** Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. */
-  async keep(outcome: WalkOutcome): Promise<void> {
+  /**
+   * Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. Returns how
+   * many records a walk of the whole list has met in older versions than their rows.
+   */
+  async keep(outcome: WalkOutcome): Promise<number> {
+    await this.#keepLateness(outcome)
+    return this.#older?.tell(noteOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0) ?? 0
+  }
+
+  async #keepLateness(outcome: WalkOutcome): Promise<void> {
     const { warehouse, fence } = this.context
-    this.#older?.tell(noteOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0)
     const day = now(this.context).slice(0, 10)
     const { name } = this.task.resource
     const added = addLateness(warehouse.db, { resource: name, day, way: 'walk' }, this.#meter.buckets)

@@ -25,6 +25,7 @@ import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './ends.js'
 import { Freshness } from './freshness.js'
 import { CursorList } from './list.js'
+import { wentBack } from './older.js'
 import { Pace } from './pace.js'
 import { beyondHoles, tryHole } from './retryhole.js'
 import { isSearchDue } from './search.js'
@@ -46,6 +47,9 @@ export class CursorWalk implements CursorWork {
   claim: Pick<WalkOutcome, 'verdict' | 'reason'> | undefined
   /** Of the walk under way; undefined where it was begun by an earlier run. */
   #freshness: Freshness | undefined
+  /** Records that the last walk has met in older versions than their rows. */
+  #older = 0
+  readonly #asked: WalkMode
   readonly mode: WalkMode
 
   constructor(
@@ -55,6 +59,7 @@ export class CursorWalk implements CursorWork {
     asked: WalkMode,
   ) {
     const { warehouse, signal } = context
+    this.#asked = asked
     this.mode = walkMode(this.#state, asked)
     const options = { priority: 'incremental', signal, form: warehouse.dialect.numbers } as const
     this.#list = new CursorList(source, task, options, (page) => warehouse.encode(page, keyOf(task)))
@@ -129,7 +134,8 @@ export class CursorWalk implements CursorWork {
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
     })
-    if (!resume || !movesWatermark(outcome)) return { ...this.progress, outcome }
+    if (!resume || !movesWatermark(outcome))
+      return { ...this.progress, ...wentBack(this.#asked === 'full' ? this.#older : 0, outcome) }
     // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
     // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
@@ -168,7 +174,7 @@ export class CursorWalk implements CursorWork {
     const outcome = await new Walk(this.#port(), whole).run()
     this.claim = outcome
     if (movesWatermark(outcome)) {
-      await this.#freshness?.keep(this.#committed ?? outcome)
+      this.#older = (await this.#freshness?.keep(this.#committed ?? outcome)) ?? 0
       return this.#committed ?? outcome
     }
     warnOfStamps(this.context, this.task, outcome)

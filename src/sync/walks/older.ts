@@ -1,10 +1,12 @@
 /*
  * Older versions than the warehouse has: what a walk of the whole list meets where the source was restored from a
- * backup. The guard keeps the newer rows; freshness.ts says so, since only reconcile may follow the source.
+ * backup. The guard keeps the newer rows, and the walk says so, since only reconcile may follow the source.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import type { WalkOutcome } from '../../walk/types.js'
 import type { Version } from '../../warehouse/batch.js'
 import type { Note } from '../run/report.js'
+import type { CursorResult } from '../run/work.js'
 
 export class OlderVersions {
   readonly #ids = new Set<Int64>()
@@ -23,13 +25,27 @@ export class OlderVersions {
     }
   }
 
-  /** `twice`: places at which the list shows a record again, perhaps as it was. */
-  tell(note: Note, twice: number): void {
+  /** Returns how many there are. `twice`: places at which the list shows a record again, perhaps as it was. */
+  tell(note: Note, twice: number): number {
     const records = this.#ids.size
-    if (records <= twice) return
+    if (records <= twice) return 0
     note(
       'The source shows older versions than the warehouse has, which keeps its own. If the source was restored from a backup, type shopsync reconcile: it asks by id, and follows the source',
       { records },
     )
+    return records
   }
 }
+
+/**
+ * A walk of everything that was asked for, and that leaves rows as the source does not have them, proves nothing of
+ * them. A source whose copy lags behind for a moment fails such a run, too; that was judged better than to call rows
+ * whole that nobody mends.
+ */
+export const wentBack = (records: number, outcome: WalkOutcome): Pick<CursorResult, 'outcome' | 'problem'> =>
+  records === 0
+    ? { outcome }
+    : {
+        outcome: { ...outcome, verdict: 'unproven', reason: 'source_went_back' },
+        problem: `The source has ${records} ${records === 1 ? 'record' : 'records'} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
+      }
