@@ -89,5 +89,6 @@ it.each(cases)('%s: without %s', async (_premise, _without, mutant) => {
   const failed = (await playMutant(mutant)).filter((result) => result.failed).map(({ name }) => name)
   const kinds = inject('postgresUrl') === '' ? ['sqlite'] : ['sqlite', 'postgres']
   if (mutant.on.length === 0) expect(failed).not.toEqual([])
-  for (const kind of mutant.on.filter((on) => kinds.includes(on))) expect(failed).toContainEqual(expect.stringContaining(kind))
+  for (const kind of mutant.on.filter((on) => kinds.includes(on)))
+    expect(failed).toContainEqual(expect.stringContaining(kind))
 })
