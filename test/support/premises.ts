@@ -615,7 +615,7 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     {
       without: 'noticing silence',
       file: 'src/warehouse/postgres/dialect.ts',
-      old: 'endSilentConnections(pool, startup(url), silentMs);',
+      old: 'endSilentConnections(pool, config, silentMs);',
       now: '',
       test: 'test/warehouse/silence.test.ts',
       name: 'a connection that has fallen silent',
