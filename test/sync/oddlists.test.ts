@@ -143,6 +143,26 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
+  it('a list that never stands still is unproven and stored; the next run reads it again', async () => {
+    const warehouse = await begun(150)
+    let more = 0
+    const off = sandbox.onRequest(({ resource }) => {
+      if (resource === 'notes')
+        sandbox.store.put(1, 'notes', template('notes', 1000 + more, at(50_000 + more++)))
+    })
+    expect(await run(warehouse, { pageSizes: [100] })).toMatchObject({
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'moving',
+      watermark: null,
+    })
+    off()
+    expect((await liveIds(warehouse)).length).toBeGreaterThan(150)
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
+    expect(await liveIds(warehouse)).toHaveLength(150 + more)
+    await warehouse.close()
+  })
+
   describe('an id that is listed twice', () => {
     it.each([
       ['beside itself on one page', 0, 5],
