@@ -84,27 +84,18 @@ export const storeRunCursors = (
     .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id', 'step']).doNothing())
     .compile()
 
-<<<<<<< HEAD
 /**
- * The id of the last run of a mode that asked for a cursor, by `cursorName`; ids of runs are in the order of time. The
- * steps of a job have modes of their own.
+ * When the last run of a mode began that asked for a cursor, by `cursorName`: ids of runs tell no more than the second.
+ * The steps of a job have modes of their own.
  */
-=======
-/** When the last run of a mode began that asked for a cursor, by `cursorName`: ids of runs tell no more than the second. */
->>>>>>> 4cd7d65 (Mutants of every premise: npm run test:long -- premises takes each mend away and sees its test fail on both warehouses)
 export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_run_cursors as c')
       .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
-<<<<<<< HEAD
-      .select((eb) => eb.fn.max('c.run_id').as('run_id'))
-      .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
-=======
       .select((eb) => eb.fn.max<string | null>('r.started_at').as('at'))
-      .where('r.mode', '=', mode)
->>>>>>> 4cd7d65 (Mutants of every premise: npm run test:long -- premises takes each mend away and sees its test fail on both warehouses)
+      .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
       .groupBy(['c.tenant_id', 'c.resource'])
       .execute(),
