@@ -73,7 +73,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['20260101T000000-ffffff', '2026-01-01T00:00:00.100000Z'],
       ['20260101T000000-000000', '2026-01-01T00:00:00.200000Z'],
     ] as const) {
-      const end = { run_id, tenant_id: 1, resource: 'notes', requests: 1, started_at: at }
+      const end = { run_id, tenant_id: 1, resource: 'notes', step: 1, requests: 1, started_at: at }
       await warehouse.write([
         db.insertInto('sync_runs').values({ run_id, mode: 'sync', started_at: at }).compile(),
         db.insertInto('sync_run_cursors').values(end).compile(),
