@@ -652,7 +652,7 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     },
     {
       without: 'recording it',
-      file: 'src/sync/run/run.ts',
+      file: 'src/sync/run/recorded.ts',
       old: "const status = report.reason === 'interrupted' ? 'interrupted' : report.status;",
       now: 'const status = report.status;',
       test: 'test/cli/signals.test.ts',
