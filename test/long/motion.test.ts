@@ -1,4 +1,9 @@
-/** Laws 6 and 9 as in test/laws/motion.test.ts (which says how to replay a failure), over many more scenarios. */
+/**
+ * Laws 6 and 9 as in test/laws/motion.test.ts (which says how to replay a failure), over many more scenarios.
+ * MOTION_SEED=… plays others, MOTION_TIMES=4 plays four times as many.
+ */
 import { motionSuite } from '../support/motionsuite.js'
 
-motionSuite({ seed: 20_260_202, sqlite: 9000, postgres: 1000, windowsInThousand: 10 })
+const times = Number(process.env.MOTION_TIMES ?? 1)
+
+motionSuite({ seed: 20_260_202, sqlite: 3000 * times, postgres: 1000 * times, windowsInThousand: 10 })
