@@ -17,7 +17,7 @@ export interface ViewsWanted extends ViewSettings {
   readonly schema?: string | undefined
 }
 
-/** What was made, and what could not be. */
+/** What was made, or would be, and what could not be. */
 export interface ViewsMade {
   readonly made: readonly { readonly table: string; readonly what: string }[]
   readonly troubles: readonly ViewTrouble[]
@@ -58,19 +58,33 @@ async function remember(
   await run(query.compile())
 }
 
+/** Somebody's own relation of that name is never replaced. */
+const isOurs = ({ known, live }: Pick<ViewSurvey, 'known' | 'live'>, name: string): boolean =>
+  !live.has(name) || live.get(name) === known[name]?.made
+
+const whatOf = ({ live }: Pick<ViewSurvey, 'live'>, name: string): string =>
+  live.has(name) ? 'replace view' : 'create view'
+
 const inTheWay = (name: string, store: ViewStore): ViewTrouble => ({
   message: `The view ${name} was not made: something of that name, which shopsync did not make, is in ${store.where}`,
   hint: `Rename or drop ${name} there, then type shopsync migrate`,
 })
 
-/** What is to be made, compared with what there is. */
+interface ViewSurvey {
+  readonly known: Remembered
+  readonly live: ReadonlyMap<string, string>
+  readonly stale: readonly WantedView[]
+}
+
+/** What is to be made, compared with what there is. `given`: what is remembered, where that is not to be asked. */
 async function survey(
   { dialect }: Warehouse,
   store: ViewStore,
   wanted: readonly WantedView[],
   run: RunStatement,
-): Promise<{ known: Remembered; live: ReadonlyMap<string, string>; stale: WantedView[] }> {
-  const [known, live] = [await remembered(dialect, store, run), await store.live(run)]
+  given?: Remembered,
+): Promise<ViewSurvey> {
+  const [known, live] = [given ?? (await remembered(dialect, store, run)), await store.live(run)]
   const stale = wanted.filter((view) => {
     const last = known[view.name]
     return last === undefined || last.wanted !== digestOf(view) || live.get(view.name) !== last.made
@@ -85,17 +99,15 @@ async function makeStale(
   wanted: readonly WantedView[],
   run: RunStatement,
 ): Promise<ViewsMade> {
-  const { known, live, stale } = await survey(warehouse, store, wanted, run)
+  const found = await survey(warehouse, store, wanted, run)
+  const { known, stale } = found
   const troubles: ViewTrouble[] = []
   const made: { name: string; what: string; digest: string }[] = []
   for (const view of stale) {
     const { name } = view
-    const there = live.get(name)
-    const isOurs = there === undefined || there === known[name]?.made
-    const trouble = isOurs ? await store.make(run, view) : inTheWay(name, store)
+    const trouble = isOurs(found, name) ? await store.make(run, view) : inTheWay(name, store)
     if (trouble) troubles.push(trouble)
-    else
-      made.push({ name, what: there === undefined ? 'create view' : 'replace view', digest: digestOf(view) })
+    else made.push({ name, what: whatOf(found, name), digest: digestOf(view) })
   }
   if (made.length > 0) {
     const now = await store.live(run)
@@ -138,10 +150,24 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   }
 }
 
-/** Why the views cannot be made here; undefined where nothing is in the way. Writes nothing. */
-export async function viewObstacle(
-  warehouse: Warehouse,
-  schema: string | undefined,
-): Promise<ViewTrouble | undefined> {
-  return warehouse.dialect.views(schema).obstacle((query) => warehouse.read((db) => db.executeQuery(query)))
+/**
+ * What `makeViews` would make, and what is in its way, as far as that can be seen without writing: views of somebody's
+ * own that stand on ours come to light when ours are made.
+ */
+export async function plannedViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
+  const store = warehouse.dialect.views(settings.schema)
+  const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
+  const wanted = wantedViews(warehouse, store, settings)
+  const given = (await warehouse.has('sync_meta')) ? undefined : {}
+  const found = await survey(warehouse, store, wanted, ask, given)
+  const names = found.stale.map(({ name }) => name)
+  if (names.length === 0) return { made: [], troubles: [] }
+  const obstacle = await store.obstacle(ask)
+  if (obstacle) return { made: [], troubles: [obstacle] }
+  return {
+    made: names
+      .filter((name) => isOurs(found, name))
+      .map((name) => ({ table: name, what: whatOf(found, name) })),
+    troubles: names.filter((name) => !isOurs(found, name)).map((name) => inTheWay(name, store)),
+  }
 }

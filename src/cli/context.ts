@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import type { Int64 } from '../../schema/resource.js'
-import type { ViewsMade } from '../analytics/makeviews.js'
+import type { ViewsMade, ViewsWanted } from '../analytics/makeviews.js'
 import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
@@ -118,11 +118,16 @@ export class CommandContext {
     )
   }
 
+  /** The views for analysts, as the configuration wants them. */
+  get viewsWanted(): ViewsWanted {
+    const { names, schema } = this.config.report
+    return { model: this.model, names, schema }
+  }
+
   /** Brings the views for analysts up to date; what is in their way is said, and takes nothing from the command. */
   async makeViews(warehouse: Warehouse): Promise<ViewsMade> {
     const { makeViews } = await import('../analytics/makeviews.js')
-    const { names, schema } = this.config.report
-    const views = await makeViews(warehouse, { model: this.model, names, schema })
+    const views = await makeViews(warehouse, this.viewsWanted)
     for (const { message, hint } of views.troubles) this.log.warn({ hint }, message)
     return views
   }

@@ -41,7 +41,9 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   const { trials, largest, granted } = await checkApi({ source, model, tenants, except, nowMicros, signal })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
-  const views = warehouse ? await checkViews(warehouse, config.report.schema) : []
+  const views = warehouse
+    ? await checkViews(warehouse, context.viewsWanted, config.warehouse.autoMigrate)
+    : []
   const owner = warehouse ? await checkOwner(warehouse, source.address) : []
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []

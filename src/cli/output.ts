@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { describeError, wordsOf } from '../errors.js'
+import { describeError, Stop, wordsOf } from '../errors.js'
 
 export interface OutputOptions {
   readonly json: boolean
@@ -28,6 +28,17 @@ export class Output {
   /** The answer to a question, such as a dictionary: --quiet does not silence the answer. */
   result(text: string): void {
     this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+  }
+
+  /** A file that is no text. `typed`: what to type instead where it would go to a terminal, which such bytes confuse. */
+  file(content: Buffer, typed: string): void {
+    const { stdout } = this.options
+    if ('isTTY' in stdout && stdout.isTTY === true)
+      throw new Stop('Found a terminal, expected a file for an archive', {
+        exitCode: 2,
+        hint: `Type ${typed}`,
+      })
+    stdout.write(content)
   }
 
   /** The one document of --json. */

@@ -3,6 +3,7 @@
  * the build, which writes schema/dictionary.md, and by the dialects, which take the columns' types from here.
  */
 import { derivedTables } from '../../schema/index.js'
+import { openQuestions } from '../../schema/openquestions.js'
 import type { Kind, Resource } from '../../schema/resource.js'
 import type { View, ViewColumn, ViewKind } from '../../schema/view.js'
 import { views } from '../../schema/views/index.js'
@@ -125,5 +126,6 @@ export function describeModel(resources: Iterable<Resource>): Dictionary {
       : []
   })
   const state = stateTableList.map((table) => describeTable(table, undefined))
-  return { tables: connected([...views.map(describeView), ...derived, ...ofResources, ...state]) }
+  const tables = connected([...views.map(describeView), ...derived, ...ofResources, ...state])
+  return { tables, questions: openQuestions }
 }

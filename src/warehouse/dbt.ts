@@ -1,7 +1,7 @@
 import type { DbtTarget } from '../model/dictionary/dbt.js'
 
-/** Where a warehouse is, as far as its sources for dbt depend on it. */
-interface DbtPlace {
+/** Where a warehouse is, as far as what other tools have to know depends on it. */
+export interface DbtPlace {
   readonly url: string
   readonly schema: string
   /** Schema of the views, where it is not the usual one. */

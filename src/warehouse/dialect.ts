@@ -75,6 +75,13 @@ export interface LiveColumn {
   readonly type: string
 }
 
+/** A warehouse as of one instant: it shows nothing that is written meanwhile. */
+export interface OneInstant {
+  readonly db: Db
+  /** As of the dialect. */
+  views(schema?: string): ViewStore
+}
+
 /** A database. `R`: rows of one table as its sessions take them; `E`: the rows of a page as `encode` makes them. */
 export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly db: Db
@@ -95,6 +102,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly numbers: NumberForm
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
+  /** Runs work that only reads in one transaction. The work asks what it is given alone: SQLite's one connection is lent to it. */
+  atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T>
   /** Starts threads and connections ahead of a long load. */
   warm(): void
   /** Encodes the rows of a page, by table name; the tuples are not needed afterwards. */

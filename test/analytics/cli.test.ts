@@ -28,12 +28,37 @@ interface Migrated {
   readonly changes: readonly { readonly table: string; readonly what: string }[]
 }
 
-it('migrate makes them, once', async () => {
+interface Planned {
+  readonly view_changes: readonly { readonly table: string; readonly what: string }[]
+}
+
+it('plan and check say beforehand which they are, and migrate makes them, once', async () => {
+  const planned = (await here.run('plan', '--json')).json<Planned>().view_changes
+  expect((await here.run('check')).stdout).toContain(
+    `${planned.length} views for analysts to be made or replaced, by the next run`,
+  )
   const first = (await here.run('migrate', '--json')).json<Migrated>()
   expect(first.changes).toContainEqual({ table: 'orders', what: 'create view' })
+  expect(planned).toEqual(first.changes.filter(({ what }) => what.endsWith(' view')))
   expect((await here.run('migrate', '--json')).json<Migrated>().changes).toEqual([])
   const days = inFile((db) => db.prepare('select count(*) from report_days').pluck().get())
   expect(days).toBeGreaterThan(17_000)
+  const quiet = await here.run('plan')
+  expect(quiet.stdout).not.toContain('for analysts')
+  expect((await here.run('check')).stdout).not.toContain('for analysts')
+})
+
+it('plan names what is changed, and what is in the way', async () => {
+  here.configure({ report: { tenantNames: {}, names: { shops: 'nickname' } } })
+  const { stdout, code } = await here.run('plan')
+  expect(code).toBe(0)
+  const made = (await here.run('plan', '--json')).json<Planned>().view_changes
+  expect(made).toContainEqual({ table: 'dim_shops', what: 'replace view' })
+  expect(stdout).toContain(`${made.length} views for analysts to be made or replaced`)
+  inFile((db) => db.exec('drop view dim_shops; create view dim_shops as select 1 as mine'))
+  const taken = await here.run('plan')
+  expect(taken.stdout).toMatch(/The view dim_shops was not made: .*\. Rename or drop dim_shops/)
+  inFile((db) => db.exec('drop view dim_shops'))
 })
 
 it('a run makes what is lacking, and knows the zones of the shops that it brought', async () => {
@@ -93,6 +118,7 @@ describe.skipIf(inject('postgresUrl') === '')(
       url.username = name
       here.configure({ warehouse: { url: url.href, schema: name } })
       const statement = `create schema ${name}_analytics authorization ${name}`
+      expect((await here.run('plan')).stdout).toContain(statement)
       const first = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
       expect(first.code).toBe(0)
       expect(first.stderr.split(statement)).toHaveLength(2)

@@ -229,6 +229,15 @@ describe('dictionary', () => {
     expect(tables.find(({ name }) => name === 'vehicles')?.columns.map(({ name }) => name)).toContain('vin')
   })
 
+  test('the datasets for Superset are an archive, and no password is in them', async () => {
+    here.configure({ warehouse: { url: 'postgres://me:secret@127.0.0.1/warehouse', schema: 'shops' } })
+    const { code, stdout } = await shopsync(['dictionary', '--format', 'superset'], { cwd: here.folder })
+    expect(code).toBe(0)
+    expect(stdout.slice(0, 2)).toBe('PK')
+    expect(stdout).toContain('sqlalchemy_uri: postgresql+psycopg2://bi:XXXXXXXXXX@127.0.0.1/warehouse')
+    expect(stdout).not.toContain('secret')
+  })
+
   test('the sources for dbt are those of the configured warehouse, whose password need not be known', async () => {
     const sources = async (more: Record<string, object>): Promise<string> => {
       here.configure(more)

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { derivedTables, resources } from '../../schema/index.js'
 import { views } from '../../schema/views/index.js'
+import { configSchema } from '../../src/config/schema.js'
+import { toDbml } from '../../src/model/dictionary/dbml.js'
 import { toMarkdown } from '../../src/model/dictionary/markdown.js'
+import { prose } from '../../src/model/dictionary/page/html.js'
 import { toHtml } from '../../src/model/dictionary/page/page.js'
 import { dataTables } from '../../src/model/dictionary/types.js'
 import { describeModel } from '../../src/model/dictionary.js'
@@ -41,6 +44,24 @@ test("the product's own tables stand apart, and the tenants among the data", () 
   expect(data).toContain('tenants')
   expect(data.filter((name) => name.startsWith('sync_'))).toEqual([])
   expect(whole.tables.filter(({ part }) => part === 'state').length).toBeGreaterThan(10)
+})
+
+test('what the document leaves open names columns and settings that there are', () => {
+  const columns = new Set(whole.tables.flatMap((table) => table.columns.map(({ name }) => name)))
+  const { properties } = configSchema(tablesOf) as { properties: { report: { properties: object } } }
+  const settings = Object.keys(properties.report.properties).map((name) => `report.${name}`)
+  const named = whole.questions.flatMap(({ question, answer, setting }) => [
+    ...[...`${question} ${answer}`.matchAll(/`([a-z_.A-Z]+)`/g)].map(([, word = '']) => word),
+    ...(setting === undefined ? [] : [setting]),
+  ])
+  // Values of a setting, and what only a future API would send.
+  const others = ['fraction', 'fixed_price_cents', 'time_zone']
+  expect(named.filter((name) => ![...columns, ...settings, ...others].includes(name))).toEqual([])
+  for (const { question } of whole.questions) {
+    expect(toMarkdown(whole)).toContain(`| ${question} `)
+    expect(toDbml(whole)).toContain(question.replaceAll("'", "\\'"))
+    expect(page).toContain(`<th role="rowheader" scope="row">${prose(question)}</th>`)
+  }
 })
 
 test('every number of the data says what it counts, but for those that count nothing', () => {

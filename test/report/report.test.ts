@@ -4,10 +4,14 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { sql } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { systemClock } from '../../src/clock.js'
+import { readReport } from '../../src/report/read/read.js'
+import type { Dialect, OneInstant } from '../../src/warehouse/dialect.js'
+import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { configure, type Ended, Program, program } from '../support/process.js'
+import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { type Kind, reopen, warehouses } from '../support/warehouse.js'
@@ -168,6 +172,54 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const refused = await runJob()
     expect(refused.code).toBe(2)
     expect(refused.json()).toMatchObject({ error: { message: expect.stringContaining('Found no folder') } })
+  })
+
+  it('shows one instant, whatever is written between two of its questions', async () => {
+    const read = async (of: Warehouse): Promise<object> => {
+      const now = { timeZone: 'UTC', staleAfterMs: 3_600_000, nowMicros: systemClock.nowMicros() }
+      const asked = { warehouse: of, label: '', schema: undefined, tenants: null, ...now }
+      const { months, scopes } = await readReport(asked)
+      return { months, scopes: scopes.map(({ trust, needs, ...amounts }) => amounts) }
+    }
+    const setDeleted = (at: string | null) =>
+      warehouse.db.updateTable('repair_order_totals').set({ _deleted_at: at })
+    const eyes = await reopen(address)
+    /** The warehouse through other eyes: behind its first answer, somebody deletes every order. */
+    const disturbed = async (atOneInstant: Dialect['atOneInstant']): Promise<object> => {
+      let isDone = false
+      const disturb: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          if (!isDone) {
+            isDone = true
+            await setDeleted('2026-11-22T00:00:00.000000Z').execute()
+          }
+          return result
+        },
+      }
+      const through = (of: OneInstant): OneInstant => ({
+        db: of.db,
+        views: (schema) => {
+          const store = of.views(schema)
+          return { ...store, db: store.db.withPlugin(disturb) }
+        },
+      })
+      const dialect = {
+        ...eyes.dialect,
+        atOneInstant: (work) => atOneInstant((of) => work(through(of))),
+      } as Dialect
+      try {
+        return await read(new Warehouse({ dialect, model: known }))
+      } finally {
+        await setDeleted(null).execute()
+      }
+    }
+    const before = await read(warehouse)
+    expect(await disturbed((work) => eyes.dialect.atOneInstant(work))).toEqual(before)
+    // Question by question, the months would be those of before, and their sales those of afterwards.
+    const apart = { db: eyes.dialect.db, views: () => eyes.dialect.views() }
+    expect(await disturbed((work) => work(apart))).not.toEqual(before)
+    await eyes.close()
   })
 
   it('says what to type where the views were not made', async () => {

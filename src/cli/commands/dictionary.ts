@@ -2,14 +2,16 @@ import type { Dictionary } from '../../model/dictionary/types.js'
 import type { Command, Globals } from '../command.js'
 import type { Outline } from '../configuration.js'
 
-/** How each format writes the dictionary; its writer is loaded when it is asked for. */
-const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string>>> = {
-  md: async (content) => (await import('../../model/dictionary/markdown.js')).toMarkdown(content),
-  html: async (content) => (await import('../../model/dictionary/page/page.js')).toHtml(content),
-  dbml: async (content) => (await import('../../model/dictionary/dbml.js')).toDbml(content),
-  mermaid: async (content) => (await import('../../model/dictionary/mermaid.js')).toMermaid(content),
-  dbt: dbtSources,
-}
+/** How each format writes the dictionary, as text or as a file; its writer is loaded when it is asked for. */
+const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string | Buffer>>> =
+  {
+    md: async (content) => (await import('../../model/dictionary/markdown.js')).toMarkdown(content),
+    html: async (content) => (await import('../../model/dictionary/page/page.js')).toHtml(content),
+    dbml: async (content) => (await import('../../model/dictionary/dbml.js')).toDbml(content),
+    mermaid: async (content) => (await import('../../model/dictionary/mermaid.js')).toMermaid(content),
+    dbt: dbtSources,
+    superset: supersetDatasets,
+  }
 
 const anHour = 3_600_000
 
@@ -20,6 +22,14 @@ async function dbtSources(content: Dictionary, { warehouse, views, staleAfter }:
   ])
   const staleHours = Math.max(1, Math.round(staleAfter / anHour))
   return toDbt(content, { ...(await dbtTargetOf({ ...warehouse, views })), staleHours })
+}
+
+async function supersetDatasets(content: Dictionary, { warehouse, views }: Outline): Promise<Buffer> {
+  const [{ toSuperset }, { supersetTargetOf }] = await Promise.all([
+    import('../../model/dictionary/superset.js'),
+    import('../../warehouse/superset.js'),
+  ])
+  return toSuperset(content, await supersetTargetOf({ ...warehouse, views }))
 }
 
 async function describe(globals: Globals): Promise<{ content: Dictionary; outline: Outline }> {
@@ -43,20 +53,23 @@ Examples:
   shopsync dictionary --format html > dictionary.html   # one page: search, joins, examples, a diagram
   shopsync dictionary --format dbml > shopsync.dbml     # for dbdiagram.io and the like
   shopsync dictionary --format dbt > sources.yml
+  shopsync dictionary --format superset > datasets.zip  # Superset: Datasets, Import
 
-Needs no configuration; with one, it shows the columns that resources.NAME.columns adds, and the dbt sources are
-those of its warehouse (without one: of Postgres).`,
+Needs no configuration; with one, it shows the columns that resources.NAME.columns adds, and the sources of dbt and
+the datasets of Superset are those of its warehouse (without one: of Postgres).`,
   options: [
     {
       flags: '--format <format>',
-      description: 'md (default), json, html, dbml, mermaid or dbt',
-      choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt'],
+      description: 'md (default), json, html, dbml, mermaid, dbt or superset',
+      choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt', 'superset'],
     },
   ],
   run: async ({ globals, options, out }) => {
     const { content, outline } = await describe(globals)
     const write = out.json ? undefined : writers[String(options.format ?? 'md')]
-    if (write) out.result(await write(content, outline))
+    const written = await write?.(content, outline)
+    if (typeof written === 'string') out.result(written)
+    else if (written) out.file(written, 'shopsync dictionary --format superset > datasets.zip')
     else await out.document(content)
     return 0
   },

@@ -38,13 +38,15 @@ function modeOf(word = 'sync'): (typeof modes)[number] {
 
 /** Also the work of `backfill --dry-run`. */
 export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
-  const [{ withContext }, { makePlan }, { rangesByFlags }, { planText }, { Stamps }] = await Promise.all([
-    import('../context.js'),
-    import('../../sync/ask/plan.js'),
-    import('../execute.js'),
-    import('../text/plan.js'),
-    import('../../clock.js'),
-  ])
+  const [{ withContext }, { makePlan }, { plannedViews }, { rangesByFlags }, { planText }, { Stamps }] =
+    await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/plan.js'),
+      import('../../analytics/makeviews.js'),
+      import('../execute.js'),
+      import('../text/plan.js'),
+      import('../../clock.js'),
+    ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {
     const { config, clock } = context
@@ -59,8 +61,9 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     // A plan stores nothing: its stamps need not lie behind those of the warehouse, which may have no tables yet.
     const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
     const made = await makePlan(deps, request, config.api.rateReserve)
-    if (out.json) await out.document(made)
-    else out.result(planText(made))
+    const views = await plannedViews(deps.warehouse, context.viewsWanted)
+    if (out.json) await out.document({ ...made, view_changes: views.made })
+    else out.result(planText(made, views))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
   })
 }

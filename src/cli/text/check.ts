@@ -6,7 +6,9 @@ import { wordsOf } from '../../errors.js'
 import { count, indent, paragraphs, plural, span, table } from '../../format.js'
 import type { Trial } from '../../sync/ask/trials.js'
 import { adoptionHint, foreignText } from '../../warehouse/belonging.js'
+import type { ViewTrouble } from '../../warehouse/viewstore.js'
 import { changesText, probeFault, probeText } from './probe.js'
+import { viewChangesText } from './tables.js'
 
 /** One trial in words: an entry of the document of `check`, and a line of its text. */
 export interface CheckFinding {
@@ -85,10 +87,10 @@ function words(trial: Trial, ok: boolean): Words {
       return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
-    case 'views': {
-      const { message, hint } = trial.trouble
-      return { what: 'views', found: `${message}. ${hint}`, hint }
-    }
+    case 'views':
+      return troubleWords(trial.trouble)
+    case 'view changes':
+      return viewChangesWords(trial)
     case 'failure': {
       const { message, hint = null } = wordsOf(trial.error)
       return { what: trial.what, found: message, hint }
@@ -118,6 +120,17 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
   if (ok) return { what, found: "agrees with the API's" }
   const found = `${span(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the API's`
   return { what, found, hint: 'Set this machine right: timedatectl set-ntp true' }
+}
+
+const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
+  what: 'views',
+  found: `${message}. ${hint}`,
+  hint,
+})
+
+function viewChangesWords({ changes, autoMigrate }: Extract<Trial, { of: 'view changes' }>): Words {
+  const when = autoMigrate ? 'by the next run' : 'by shopsync migrate: runs leave them alone'
+  return { what: 'views', found: `${viewChangesText(changes)}, ${when}` }
 }
 
 function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>, ok: boolean): Words {

@@ -1,16 +1,18 @@
+import type { ViewsMade } from '../../analytics/makeviews.js'
 import { count, firstOf, indent, paragraphs, plural, right, span, table } from '../../format.js'
 import type { RunPlan } from '../../sync/ask/plan.js'
-import { changeLine } from './tables.js'
+import { changeLine, viewChangesText } from './tables.js'
 
 const shownChanges = 12
 
-export function planText(made: RunPlan): string {
+export function planText(made: RunPlan, views: ViewsMade): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
     `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
     made.tenants.map(tenantText).join('\n'),
     cursorsText(made.cursors),
     changesText(made.table_changes),
+    viewsText(views),
     `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
   ])
 }
@@ -46,6 +48,12 @@ function cursorsText(cursors: RunPlan['cursors']): string {
     idle > 0 ? `${plural(idle, 'cursor')} with nothing new: one request each.` : '',
   ])
 }
+
+const viewsText = ({ made, troubles }: ViewsMade): string =>
+  [
+    ...(made.length > 0 ? [`${viewChangesText(made)}.`] : []),
+    ...troubles.map(({ message, hint }) => `${message}. ${hint}.`),
+  ].join('\n')
 
 const isNew = (changes: RunPlan['table_changes']): boolean =>
   changes.some(({ table, what }) => table === 'sync_cursors' && what === 'create table')

@@ -1,4 +1,5 @@
 /* Changes to the tables of a warehouse, in words. */
+import { plural } from '../../format.js'
 import type { MovedColumn } from '../../warehouse/columns.js'
 import type { Rederived } from '../../warehouse/rederive.js'
 
@@ -8,6 +9,12 @@ interface TableChange {
 }
 
 export const changeLine = ({ table, what }: TableChange): string => `${table}: ${what}`
+
+/** How many views, and which where they are few. */
+export function viewChangesText(changes: readonly TableChange[]): string {
+  const shown = changes.length > 6 ? '' : ` (${changes.map(({ table }) => table).join(', ')})`
+  return `${plural(changes.length, 'view')} for analysts to be made or replaced${shown}`
+}
 
 export const movedWhat = ({ column, to, values }: MovedColumn): string => {
   const count = `${values} ${values === 1 ? 'value' : 'values'}`

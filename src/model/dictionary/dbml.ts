@@ -1,6 +1,6 @@
 /** The data tables as DBML, which dbdiagram.io and other tools draw. Types are those of Postgres. */
 import type { Dictionary, DictionaryColumn, DictionaryJoin, DictionaryTable } from './types.js'
-import { dataTables, parts } from './types.js'
+import { dataTables, parts, questionsAbout, questionsTitle } from './types.js'
 
 const quoted = (name: string): string => `"${name.replaceAll('"', "'")}"`
 const note = (text: string): string =>
@@ -38,6 +38,15 @@ function tableBlock(table: DictionaryTable): string {
 const reference = (from: DictionaryTable, { table, columns, to }: DictionaryJoin): string =>
   `Ref: ${quoted(from.name)}.${tuple(columns)} > ${quoted(table)}.${tuple(to)}`
 
+/** A sticky note of the diagram. */
+const questionsNote = ({ questions }: Dictionary): string =>
+  [
+    'Note open_questions {',
+    `  ${note([`${questionsTitle}. ${questionsAbout}`, ...questions.map(({ question, answer, setting }) => `${question}: ${answer}${setting === undefined ? '' : ` (${setting})`}`)].join(' ◆ '))}`,
+    '}',
+    '',
+  ].join('\n')
+
 export function toDbml(dictionary: Dictionary): string {
   const tables = dataTables(dictionary)
   const shown = new Set(tables.map(({ name }) => name))
@@ -52,6 +61,7 @@ export function toDbml(dictionary: Dictionary): string {
     "Project shopsync {\n  database_type: 'PostgreSQL'\n}\n",
     ...tables.map(tableBlock),
     ...groups,
+    questionsNote(dictionary),
     ...references,
     '',
   ].join('\n')

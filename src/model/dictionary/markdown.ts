@@ -1,6 +1,6 @@
 /** The dictionary as Markdown, as it is committed in schema/dictionary.md. */
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './types.js'
-import { parts } from './types.js'
+import { parts, questionsAbout, questionsTitle } from './types.js'
 
 const inCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const code = (text: string): string => `\`${text}\``
@@ -49,14 +49,30 @@ const introduction = [
     'column, join them to their owner. Enumerations can hold values that are not listed here.',
 ]
 
-export function toMarkdown({ tables }: Dictionary): string {
+const questionsMarkdown = (questions: Dictionary['questions']): string[] => [
+  `## ${questionsTitle}`,
+  '',
+  questionsAbout,
+  '',
+  ...aligned([
+    ['Question', 'What shopsync does', 'Setting'],
+    ...questions.map(({ question, answer, setting }) => [
+      inCell(question),
+      inCell(answer),
+      setting === undefined ? '' : code(setting),
+    ]),
+  ]),
+  '',
+]
+
+export function toMarkdown({ tables, questions }: Dictionary): string {
   const lines = [
     '# Data dictionary',
     '',
     'GENERATED from the declarations in `schema/` by `npm run build`.',
     '',
   ]
-  lines.push(...introduction.flatMap((paragraph) => [paragraph, '']))
+  lines.push(...introduction.flatMap((paragraph) => [paragraph, '']), ...questionsMarkdown(questions))
   for (const [part, title] of parts) {
     const own = tables.filter((table) => table.part === part)
     lines.push(`## ${title}`, '', ...own.flatMap(tableMarkdown))

@@ -2,6 +2,7 @@
  * What the data dictionary says of a table, whichever format says it. Filled in by src/model/dictionary.ts, written by
  * the files of this folder.
  */
+import type { OpenQuestion } from '../../../schema/openquestions.js'
 import type { Kind } from '../../../schema/resource.js'
 import type { ViewKind } from '../../../schema/view.js'
 
@@ -59,7 +60,14 @@ export interface DictionaryTable {
 
 export interface Dictionary {
   readonly tables: readonly DictionaryTable[]
+  /** What the API's document leaves open about the numbers, and what they are made by. */
+  readonly questions: readonly OpenQuestion[]
 }
+
+/** The head of these questions, and what stands under it. */
+export const questionsTitle = 'What the document leaves open'
+export const questionsAbout =
+  'The API sends no totals, days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
 
 /** The parts of the dictionary, in the order in which people look tables up. */
 export const parts = [

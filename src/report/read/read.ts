@@ -1,12 +1,15 @@
 /*
  * Asks the warehouse everything that the report shows: a dozen statements over the views for analysts, whatever the
- * number of tenants. Reads only. Used by `shopsync report`, the step of that name in a job, and the demo.
+ * number of tenants. All of them see the rows of one instant, so that the numbers agree with each other while a sync
+ * goes on. Reads only. Used by `shopsync report`, the step of that name in a job, and the demo.
  */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import { Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
+import type { OneInstant } from '../../warehouse/dialect.js'
+import type { RunStatement } from '../../warehouse/viewstore.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { OperationsAnswer, ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
@@ -51,8 +54,8 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   const head = { madeAt, warehouse: label, today, timeZone }
   const none = { months: [], lastMonth: null, scopes: [], tenants: [], operations: nothingYet }
   if (!(await hasCursors(warehouse))) return { ...head, ...none }
-  const subject = await subjectOf(options)
-  return warehouse.read(async () => {
+  return warehouse.atOneInstant(async (held) => {
+    const subject = await subjectOf(held, options)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
     const first = (await askExtent(subject))?.first ?? null
@@ -66,7 +69,7 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
       undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
     })
     const scene = { nowMicros, staleAfterMs: options.staleAfterMs, months, lastMonth, last }
-    const operations = await operationsOf(warehouse.db, freshness, { tenants: options.tenants, nowMicros })
+    const operations = await operationsOf(held.db, freshness, { tenants: options.tenants, nowMicros })
     return { ...head, months, lastMonth, operations, ...(await tenantsAndScopes(subject, findings, scene)) }
   })
 }
@@ -102,10 +105,9 @@ const asked = [
   'work_in_progress',
 ] as const
 
-async function subjectOf({ warehouse, schema, tenants }: ReportOptions): Promise<Subject> {
-  const store = warehouse.dialect.views(schema)
-  const run = <T>(query: Parameters<typeof warehouse.db.executeQuery<T>>[0]) =>
-    warehouse.read((db) => db.executeQuery(query))
+async function subjectOf({ db, views }: OneInstant, { schema, tenants }: ReportOptions): Promise<Subject> {
+  const store = views(schema)
+  const run: RunStatement = (query) => db.executeQuery(query)
   const live = await store.live(run)
   const missing = asked.filter((name) => !live.has(name))
   if (missing.length === 0) {

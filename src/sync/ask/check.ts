@@ -4,7 +4,7 @@
  * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { viewObstacle } from '../../analytics/makeviews.js'
+import { plannedViews, type ViewsWanted } from '../../analytics/makeviews.js'
 import type { SourceAddress } from '../../config/address.js'
 import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
@@ -104,10 +104,17 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
   }
 }
 
-/** Whether the views for analysts can be made; nothing where they can. Runs go on without them. */
-export async function checkViews(warehouse: Warehouse, schema: string | undefined): Promise<Trial[]> {
-  const trouble = await viewObstacle(warehouse, schema)
-  return trouble ? [{ of: 'views', trouble, exitCode: 0 }] : []
+/** What would be made of the views for analysts, and what is in their way; nothing where they are up to date. */
+export async function checkViews(
+  warehouse: Warehouse,
+  settings: ViewsWanted,
+  autoMigrate: boolean,
+): Promise<Trial[]> {
+  const { made, troubles } = await plannedViews(warehouse, settings)
+  return [
+    ...troubles.map((trouble): Trial => ({ of: 'views', trouble, exitCode: 0 })),
+    ...(made.length > 0 ? [{ of: 'view changes', changes: made, autoMigrate, exitCode: 0 } as const] : []),
+  ]
 }
 
 /** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */

@@ -48,6 +48,11 @@ type Facts =
     }
   /** The views for analysts cannot be made; runs go on without them. */
   | { readonly of: 'views'; readonly trouble: ViewTrouble }
+  | {
+      readonly of: 'view changes'
+      readonly changes: readonly { readonly table: string; readonly what: string }[]
+      readonly autoMigrate: boolean
+    }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 interface Readable {

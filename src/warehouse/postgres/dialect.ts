@@ -9,7 +9,7 @@ import { exact } from '../../int64.js'
 import { columnTypes } from '../../model/dictionary.js'
 import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
-import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import type { Dialect, LiveColumn, OneInstant, Session } from '../dialect.js'
 import { clientConfig, localSettings } from './connection.js'
 import { dayRows } from './days.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
@@ -146,6 +146,17 @@ async function tryRoom(
   if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
 }
 
+/** All questions of the work see the rows of one instant; the settings are those of `utcLocally`. */
+function atOneInstant<T>(db: Db, schema: string, work: (held: OneInstant) => Promise<T>): Promise<T> {
+  const begin = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return begin.execute(async (held) => {
+    await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true)`.execute(
+      held,
+    )
+    return work({ db: held, views: (name = viewsOf(schema)) => viewStore(held, schema, name) })
+  })
+}
+
 async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
   const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
   if (!rows[0]) throw new Bug('The database returned no time')
@@ -180,6 +191,9 @@ function comments(db: Db, table: Table, schema: string): CompiledQuery[] {
   ]
 }
 
+/** The schema of the views where nobody names one. */
+const viewsOf = (schema: string): string => `${schema}_analytics`
+
 /** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
 export function postgresDialect(
   url: string,
@@ -205,6 +219,7 @@ export function postgresDialect(
     dayRows,
     numbers: 'numeric',
     transaction: (work) => transact(shared, work),
+    atOneInstant: (work) => atOneInstant(db, schema, work),
     warm: () => warm(pool),
     encode,
     rows: rowsOf,
@@ -215,6 +230,7 @@ export function postgresDialect(
     comments: (table) => comments(db, table, schema),
     growKey: (table, grown) => growKey(db, schema, table, grown),
     views: (name = `${schema}_analytics`) => viewStore(db, schema, name),
+    views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),

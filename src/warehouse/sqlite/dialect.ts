@@ -142,6 +142,9 @@ export function sqliteDialect(
     numbers: 'double',
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
+    // Deferred, as Kysely begins it: the instant is that of the first question, and no writer waits.
+    atOneInstant: (work) =>
+      db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,

@@ -6,6 +6,7 @@ import type { Dictionary, DictionaryTable } from '../types.js'
 import { dataTables, parts } from '../types.js'
 import { diagram } from './diagram.js'
 import { prose } from './html.js'
+import { questionsLink, questionsSection } from './questions.js'
 import { dictionaryScript as script } from './script.js'
 import { tableSection } from './section.js'
 import { dictionaryStyle as style } from './style.js'
@@ -86,8 +87,9 @@ export function toHtml(dictionary: Dictionary): string {
 <a class="skip" href="#content">Skip to the content</a>
 <header><strong>Data dictionary</strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
 <button id="menu" type="button" aria-expanded="false" aria-controls="tables">Tables</button></header>
-<div class="frame"><nav id="tables" aria-label="Tables">${navigation(groups)}</nav>
+<div class="frame"><nav id="tables" aria-label="Tables">${questionsLink}${navigation(groups)}</nav>
 <main id="content" tabindex="-1">${opening(dataTables(dictionary))}
+${questionsSection(dictionary.questions)}
 ${sections.join('\n')}</main></div>
 <script>${script}</script></body></html>
 `

@@ -1,0 +1,15 @@
+import { type SupersetTarget, supersetMask } from '../../model/dictionary/superset.js'
+
+/** The role that docs/bi.md makes for reading: the configured one may write. */
+const reader = 'bi'
+
+/** `url`: empty where there is no configuration; the import names the place, and people may correct it. */
+export function supersetTarget(url: string, schema: string, views = `${schema}_analytics`): SupersetTarget {
+  const { host, pathname } = new URL(URL.canParse(url) ? url : 'postgres://localhost:5432/warehouse')
+  return {
+    uri: `postgresql+psycopg2://${reader}:${supersetMask}@${host}${pathname}`,
+    schema: views,
+    typeOf: (column) => column.postgres,
+    timeOf: ({ kind }) => (kind === 'day' || kind === 'timestamp' ? { format: null } : undefined),
+  }
+}

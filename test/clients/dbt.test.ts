@@ -1,0 +1,126 @@
+/**
+ * dbt on both warehouses: `dbt test` really run on the `sources.yml` that the program writes, and its freshness. dbt
+ * comes from pip; where it cannot be installed, the suite says what is lacking and is skipped.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { shopsync } from '../support/place.js'
+import { type Address, configure } from '../support/process.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { reopen, warehouses } from '../support/warehouse.js'
+import { client, lackingFor, run } from './environment.js'
+
+const lacking = await lackingFor('The tests of dbt')
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 5 })
+
+/** What dbt writes of each test, or of each source whose freshness it asked for. */
+interface Result {
+  readonly unique_id: string
+  readonly status: string
+  readonly message?: string | null
+}
+
+/** How dbt reaches a warehouse. */
+function profileOf({ url, schema }: Address): object {
+  if (url.startsWith('sqlite:')) {
+    const file = url.slice('sqlite:'.length)
+    const paths = { schemas_and_paths: { main: file }, schema_directory: dirname(file) }
+    return { type: 'sqlite', threads: 1, database: 'warehouse', schema: 'main', ...paths }
+  }
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const place = { host: hostname, port: Number(port), user: username, password, dbname: pathname.slice(1) }
+  return { type: 'postgres', threads: 2, schema, ...place }
+}
+
+/** A project of nothing but the sources. */
+function projectIn(folder: string, sources: string, profile: object): void {
+  mkdirSync(join(folder, 'models'), { recursive: true })
+  const write = (name: string, content: object | string): void =>
+    writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+  write('dbt_project.yml', { name: 'shop', version: '1.0.0', profile: 'shop', 'model-paths': ['models'] })
+  write('profiles.yml', { shop: { target: 'it', outputs: { it: profile } } })
+  write('models/sources.yml', sources)
+}
+
+/** Runs dbt, and reads what it found. dbt ends with 1 where a test fails, and its results say which. */
+async function dbt(folder: string, words: readonly string[], results: string): Promise<Result[]> {
+  const env = { ...process.env, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' }
+  const ended = await run(client('dbt'), ['--quiet', ...words, '--profiles-dir', folder], {
+    cwd: folder,
+    env,
+    maxBuffer: 1e8,
+  }).catch((error: { code?: number; stdout?: string }) => {
+    if (error.code !== 1) throw error
+    return { stdout: error.stdout ?? '' }
+  })
+  try {
+    const text = readFileSync(join(folder, 'target', results), 'utf8')
+    return (JSON.parse(text) as { results: Result[] }).results
+  } catch {
+    throw new Error(`dbt left no ${results}: ${ended.stdout}`)
+  }
+}
+
+describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
+  let folder = ''
+  let sources = ''
+  let warehouse: Warehouse
+  const others = (results: readonly Result[], status: string): Result[] =>
+    results.filter((result) => result.status !== status)
+
+  beforeAll(async () => {
+    const address = kind.address()
+    const config = configure(sandbox, address, [], { sync: { resources: 'all' } })
+    const synced = await shopsync(['sync', '--config', config])
+    if (synced.code !== 0) throw new Error(synced.stderr)
+    sources = (await shopsync(['dictionary', '--format', 'dbt', '--config', config])).stdout
+    folder = join(dirname(config), 'dbt')
+    projectIn(folder, sources, profileOf(address))
+    warehouse = await reopen(address)
+  })
+  afterAll(() => warehouse?.close())
+
+  it('passes every test of the sources', async () => {
+    const declared = (parse(sources) as { sources: { tables: object[] }[] }).sources
+      .flatMap(({ tables }) => tables as { data_tests?: object[]; columns: { data_tests?: object[] }[] }[])
+      .flatMap(({ data_tests = [], columns }) => [
+        ...data_tests,
+        ...columns.flatMap((column) => column.data_tests ?? []),
+      ])
+    const results = await dbt(folder, ['test'], 'run_results.json')
+    expect(others(results, 'pass')).toEqual([])
+    expect(results).toHaveLength(declared.length)
+    expect(results.length).toBeGreaterThan(300)
+  })
+
+  it.runIf(kind.name === 'postgres')('is fresh, and stale where one list has stood still', async () => {
+    const asked = () => dbt(folder, ['source', 'freshness'], 'sources.json')
+    expect(others(await asked(), 'pass')).toEqual([])
+    const { db } = warehouse
+    const old = { complete_through: '2020-01-01T00:00:00.000000Z' }
+    const [tenant = 0] = sandbox.tenantIds
+    await db
+      .updateTable('sync_cursors')
+      .set(old)
+      .where('resource', '=', 'notes')
+      .where('tenant_id', '=', tenant)
+      .execute()
+    const stale = others(await asked(), 'pass')
+    expect(stale.map(({ unique_id, status }) => [unique_id, status])).toEqual([
+      ['source.shop.shopsync.notes', 'error'],
+    ])
+  })
+
+  it('warns of references that lead nowhere', async () => {
+    await warehouse.db.deleteFrom('customers').execute()
+    const found = others(await dbt(folder, ['test'], 'run_results.json'), 'pass')
+    expect(found.length).toBeGreaterThan(3)
+    for (const { unique_id, status } of found) {
+      expect(status).toBe('warn')
+      expect(unique_id).toContain('customer')
+    }
+  })
+})
