@@ -20,7 +20,7 @@ import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
 import { deriveStored, type Rules } from './derived.js'
-import type { Dialect, OneInstant, Session, Traces } from './dialect.js'
+import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
 import { migrateTables, type PlannedChange, planMigration, type Wanted } from './migrate.js'
@@ -250,11 +250,6 @@ export class Warehouse {
   /** Reads, again when the warehouse was away. */
   read<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#trying(() => work(this.db))
-  }
-
-  /** Reads as of one instant, whatever is written meanwhile; again when the warehouse was away. */
-  atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T> {
-    return this.#trying(() => this.dialect.atOneInstant(work))
   }
 
   /** Live rows of a root table, or all rows of a child table. */

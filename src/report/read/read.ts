@@ -54,7 +54,7 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   const head = { madeAt, warehouse: label, today, timeZone }
   const none = { months: [], lastMonth: null, scopes: [], tenants: [], operations: nothingYet }
   if (!(await hasCursors(warehouse))) return { ...head, ...none }
-  return warehouse.atOneInstant(async (held) => {
+  const ask = async (held: OneInstant): Promise<ReportData> => {
     const subject = await subjectOf(held, options)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
@@ -71,7 +71,8 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
     const scene = { nowMicros, staleAfterMs: options.staleAfterMs, months, lastMonth, last }
     const operations = await operationsOf(held.db, freshness, { tenants: options.tenants, nowMicros })
     return { ...head, months, lastMonth, operations, ...(await tenantsAndScopes(subject, findings, scene)) }
-  })
+  }
+  return warehouse.read(() => warehouse.dialect.atOneInstant(ask))
 }
 
 /** There are cursors, and none of these tenants: a page without data would say that nothing was synced. */
