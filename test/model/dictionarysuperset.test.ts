@@ -54,8 +54,8 @@ describe.each([
   ['sqlite', 'sqlite:/data/warehouse.db', 'sqlite:////data/warehouse.db', 'main'],
   [
     'postgres',
-    'postgres://me:secret@db.example:5433/shop',
-    'postgresql+psycopg2://bi:XXXXXXXXXX@db.example:5433/shop',
+    'postgres://me:secret@db.example:5433/shop?sslmode=require',
+    'postgresql+psycopg2://bi:XXXXXXXXXX@db.example:5433/shop?sslmode=require',
     'shops_analytics',
   ],
 ])('of %s', async (name, url, uri, schema) => {
