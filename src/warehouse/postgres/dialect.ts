@@ -229,7 +229,6 @@ export function postgresDialect(
     liveIndexes: () => liveIndexes(db, schema),
     comments: (table) => comments(db, table, schema),
     growKey: (table, grown) => growKey(db, schema, table, grown),
-    views: (name = `${schema}_analytics`) => viewStore(db, schema, name),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),
