@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resources } from '../../schema/index.js'
 import { jobSchema } from '../config/job.js'
+import { configReference } from '../config/reference.js'
 import { configSchema } from '../config/schema.js'
 import { Bug } from '../errors.js'
 import { toMarkdown } from './dictionary/markdown.js'
@@ -25,8 +26,8 @@ function writeWhenChanged(file: URL, text: string): void {
 
 const root = projectRoot()
 writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(describeModel(Object.values(resources))))
-writeWhenChanged(
-  new URL('schema/config.schema.json', root),
-  `${JSON.stringify(configSchema(tablesOf), null, 2)}\n`,
-)
-writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(jobSchema(), null, 2)}\n`)
+const config = configSchema(tablesOf)
+const job = jobSchema()
+writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)
+writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(job, null, 2)}\n`)
+writeWhenChanged(new URL('docs/configuration.md', root), configReference(config, job))

