@@ -20,6 +20,21 @@ export const laborsOf = (l: string, s: string): string =>
 export const joinOrder = (l: string): string =>
   `join {repair_order_totals} o on o.tenant_id = ${l}.tenant_id and o.repair_order_id = ${l}.repair_order_id and o._deleted_at is null`
 
+/*
+ * A discount is shared out by running sums: to a line falls the share of all lines up to and with it, less that of the
+ * lines before it. Shares that are rounded each for itself would not sum to the order's discount; these do, by
+ * construction. Lines come by the ids of their services, then by their own.
+ */
+
+/** What lines of one order are added up by. With shop and day among it, conditions on them reach the index of orders. */
+export const partition = 'o.tenant_id, o.shop_id, o.closed_on, o.repair_order_id'
+
+/** The share of a line of `alias`: its columns are `discount`, the sum `up_to` the line, and that of the `whole` order. */
+export function shareOf(q: ViewWords, alias: string, amount: string): string {
+  const of = (sum: string): string => q.prorate(`${alias}.discount`, sum, `${alias}.whole`)
+  return `${of(`${alias}.up_to`)} - ${of(`(${alias}.up_to - ${amount})`)}`
+}
+
 /** A kind of line that an order has a discount on. */
 interface Discounted {
   /** Its lines with the alias `m`, and what each comes to. */
@@ -44,11 +59,7 @@ const parts = (q: ViewWords): Discounted => ({
   gross: 'o.parts_cents',
 })
 
-/**
- * The discount that falls to lines: the share of all lines up to and with them, less that of the lines before them.
- * Shares that are rounded each for itself would not sum to the order's discount; these do, by construction. Few orders
- * have a discount: the others are not asked for their lines.
- */
+/** Of the lines of a service. Few orders have a discount: the others are not asked for their lines. */
 function share(
   q: ViewWords,
   { from, amount, discount, gross }: Discounted,
@@ -61,20 +72,8 @@ function share(
   return `(case when ${discount} <> 0 and ${gross} <> 0 then (${asked}) else 0 end)`
 }
 
-/** Of the line `l`: lines come by the ids of their services, then by their own. */
-const ofLine = {
-  of: 'l',
-  upTo: 'm.service_id < l.service_id or (m.service_id = l.service_id and m.id <= l.id)',
-  before: 'm.service_id < l.service_id or m.id < l.id',
-}
-
 /** Of the service `s`. */
 const ofService = { of: 's', upTo: 'm.service_id <= s.id', before: 'm.service_id < s.id' }
-
-export const lineDiscount = {
-  labor: (q: ViewWords): string => share(q, labors(q), ofLine),
-  part: (q: ViewWords): string => share(q, parts(q), ofLine),
-}
 
 export const serviceDiscount = {
   labor: (q: ViewWords): string => share(q, labors(q), ofService),

@@ -1,5 +1,5 @@
-import { joinOrder, laborsOf, lineDiscount, sane, worth } from '../lines.js'
-import { col, common, defineView, type ViewQuery, type ViewWords } from '../view.js'
+import { joinOrder, laborsOf, partition, sane, shareOf, worth } from '../lines.js'
+import { col, common, defineView, takes, type ViewQuery, type ViewWords } from '../view.js'
 
 const columns = {
   closed_on: col.day("The shop's day on which the order was closed; null until then."),
@@ -50,7 +50,8 @@ interface Leg {
   readonly quantity: string
   readonly price: string
   readonly amount: string
-  readonly discount?: string
+  /** The order's discount on them, and their sum. */
+  readonly discount?: { readonly cents: string; readonly of: string }
   readonly cost?: string
   readonly technician?: string
   readonly inventory?: string
@@ -60,45 +61,84 @@ interface Leg {
 const unknownId = 'cast(null as bigint)'
 const unknownText = 'cast(null as text)'
 
-function leg(q: ViewWords, given: Leg): ViewQuery<keyof typeof columns> {
-  const { kind, amount, discount = '0', technician } = given
-  const known = `coalesce(${amount}, 0)`
+/** What a line says, as expressions. */
+const partsOf = (given: Leg) => ({
+  ...takes(
+    'o',
+    'closed_on',
+    'created_on',
+    'tenant_id',
+    'shop_id',
+    'repair_order_id',
+    'repair_order_key',
+    'state',
+  ),
+  service_id: 'l.service_id',
+  id: 'l.id',
+  description: given.description,
+  technician_id: given.technician ?? unknownId,
+  inventory_id: given.inventory ?? unknownId,
+  brand: given.brand ?? unknownText,
+  quantity: given.quantity,
+  price_cents: given.price,
+  amount_cents: given.amount,
+  cost_cents: given.cost ?? unknownId,
+  taxable: 'l.taxable',
+})
+type Parts = ReturnType<typeof partsOf>
+
+/** The query of lines whose parts are known, in `from`; `discount`: the share of each. */
+function shown(q: ViewWords, given: Leg, line: Parts, [discount, from]: readonly [string, string]) {
+  const { kind, technician } = given
+  const { id, tenant_id, shop_id, technician_id, amount_cents, ...plain } = line
+  const known = `coalesce(${amount_cents}, 0)`
+  const staffs = `left join {staffs} t on t.tenant_id = ${tenant_id} and t.id = ${technician_id}`
   return {
     select: {
-      closed_on: 'o.closed_on',
-      created_on: 'o.created_on',
-      tenant_id: 'o.tenant_id',
-      tenant_name: q.tenantName('o.tenant_id'),
-      shop_id: 'o.shop_id',
-      shop_key: q.key('o.tenant_id', 'o.shop_id'),
-      shop_name: q.name('shops', 'h', 'o.shop_id'),
-      repair_order_id: 'o.repair_order_id',
-      repair_order_key: 'o.repair_order_key',
-      state: 'o.state',
-      service_id: 'l.service_id',
+      ...plain,
+      tenant_id,
+      tenant_name: q.tenantName(tenant_id),
+      shop_id,
+      shop_key: q.key(tenant_id, shop_id),
+      shop_name: q.name('shops', 'h', shop_id),
       kind: `'${kind}'`,
-      line_id: 'l.id',
-      line_key: `'${kind}-' || ${q.key('l.tenant_id', 'l.id')}`,
-      description: given.description,
-      technician_id: technician ?? unknownId,
-      technician_key: technician ? q.key('l.tenant_id', technician) : unknownText,
-      technician_name: technician ? q.name('staffs', 't', technician) : unknownText,
-      inventory_id: given.inventory ?? unknownId,
-      brand: given.brand ?? unknownText,
-      quantity: given.quantity,
-      price_cents: given.price,
+      line_id: id,
+      line_key: `'${kind}-' || ${q.key(tenant_id, id)}`,
+      technician_id,
+      technician_key: technician ? q.key(tenant_id, technician_id) : unknownText,
+      technician_name: technician ? q.name('staffs', 't', technician_id) : unknownText,
       amount_cents: known,
       discount_cents: discount,
-      net_cents: `${known} - ${discount}`,
-      cost_cents: given.cost ?? unknownId,
-      price_unknown: `(${amount}) is null`,
-      taxable: 'coalesce(l.taxable, true)',
+      net_cents: `${known} - (${discount})`,
+      price_unknown: `(${amount_cents}) is null`,
+      taxable: `coalesce(${line.taxable}, true)`,
     },
-    from: `${given.from} ${joinOrder('l')}
-      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id${
-        technician ? `\nleft join {staffs} t on t.tenant_id = l.tenant_id and t.id = ${technician}` : ''
-      }`,
+    from: (condition: string) => `${from}
+      left join {shops} h on h.tenant_id = ${tenant_id} and h.id = ${shop_id}
+      ${technician ? staffs : ''} ${condition}`,
   }
+}
+
+/**
+ * The lines of one kind. Those of an order with a discount are added up line by line, so that each takes its share; few
+ * orders have one, and the others are not asked.
+ */
+function legs(q: ViewWords, given: Leg): ViewQuery<keyof typeof columns>[] {
+  const { from, discount } = given
+  const parts = partsOf(given)
+  const plain = shown(q, given, parts, ['0', `${from} ${joinOrder('l')}`])
+  if (!discount) return [{ ...plain, from: plain.from('') }]
+  const { cents, of } = discount
+  const names = Object.keys(parts) as (keyof Parts)[]
+  const sums = `sum(coalesce(${given.amount}, 0)) over (partition by ${partition} order by l.service_id, l.id)`
+  const lines = `(select ${names.map((name) => `${parts[name]} as ${name}`).join(', ')}, ${sums} as up_to, ${cents} as discount, ${of} as whole
+      from ${from} ${joinOrder('l')} where ${cents} <> 0 and ${of} <> 0) w`
+  const share = shareOf(q, 'w', 'coalesce(w.amount_cents, 0)')
+  const shared = shown(q, given, takes('w', ...names), [share, lines])
+  return [
+    { ...plain, from: plain.from(`where ${cents} = 0 or ${of} = 0`) },
+    { ...shared, from: shared.from('') },
+  ]
 }
 
 export default defineView({
@@ -108,29 +148,29 @@ export default defineView({
   columns,
   example: `select kind, sum(net_cents) as net_cents from order_lines where state = 'invoice' group by kind order by kind`,
   build: (q) => [
-    leg(q, {
+    ...legs(q, {
       kind: 'labor',
       from: laborsOf('l', 's'),
       description: 'l.name',
       quantity: 'l.hours',
       price: 's.labor_rate_cents',
       amount: worth(q, 'l.hours', 's.labor_rate_cents'),
-      discount: lineDiscount.labor(q),
+      discount: { cents: 'o.labor_discount_cents', of: 'o.labor_cents' },
       technician: 'l.technician_id',
     }),
-    leg(q, {
+    ...legs(q, {
       kind: 'part',
       from: '{repair_order_parts} l',
       description: 'l.description',
       quantity: 'l.quantity',
       price: 'l.quoted_price_cents',
       amount: worth(q, 'l.quantity', 'l.quoted_price_cents'),
-      discount: lineDiscount.part(q),
+      discount: { cents: 'o.parts_discount_cents', of: 'o.parts_cents' },
       cost: worth(q, 'l.quantity', 'l.cost_cents'),
       inventory: 'l.part_inventory_id',
       brand: 'l.brand',
     }),
-    leg(q, {
+    ...legs(q, {
       kind: 'sublet',
       from: '{repair_order_sublets} l',
       description: 'l.name',
@@ -139,7 +179,7 @@ export default defineView({
       amount: sane('l.price_cents'),
       cost: sane('l.cost_cents'),
     }),
-    leg(q, {
+    ...legs(q, {
       kind: 'hazmat',
       from: '{repair_order_hazmats} l',
       description: 'l.name',

@@ -117,6 +117,8 @@ const orders: readonly Fields[] = [
     ],
   }),
   lately(3, 5, 77_700, {
+    labor_discount_cents: 700,
+    part_discount_percentage: 5,
     services: [
       service(31, 77_700, {
         labors: [labor(311, 10)],
@@ -169,7 +171,10 @@ const orders: readonly Fields[] = [
     services: [service(91, 6000, { labors: [labor(911, 1)], parts: [part(912, 100, 0, 333, 31)] })],
   }),
   // Deleted, like the order 3: an earlier visit of the same customer.
-  lately(11, 300, 500, { customer_id: 3 }),
+  lately(11, 300, 500, {
+    customer_id: 3,
+    services: [service(110, 500, { labors: [labor(110, 1)], parts: [part(1101, 2, 450, 200)] })],
+  }),
   lately(10, 500, 7000, { customer_id: 5, vehicle_id: 56, payments: [cash(1000)] }),
 ]
 

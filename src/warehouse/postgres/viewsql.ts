@@ -14,9 +14,8 @@ export const printedType = (kind: Kind | ViewKind): string =>
   typeOf(kind).replace('timestamptz', 'timestamp with time zone')
 
 function expression({ kind, sql }: SelectedColumn): string {
-  // What rounds up to 10^9 has a digit more than the type.
-  const rounded = `round(cast(${sql} as numeric), 9)`
-  const value = kind === 'hours' ? `case when abs(${rounded}) < 1000000000 then ${rounded} end` : sql
+  // The cast rounds. What rounds up to 10^9 has a digit more than the type.
+  const value = kind === 'hours' ? `case when abs(${sql}) < 999999999.9999999995 then ${sql} end` : sql
   return `cast(${value} as ${typeOf(kind)})`
 }
 
@@ -45,9 +44,9 @@ export const viewSql = (schema: string): ViewSql => ({
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   shopDay: joinedDay,
-  // Postgres rounds numerics half away from zero.
+  // A cast to whole numbers rounds half away from zero. To round decimals that are nine or fewer would take a third more.
   amount: (units, cents) =>
-    `(case when abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000 then cast(round(round(${units}, 9) * ${cents}) as bigint) end)`,
+    `(case when abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000 then cast((case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end) * ${cents} as bigint) end)`,
   prorate: (cents, part, whole) =>
     `(case when ${whole} = 0 then 0 else cast(round(cast(${cents} as numeric) * ${part} / ${whole}) as bigint) end)`,
   query: ({ with: tables, legs }) => {
