@@ -3,11 +3,10 @@
  * output. run.ts and pairs.ts start it; pairs.ts also starts that of another checkout, so what a task and a measurement
  * hold changes only by additions.
  */
-import { resources } from '../schema/index.js'
-import { model } from '../src/model/registry.js'
 import { openWarehouse } from '../src/warehouse/open.js'
 import { columnsOf } from './floor/columns.js'
 import type { Load } from './floor/load.js'
+import { modelOf } from './model.js'
 
 /** The contenders that are programs of this project. */
 export type Own = 'floor' | 'shopsync' | 'raw' | 'plain'
@@ -17,6 +16,8 @@ export interface Task extends Omit<Load, 'columns'> {
   /** `prepare`: empty tables, made by the product's own migration, as every contender finds them. */
   readonly contender: Own | 'prepare'
   readonly phase: Phase
+  /** Of `prepare` and `shopsync`: whether versions that end are kept. */
+  readonly history?: boolean
 }
 
 export interface Measured {
@@ -26,20 +27,25 @@ export interface Measured {
   readonly megabytes: number
 }
 
-async function prepare({ url, schema }: Load): Promise<void> {
-  const warehouse = await openWarehouse({ url, schema, model: model(resources) })
+async function prepare({ url, schema }: Load, history?: boolean): Promise<void> {
+  const warehouse = await openWarehouse({ url, schema, model: modelOf(history) })
   await warehouse.migrate()
   await warehouse.close()
 }
 
-async function contender({ contender: name, phase, url }: Task): Promise<(load: Load) => Promise<void>> {
+async function contender({
+  contender: name,
+  phase,
+  url,
+  history,
+}: Task): Promise<(load: Load) => Promise<void>> {
   const sqlite = url.startsWith('sqlite:')
-  if (name === 'prepare') return prepare
+  if (name === 'prepare') return (given) => prepare(given, history)
   if (name === 'plain') return (await import('./plain/plain.js')).load
   if (name === 'raw') return (await (sqlite ? import('./raw/sqlite.js') : import('./raw/postgres.js'))).load
   if (name === 'shopsync') {
     const { load } = await import('./shopsync.js')
-    return (given) => load(given, phase === 'again')
+    return (given) => load(given, phase === 'again', history)
   }
   return (await (sqlite ? import('./floor/sqlite.js') : import('./floor/postgres.js'))).load
 }

@@ -1,12 +1,11 @@
-import { resources } from '../schema/index.js'
 import { createSource } from '../src/api/client.js'
 import { collectAt } from '../src/cli/heap.js'
 import { Stamps, systemClock } from '../src/clock.js'
-import { model } from '../src/model/registry.js'
 import type { RunReport } from '../src/sync/run/report.js'
 import { runSync } from '../src/sync/run/run.js'
 import { openWarehouse } from '../src/warehouse/open.js'
 import type { Load } from './floor/load.js'
+import { modelOf } from './model.js'
 
 export interface ProductRun {
   /** Of the source. */
@@ -19,12 +18,14 @@ export interface ProductRun {
   readonly connections: number
   /** Pages of one walk under way at most; undefined: the default. */
   readonly readAhead?: number
+  /** Whether versions that end are kept, of every resource. */
+  readonly history?: boolean | undefined
 }
 
 /** The product as the command line runs it, with the defaults of its configuration. Throws when a verdict is not `proven`. */
 export async function run(options: ProductRun): Promise<RunReport> {
   const { baseUrl, url, schema, mode, connections, readAhead } = options
-  const known = model(resources)
+  const known = modelOf(options.history)
   const warehouse = await openWarehouse({ url, schema, model: known })
   collectAt(warehouse.dialect.heapGrowth)
   await warehouse.migrate()
@@ -63,7 +64,15 @@ export async function run(options: ProductRun): Promise<RunReport> {
   return report
 }
 
-export async function load(given: Load, full: boolean): Promise<void> {
+export async function load(given: Load, full: boolean, history?: boolean): Promise<void> {
   const { source: baseUrl, url, schema, resources: wanted } = given
-  await run({ baseUrl, url, schema, mode: full ? 'full' : 'sync', resources: wanted, connections: 8 })
+  await run({
+    baseUrl,
+    url,
+    schema,
+    mode: full ? 'full' : 'sync',
+    resources: wanted,
+    connections: 8,
+    history,
+  })
 }

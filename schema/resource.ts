@@ -128,6 +128,8 @@ export interface Resource<N extends string = string, S extends string = string, 
    * rows of this resource's table, whichever record carries them.
    */
   readonly embeddedAs?: string
+  /** Whether versions that are replaced or deleted are kept: the configuration says so, never a declaration. */
+  readonly history?: boolean
   readonly fields: F
 }
 

@@ -9,6 +9,8 @@ export interface ResourceConfig {
   readonly path: string | undefined
   /** Fields that the API's document does not show and that get columns of their own. */
   readonly columns: Readonly<Record<string, Kind>>
+  /** Whether versions that are replaced or deleted are kept. */
+  readonly history: boolean
 }
 
 /** Days, zones and names for those who read the data. */

@@ -165,8 +165,8 @@ function toConfig(
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
-    const { enabled = true, path, columns = {} } = document.resources[name] ?? {}
-    return [name, { enabled, path, columns }] as const
+    const { enabled = true, path, columns = {}, history = false } = document.resources[name] ?? {}
+    return [name, { enabled, path, columns, history }] as const
   })
   return {
     file,

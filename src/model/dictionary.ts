@@ -7,10 +7,12 @@ import { openQuestions } from '../../schema/openquestions.js'
 import type { Kind, Resource } from '../../schema/resource.js'
 import type { View, ViewColumn, ViewKind } from '../../schema/view.js'
 import { views } from '../../schema/views/index.js'
+import { asOfExamples } from './dictionary/asof.js'
 import { examplesOf } from './dictionary/examples.js'
 import { joinsOf } from './dictionary/joins.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable, Nulls } from './dictionary/types.js'
 import { unitOf } from './dictionary/units.js'
+import { historyTable } from './historytable.js'
 import { stateTableList } from './state.js'
 import type { Column, Table } from './tables.js'
 import { derivedTable, tablesOf } from './tables.js'
@@ -61,7 +63,7 @@ const describeColumn = (column: Column): DictionaryColumn => ({
 function partOf({ name, role }: Table, resource: Resource | undefined): DictionaryTable['part'] {
   if (resource === undefined)
     return /^(sync|report)_/.test(name) ? 'state' : name === 'tenants' ? 'resource' : 'derived'
-  return role === 'root' ? 'resource' : role
+  return role === 'root' ? 'resource' : role === 'history' ? 'derived' : role
 }
 
 /** A table by itself: without what follows from its neighbours. Views bring the example that their authors chose. */
@@ -125,7 +127,11 @@ export function describeModel(resources: Iterable<Resource>): Dictionary {
       ? [{ ...describeTable(derivedTable(declared), resource), source: '', documented: true }]
       : []
   })
+  const histories = all.flatMap((resource) => {
+    const table = historyTable(resource)
+    return table ? [{ ...describeTable(table, resource), examples: asOfExamples(table, resource) }] : []
+  })
   const state = stateTableList.map((table) => describeTable(table, undefined))
-  const tables = connected([...views.map(describeView), ...derived, ...ofResources, ...state])
+  const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
   return { tables, questions: openQuestions }
 }

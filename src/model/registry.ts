@@ -9,6 +9,7 @@ import { Bug, Stop } from '../errors.js'
 import { withColumns } from './columns.js'
 import type { Flatten } from './flatten/flatten.js'
 import { compileFlatten } from './flatten/flatten.js'
+import { historyName, historyTable } from './historytable.js'
 import type { Table } from './tables.js'
 import { derivedTable, tablesOf } from './tables.js'
 
@@ -17,6 +18,7 @@ export interface ResourceSettings {
   readonly enabled?: boolean | undefined
   readonly path?: string | undefined
   readonly columns?: Readonly<Record<string, Kind>> | undefined
+  readonly history?: boolean | undefined
 }
 
 /** A table that follows from a resource's records, and how. */
@@ -33,6 +35,8 @@ export interface ResourceModel {
   readonly tables: readonly Table[]
   /** What follows from its records: the rows are stored, deleted and revived with them. */
   readonly derived: readonly DerivedModel[]
+  /** Where versions go that were replaced or deleted; undefined where none are kept. */
+  readonly history: Table | undefined
   /** Path below `tenants/:tenant_id/`. */
   readonly path: string
   readonly enabled: boolean
@@ -47,12 +51,21 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
   ...derived.map(({ table }) => table),
 ]
 
+/**
+ * The names of all tables that hold versions, where a configuration keeps or has kept them: whoever copies or erases a
+ * warehouse looks which of them are there (Warehouse.histories).
+ */
+export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
+  list.flatMap(({ resource }) => historyName(resource) ?? [])
+
 export interface Model {
   /** In the order of the declarations. */
   readonly list: readonly ResourceModel[]
   readonly byName: ReadonlyMap<string, ResourceModel>
   /** Every table of every resource, whether enabled or not; derived tables last. */
   readonly tables: readonly Table[]
+  /** The tables of versions that have ended, of the resources whose versions are kept. */
+  readonly histories: readonly Table[]
   readonly tableByName: ReadonlyMap<string, Table>
   /** The resource whose records also stand inside the records of others. */
   readonly embedded: ResourceModel | undefined
@@ -72,9 +85,10 @@ function checkNames(resources: Readonly<Record<string, Resource>>, settings: Set
 
 export function model(resources: Readonly<Record<string, Resource>>, settings: Settings = {}): Model {
   checkNames(resources, settings)
-  const declared = Object.values(resources).map((resource) =>
-    withColumns(resource, settings[resource.name]?.columns ?? {}),
-  )
+  const declared = Object.values(resources).map((resource) => {
+    const { columns = {}, history = false } = settings[resource.name] ?? {}
+    return { ...withColumns(resource, columns), ...(history && resource.list === 'records' && { history }) }
+  })
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
   const list = declared.map(
@@ -85,6 +99,7 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
       derived: Object.values(derivedTables)
         .filter(({ of }) => of === resource.name)
         .map((derived) => ({ declared: derived, table: derivedTable(derived) })),
+      history: historyTable(resource),
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
       promoted: settings[resource.name]?.columns ?? {},
@@ -99,6 +114,7 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
     list,
     byName: new Map(list.map((entry) => [entry.name, entry])),
     tables,
+    histories: list.flatMap(({ history }) => history ?? []),
     tableByName: new Map(tables.map((table) => [table.name, table])),
     embedded: list.find((entry) => entry.resource === embedded),
   }

@@ -210,7 +210,7 @@ export const stateTables = {
     },
   }),
   sync_columns: define({
-    doc: 'Columns that the configuration made of unknown fields, and columns whose values are still on their way.',
+    doc: 'Columns that the configuration made of unknown fields, and columns whose values are still on their way; and `_seen_from` of the resources whose history is kept.',
     key: ['resource', 'name'],
     fields: {
       resource: text('Resource.'),

@@ -30,9 +30,9 @@ export interface Table {
   readonly grain: string
   /**
    * `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row; `derived`: computed
-   * from a root row and its children, deleted and revived with it.
+   * from a root row and its children, deleted and revived with it; `history`: versions of a root row that have ended.
    */
-  readonly role: 'root' | 'child' | 'derived'
+  readonly role: 'root' | 'child' | 'derived' | 'history'
   readonly columns: readonly Column[]
   /** Names of the key's columns; the first is always tenant_id. */
   readonly key: readonly string[]
@@ -73,8 +73,21 @@ const extra = column(
   'What the API sent and its document does not show, by path; null when there is nothing.',
 )
 
+/** Only where the versions of a resource are kept (src/model/historytable.ts). */
+const seenFrom = column(
+  '_seen_from',
+  'timestamp',
+  true,
+  'When the request was sent that first brought this version; of a row that was there before its history was kept: when it had last been seen by then.',
+)
+
 /** Columns whose value is the same in every row of a batch: apply writes them, flatten does not. */
-export const stampColumns: ReadonlySet<string> = new Set(['tenant_id', '_synced_at', '_deleted_at'])
+export const stampColumns: ReadonlySet<string> = new Set([
+  'tenant_id',
+  '_synced_at',
+  '_deleted_at',
+  seenFrom.name,
+])
 
 const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   name,
@@ -114,6 +127,7 @@ const rootTable = (resource: Resource): Table => {
       syncedAt,
       deletedAt,
       extra,
+      ...(resource.history ? [seenFrom] : []),
     ],
     key: ['tenant_id', key],
     indexes: [

@@ -7,7 +7,8 @@ import type { Int64 } from '../../schema/resource.js'
 import { Bug, Retry } from '../errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
-import type { Applied, Batch, BatchTables, Version } from './batch.js'
+import type { Applied, Batch, Version } from './batch.js'
+import type { BatchTables } from './batchtables.js'
 import { type Db, rootTable } from './database.js'
 import type { Claim, Dialect, Session } from './dialect.js'
 import { writeDrift } from './drift.js'
@@ -17,6 +18,7 @@ import { enterRows, keepsRegister, openRegister } from './register/register.js'
 import { requestStatement } from './requests.js'
 import type { Rows } from './rows.js'
 import { settleAll } from './settleall.js'
+import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
 
 /** Whether a version brought at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
 export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
@@ -92,6 +94,8 @@ interface Work<R extends Rows<R>> {
   readonly sorted: SortedIds
   /** See BatchTables. */
   readonly sources: readonly string[]
+  /** Where versions are kept: what was looked at for them. */
+  readonly looked: Looked | undefined
 }
 
 /**
@@ -129,19 +133,22 @@ interface WrittenChildren {
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
-  { session, batch, sorted, sources }: Work<R>,
+  { session, batch, sorted, sources, looked }: Work<R>,
 ): Promise<WrittenChildren> {
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
-  const asBefore = same.length > 0 && (await session.childrenMatch(table, batch.tenantId, same, seen()))
+  const asBefore =
+    same.length > 0 &&
+    (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, batch.tenantId, same, seen())))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const mayMove =
     fresh.owners.length > 0 && sources.includes(table.name) && !table.key.includes(table.owner ?? '')
   const [claims, removed, written] = await settleAll([
     mayMove
-      ? session.claimed(table, batch.tenantId, [...sorted.changed, ...sorted.same] as Int64[], fresh)
+      ? (looked?.claims.get(table.name) ??
+        session.claimed(table, batch.tenantId, [...sorted.changed, ...sorted.same] as Int64[], fresh))
       : [],
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
@@ -182,6 +189,39 @@ async function look<R extends Rows<R>>(
   return { register, previous }
 }
 
+/** Keeps the versions that the batch is about to replace, where they are kept. */
+async function keepVersions<R extends Rows<R>, E>(
+  dialect: Dialect<R, E>,
+  session: Session<R>,
+  { tables, embedded, history, embeddedHistory }: BatchTables,
+  batch: Batch<E>,
+  { sorted, replaced }: { readonly sorted: SortedIds; readonly replaced: readonly Int64[] },
+): Promise<{ readonly looked: Looked | undefined; readonly settle: () => Promise<void> }> {
+  const settling: (() => Promise<void>)[] = []
+  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
+  const [inside] = embedded
+  if (embeddedHistory && inside && batch.resource !== inside.resource && rows(inside).owners.length > 0) {
+    const keeping = { dialect, session, tables: versionTables(embeddedHistory, embedded) }
+    settling.push(await keepEmbedded(keeping, rows(inside), batch))
+  }
+  const { changed, same, stale } = sorted
+  let looked: Looked | undefined
+  if (history && changed.size + same.size > 0) {
+    const fresh = (table: Table): R =>
+      stale.size === 0 ? rows(table) : rows(table).pick((id) => !stale.has(id))
+    looked = await keepReplaced(
+      { dialect, session, tables: versionTables(history, tables) },
+      { ...batch, replaced, same: [...same] as Int64[], rows: fresh },
+      [...changed, ...same] as Int64[],
+    )
+    settling.push(looked.settle)
+  }
+  return { looked, settle: async () => void (await settleAll(settling.map((settle) => settle()))) }
+}
+
+const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
+  history !== undefined || embeddedHistory !== undefined
+
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
 /**
@@ -192,18 +232,25 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
-  { tables: [root, ...children], embedded, derived, sources }: BatchTables,
+  to: BatchTables,
   batch: Batch<E>,
   deriveClaimed?: (claims: readonly Claim[]) => Promise<void>,
 ): Promise<Applied> {
+  const { embedded, derived, sources } = to
+  const [root, ...children] = to.tables
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
   const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
   const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
   const sorted = sortIds(batch, previous)
-  const work = { session, batch, sorted, sources }
+  const { came, went } = liveRows(batch, sorted, previous)
+  const replaced = went.map(({ id }) => id)
+  const versions = isVersioned(to)
+    ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
+    : undefined
+  const work = { session, batch, sorted, sources, looked: versions?.looked }
   if (batch.disowned) await stepBack(db, root, session, batch)
-  const entry = register && enterRows(db, batch, register.rows[0], liveRows(batch, sorted, previous))
+  const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)
     return found && found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
@@ -223,6 +270,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     settleAll(statements.map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
+  await versions?.settle()
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   const claims = ofChildren.flatMap((child) => child.claims)
   if (claims.length > 0) {

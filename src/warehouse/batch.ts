@@ -5,7 +5,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import type { DriftEntry, Flattened } from '../model/flatten/batch.js'
-import type { Table } from '../model/tables.js'
 
 /** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
 export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
@@ -42,18 +41,6 @@ export interface Batch<E = unknown> extends BatchStamp {
    * Only reconcile says so, after the source has said it twice.
    */
   readonly disowned?: ReadonlyMap<Int64, string>
-}
-
-/** The tables that a batch's rows go to. */
-export interface BatchTables {
-  /** The resource's root table first, then its child tables. */
-  readonly tables: readonly Table[]
-  /** Tables of the resource whose records stand inside those of others. */
-  readonly embedded: readonly Table[]
-  /** Tables whose rows follow from the resource's records. */
-  readonly derived: readonly Table[]
-  /** Child tables that derived tables follow from: a row that moves to another record changes what follows from both. */
-  readonly sources: readonly string[]
 }
 
 /** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */

@@ -17,14 +17,18 @@ import { type Kind, kinds } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
 import type { Model, ResourceModel } from '../model/registry.js'
 import type { Dialect } from './dialect.js'
+import { seenFrom, switchHistory } from './historyswitch.js'
 import { demandRefill } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './moves.js'
+
+/** Where values go, or what becomes of the versions of a resource (historyswitch.ts). */
+type Destination = MovingField['to'] | 'history' | 'no history'
 
 /** What was moved, for people. */
 export interface MovedColumn {
   readonly table: string
   readonly column: string
-  readonly to: MovingField['to']
+  readonly to: Destination
   readonly values: number
 }
 
@@ -42,7 +46,7 @@ interface Errand {
   readonly resource: ResourceModel
   readonly name: string
   readonly kind: Kind
-  readonly to: MovingField['to']
+  readonly to: Destination
   /** Whether the configuration has the column, which is then kept in mind. */
   readonly isPromoted: boolean
   /** Its values were stored by the rules of another kind. */
@@ -71,11 +75,23 @@ export async function errands(dialect: Dialect, model: Model): Promise<Errand[]>
   )
   const others = tracked.flatMap(({ resource: of, name, kind }): Errand[] => {
     const resource = model.byName.get(of)
+    if (name === seenFrom) return []
     if (!resource || Object.hasOwn(resource.promoted, name)) return []
     const isDeclared = Object.hasOwn(resource.resource.fields, name)
     return [{ resource, name, kind, to: isDeclared ? 'column' : '_extra', isPromoted: false }]
   })
-  return [...wanted, ...others]
+  return [...wanted, ...others, ...switches(model, tracked)]
+}
+
+/** The resources whose history the configuration has switched on or off. */
+function switches(model: Model, tracked: readonly TrackedColumn[]): Errand[] {
+  return model.list.flatMap((resource): Errand[] => {
+    const known = tracked.find((column) => column.resource === resource.name && column.name === seenFrom)
+    const isWanted = resource.history !== undefined
+    if (isWanted ? known?.state === 'column' : known === undefined) return []
+    const to = isWanted ? 'history' : 'no history'
+    return [{ resource, name: seenFrom, kind: 'timestamp', to, isPromoted: isWanted }]
+  })
 }
 
 const track = ({ db }: Dialect, { resource, name, kind }: Errand, state: State): CompiledQuery =>
@@ -101,10 +117,16 @@ async function carryOut(
   const { resource, name, to, isPromoted, kind } = errand
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
-  const fills = to === 'column'
-  await transact((session) => session.run(track(dialect, errand, fills ? 'filling' : 'emptying')))
   const live = await dialect.liveColumns()
   const exists = live.some((column) => column.table === table.name && column.name === name)
+  if (to === 'history' || to === 'no history') {
+    const values = await transact(async (session) => {
+      await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))
+      return exists ? (await session.run(switchHistory(dialect.db, table, to))).affected : 0
+    })
+    return { table: table.name, column: name, to, values }
+  }
+  await transact((session) => session.run(track(dialect, errand, to === 'column' ? 'filling' : 'emptying')))
   const values = exists ? await moveValues(dialect, transact, { table, name, kind, to }) : 0
   await transact(async (session) => {
     await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))

@@ -9,10 +9,15 @@ import type { Flattened } from '../model/flatten/batch.js'
 import type { GrownKey } from '../model/statetable.js'
 import type { Table } from '../model/tables.js'
 import type { NumberForm } from '../numbertoken.js'
-import type { Applied, Batch, BatchStamp, BatchTables, Version } from './batch.js'
+import type { Applied, Batch, BatchStamp, Version } from './batch.js'
+import type { BatchTables } from './batchtables.js'
 import type { Db } from './database.js'
 import type { AnyRows, Rows } from './rows.js'
+import type { VersionWords } from './versiontext.js'
 import type { ViewStore } from './viewstore.js'
+
+/** A value of a statement, or a list of ids or texts. */
+export type Parameter = Int64 | string | readonly (Int64 | string)[]
 
 /** A child row that two records show. */
 export interface Claim {
@@ -24,6 +29,11 @@ export interface Claim {
 export interface Session<R extends Rows<R> = AnyRows> {
   /** Runs a statement that Kysely compiled. */
   run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
+  /** Runs a statement whose parameters are $1, $2, … Rows are arrays of values. */
+  ask<T extends unknown[]>(
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: T[]; affected: number }>
   /** The stored versions of root rows, locked against other writers until the transaction ends. */
   versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>>
   /**
@@ -33,6 +43,8 @@ export interface Session<R extends Rows<R> = AnyRows> {
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
   /** Moves the stamp of root rows that a request has shown unchanged. */
   confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
+  /** How many of the rows are stored as they are. */
+  countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
   /** Whether the stored child rows of these owners are exactly these. */
   childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
@@ -98,6 +110,7 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly extra: ExtraSql
   /** A query of each day of these runs: its number `n`, `from_at`, when it begins, `day`, and the first day of its `month`. */
   dayRows(runs: readonly DayRun[]): Expression<unknown>
+  readonly versionWords: VersionWords
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

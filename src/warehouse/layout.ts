@@ -8,6 +8,7 @@ import type { Model, ResourceModel } from '../model/registry.js'
 import type { Table } from '../model/tables.js'
 import type { Db } from './database.js'
 import type { Change } from './ddl.js'
+import { seenFrom } from './historyswitch.js'
 
 /** The columns of each table when it was last migrated; undefined where no program has kept them yet. */
 export type Layout = ReadonlyMap<string, ReadonlySet<string>>
@@ -35,7 +36,7 @@ function filledBy(model: Model, known: Layout | undefined, change: Change): 'wal
   return known?.get(table.name)?.has(column.name) ? 'walk' : 'extra'
 }
 
-/** A column whose values are in `_extra`. */
+/** A column whose values are in `_extra`, or in another stamp of the row. */
 export interface FillableColumn {
   readonly resource: string
   readonly name: string
@@ -75,6 +76,10 @@ export function consequencesOf(
     const { table, column, creates } = change
     if (model.tableByName.get(table)?.role === 'derived') {
       if (creates !== 'index') rederived.add(table)
+      continue
+    }
+    if (column?.name === seenFrom) {
+      fills.push({ resource: table, name: column.name, kind: column.kind })
       continue
     }
     const how = filledBy(model, known, change)

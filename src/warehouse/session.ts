@@ -7,12 +7,9 @@ import type { Int64 } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
 import type { Table } from '../model/tables.js'
 import type { BatchStamp, Version } from './batch.js'
-import type { Claim, Session } from './dialect.js'
+import type { Claim, Parameter, Session } from './dialect.js'
 import type { Rows } from './rows.js'
 import { settleAll } from './settleall.js'
-
-/** A value, or a list of ids or texts for `within`. */
-export type Parameter = Int64 | string | readonly (Int64 | string)[]
 
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
@@ -24,10 +21,8 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     rows: R,
   ): Promise<readonly Claim[]>
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
-  /** How many of the rows are stored as they are. */
-  protected abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
-  /** Runs a statement. Rows are arrays of values. */
-  protected abstract ask<T extends unknown[]>(
+  abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
+  abstract ask<T extends unknown[]>(
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }>

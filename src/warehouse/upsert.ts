@@ -19,11 +19,14 @@ const rootGuard = (table: string): Expression<SqlBool> => {
 const unversionedGuard = (table: string): Expression<SqlBool> =>
   sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
 
-/** Whether the row's content differs from the stored one. The stamp, which every request changes, is not compared. */
+/** Stamps, which every request changes: rows that differ in nothing else have the same content. */
+const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from'])
+
+/** Whether the row's content differs from the stored one. */
 function differs(table: Table): Expression<SqlBool> {
   const names = table.columns
     .map((c) => c.name)
-    .filter((name) => !table.key.includes(name) && name !== '_synced_at')
+    .filter((name) => !table.key.includes(name) && !uncompared.has(name))
   const stored = sql.join(names.map((name) => sql`${sql.id(table.name)}.${sql.id(name)}`))
   const brought = sql.join(names.map((name) => sql`excluded.${sql.id(name)}`))
   return sql<SqlBool>`(${stored}) is distinct from (${brought})`
@@ -51,6 +54,14 @@ function guard(table: Table, root: (name: string) => Expression<unknown>): Expre
     : unversionedGuard(table.name)
 }
 
+/** Of two requests under way together, the later may show the older version: no two versions have one instant in common. */
+function newValue(table: Table, column: string): Expression<unknown> {
+  const brought = sql`excluded.${sql.id(column)}`
+  if (column !== '_seen_from') return brought
+  const stored = sql`${sql.id(table.name)}.${sql.id(column)}`
+  return sql`case when ${stored} > ${brought} then ${stored} else ${brought} end`
+}
+
 /** `insert into … <source> on conflict …`, compiled; `source` yields rows in the order of `table.columns`. */
 export function upsertSql<DB>(
   db: Kysely<DB>,
@@ -64,7 +75,7 @@ export function upsertSql<DB>(
   const set = sql.join(
     table.columns
       .filter((c) => !table.key.includes(c.name))
-      .map((c) => sql`${sql.id(c.name)} = excluded.${sql.id(c.name)}`),
+      .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
   return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
     db,
@@ -72,7 +83,7 @@ export function upsertSql<DB>(
 }
 
 /** The source of a column's value: a place in the tuple, or a value that the batch shares. */
-export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at'
+export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at' | '_seen_from'
 
 export function slots(table: Table): Slot[] {
   let place = 0

@@ -8,13 +8,14 @@ import { type Clock, systemClock } from '../clock.js'
 import { Bug, Retry } from '../errors.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derive.js'
-import type { Model, ResourceModel } from '../model/registry.js'
+import { historyNames, type Model, type ResourceModel } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/tables.js'
 import { fromMicros, toMicros } from '../timestamp.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
+import { batchTables } from './batchtables.js'
 import { errands, type MovedColumn, moveColumns } from './columns.js'
 import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
@@ -43,13 +44,6 @@ export interface WarehouseOptions {
   /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
   readonly readRules?: RulesReader
 }
-
-/** Where the batches of a resource go to, embedded records apart. */
-const tablesOf = ({ tables, derived }: ResourceModel) => ({
-  tables,
-  derived: derived.map(({ table }) => table),
-  sources: derived.flatMap(({ declared }) => Object.keys(declared.reads)),
-})
 
 export class Warehouse {
   readonly dialect: Dialect
@@ -86,7 +80,7 @@ export class Warehouse {
   }
 
   get tables(): readonly Table[] {
-    return [...this.#model.tables, ...stateTableList]
+    return [...this.#model.tables, ...this.#model.histories, ...stateTableList]
   }
 
   /** What `migrate` would change. */
@@ -100,6 +94,13 @@ export class Warehouse {
     const live = await this.#trying(() => this.dialect.liveColumns())
     for (const { table } of live) this.#found.add(table)
     return this.#found.has(name)
+  }
+
+  /** The names of the tables of versions that are there, those included whose history was switched off. */
+  async histories(): Promise<string[]> {
+    const live = await this.#trying(() => this.dialect.liveColumns())
+    const names = new Set(live.map(({ table }) => table))
+    return historyNames(this.#model).filter((name) => names.has(name))
   }
 
   migrate(): Promise<readonly Change[]> {
@@ -200,7 +201,7 @@ export class Warehouse {
   /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
   async apply(batch: Batch): Promise<Applied> {
     const resource = this.#resource(batch.resource)
-    const to = { ...tablesOf(resource), embedded: this.#model.embedded?.tables ?? [] }
+    const to = batchTables(resource, this.#model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, page: { ...batch.page, drift } }
     const { dialect, rules } = this

@@ -72,7 +72,7 @@ describe('a configuration', () => {
       label: 'sqlite:./warehouse.db',
     })
     expect(config.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
-    expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {} })
+    expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {}, history: false })
   })
 
   test('is frozen all the way down', () => {
@@ -231,6 +231,11 @@ describe('the commonest mistakes say what was found, what was expected and what 
       'a column that is there already',
       { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
       ['resources.vehicles.columns.updated_at', 'is there already'],
+    ],
+    [
+      'a history of bare names',
+      { ...good, resources: { customer_payment_types: { history: true } } },
+      ['resources.customer_payment_types.history: found true', 'have no versions'],
     ],
     [
       'a type of column that is none',

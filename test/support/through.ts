@@ -6,6 +6,8 @@ import { known } from './run.js'
 export function sessionOf(session: Session, instead: Partial<Session>): Session {
   return {
     run: (query) => session.run(query),
+    ask: (...given) => session.ask(...given),
+    countAlike: (...given) => session.countAlike(...given),
     versions: (...given) => session.versions(...given),
     upsert: (...given) => session.upsert(...given),
     confirm: (...given) => session.confirm(...given),
@@ -38,6 +40,8 @@ export function watched(session: Session, moment: () => void): Session {
     }
   return {
     run: (query) => around(() => session.run(query))(),
+    ask: (text, parameters) => around(() => session.ask(text, parameters))() as never,
+    countAlike: around((...given) => session.countAlike(...given)),
     versions: around((...given) => session.versions(...given)),
     upsert: around((...given) => session.upsert(...given)),
     confirm: around((...given) => session.confirm(...given)),

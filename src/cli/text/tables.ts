@@ -17,6 +17,8 @@ export function viewChangesText(changes: readonly TableChange[]): string {
 }
 
 export const movedWhat = ({ column, to, values }: MovedColumn): string => {
+  if (to === 'history') return 'versions that end are kept from now on'
+  if (to === 'no history') return 'versions that end are no longer kept; the history stays'
   const count = `${values} ${values === 1 ? 'value' : 'values'}`
   return to === 'column'
     ? `moved ${count} from _extra into ${column}`

@@ -36,6 +36,10 @@ function rowText(told: Told): string {
     ...told.quarantine.map(
       ({ path, reason, value }) => `in quarantine: ${path || 'the whole record'}: ${reason} (${value})`,
     ),
+    ...told.versions.map(
+      ({ valid_from, seen_from, seen_to, ended_by }) =>
+        `an earlier version, of ${valid_from}, seen from ${seen_from} to ${seen_to}: ${ended_by}`,
+    ),
     sourceText(told.source),
   ]
   const of = owner ? `${owner.table} ${owner.id}, tenant ${told.tenant_id}` : `tenant ${told.tenant_id}`

@@ -20,15 +20,18 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
 }
 
 /**
- * Tables that say something of a tenant, in the order in which they are emptied: first what says how far its cursors
+ * Names of tables that say something of a tenant, in the order in which they are emptied: first what says how far its cursors
  * have come, so that an erasure that is cut short leaves nothing behind that a sync would take for complete; the tenant
  * itself last.
  */
-function tablesInOrder({ warehouse, model }: Needs): Table[] {
+async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const resource = new Set(model.tables.map(({ name }) => name))
-  const ofTenants = warehouse.tables.filter((table) => table.columns.some(({ name }) => name === 'tenant_id'))
-  const rank = ({ name }: Table): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
-  return ofTenants.toSorted((a, b) => rank(a) - rank(b))
+  const isOfTenants = ({ columns }: Table): boolean => columns.some(({ name }) => name === 'tenant_id')
+  const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
+  const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
+  // Histories that were switched off are no part of the model, and hold rows all the same.
+  const all = new Set([...ofTenants, ...(await warehouse.histories())])
+  return [...all].sort((a, b) => rank(a) - rank(b))
 }
 
 /** Stops where the warehouse knows no such tenant, nor has traces of it. */
@@ -53,10 +56,10 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
     const { db } = warehouse
     const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
     await warehouse.write([rememberTraces(db, [...others, String(tenantId)])], fence)
-    const order = tablesInOrder(deps)
+    const order = await tablesInOrder(deps)
     const tables: { table: string; rows: number }[] = []
     const remove = async (): Promise<void> => {
-      for (const { name } of order) {
+      for (const name of order) {
         signal?.throwIfAborted()
         const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
         const rows = await warehouse.write([gone.compile()], fence)
@@ -64,8 +67,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
       }
       await warehouse.write([rememberForgotten(db, now(deps))], fence)
     }
-    const names = order.map(({ name }) => name)
-    const { left, elsewhere } = await warehouse.erase(names, remove)
+    const { left, elsewhere } = await warehouse.erase(order, remove)
     if (left === null) await warehouse.write([rememberTraces(db, others)], fence)
     const rows = tables.reduce((sum, table) => sum + table.rows, 0)
     return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }

@@ -16,6 +16,7 @@ import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import { type Dependencies, rootOf } from '../run/context.js'
 import { flatList } from '../walks/list.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
+import { type EndedVersion, endedVersions } from './endedversions.js'
 import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
 import type { Quarantined } from './quarantine.js'
 
@@ -32,6 +33,8 @@ export interface Told {
   /** Runs of its cursor that wrote rows before that. */
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
+  /** Versions of the record that have ended, the newest first; empty where none are kept. */
+  readonly versions: readonly EndedVersion[]
   /** The record that the row is part of, as the source has it now. */
   readonly source: SourceNow
 }
@@ -199,6 +202,7 @@ async function tell(
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
     quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
+    versions: await endedVersions(deps.warehouse, resource, tenantId, id),
     source: await ask(deps, resource, tenantId, id),
   }
 }

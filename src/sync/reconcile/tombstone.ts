@@ -4,6 +4,7 @@ import { rootTable } from '../../warehouse/database.js'
 import type { Session } from '../../warehouse/dialect.js'
 import { forgetRecord } from '../../warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../warehouse/register/register.js'
+import { keepDeleted, versionTables } from '../../warehouse/versions.js'
 import { type CursorTask, keyOf, type RunContext, rootOf } from '../run/context.js'
 
 /** A row whose record the source no longer has, and when it was asked. */
@@ -35,8 +36,16 @@ export async function markDeleted(
     const part = await warehouse.transaction(async (session) => {
       const register = await session.run(lockRegister(warehouse.db, key))
       const done: GoneRow[] = []
-      for (const row of gone.slice(i, i + rowsAtOnce))
-        if (await mark(context, session, task, row)) done.push(row)
+      const rows = gone.slice(i, i + rowsAtOnce)
+      const { history } = task.resource
+      // A version that ends is read before its row is marked: nobody may replace it in between.
+      if (history)
+        await session.versions(
+          rootOf(task.resource),
+          task.tenantId,
+          rows.map(({ id }) => id),
+        )
+      for (const row of rows) if (await mark(context, session, task, row)) done.push(row)
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
       return done
@@ -47,11 +56,15 @@ export async function markDeleted(
 }
 
 async function mark(
-  { warehouse: { db } }: Writing,
+  { warehouse: { db, dialect } }: Writing,
   session: Session,
   task: CursorTask,
-  { id, updatedAt, askedAt }: GoneRow,
+  row: GoneRow,
 ): Promise<boolean> {
+  const { id, updatedAt, askedAt } = row
+  const { history, tables } = task.resource
+  if (history)
+    await keepDeleted({ dialect, session, tables: versionTables(history, tables) }, task.tenantId, row)
   const tombstone = db
     .updateTable(rootTable(rootOf(task.resource)))
     .set({ _deleted_at: askedAt, _synced_at: askedAt })

@@ -6,6 +6,8 @@ import { asWriter, type Dependencies, now, type WriterLease } from './context.js
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',
   _extra: 'A column is no longer configured: its values moved back into _extra; the column stays, empty',
+  history: 'Versions that end are kept from now on; what is there counts as seen since its last request',
+  'no history': 'Versions that end are no longer kept: the history stays, and gets no more rows',
 }
 
 /**

@@ -22,6 +22,7 @@ import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
+import { versionWords } from './versionwords.js'
 import { viewStore } from './viewstore.js'
 
 const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
@@ -217,6 +218,7 @@ export function postgresDialect(
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
     dayRows,
+    versionWords: versionWords(schema),
     numbers: 'numeric',
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => atOneInstant(db, schema, work),

@@ -9,8 +9,8 @@ import { columnTypes } from '../../model/dictionary.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
-import type { Claim } from '../dialect.js'
-import { type Parameter, SharedSession } from '../session.js'
+import type { Claim, Parameter } from '../dialect.js'
+import { SharedSession } from '../session.js'
 import { alikeSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { BinaryRows } from './rows.js'
 
@@ -24,7 +24,7 @@ const kindsOf = (table: Table): Kind[] => tupleColumns(table).map(({ kind }) => 
 function upsertText(db: Db, table: Table, schema: string, differing: boolean): string {
   const picked = slots(table).map((slot) => {
     if (slot === 'tenant_id') return '$1::bigint'
-    if (slot === '_synced_at') return '$2::timestamptz'
+    if (slot === '_synced_at' || slot === '_seen_from') return '$2::timestamptz'
     if (slot === '_deleted_at') return 'null::timestamptz'
     return `u.c${slot}`
   })
@@ -124,7 +124,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return found.rows
   }
 
-  protected async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {
+  async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {
     const name = `alike ${table.name}`
     const text = this.cache.text(name, (db, schema) => alikeText(db, table, schema))
     const values = [String(tenantId), ...rows.columns]
@@ -132,7 +132,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return Number(found.rows[0]?.[0] ?? 0)
   }
 
-  protected ask<T extends unknown[]>(
+  ask<T extends unknown[]>(
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }> {

@@ -19,6 +19,7 @@ import { growKey } from './growkey.js'
 import type { TupleRows } from './rows.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
+import { versionWords } from './versionwords.js'
 import { viewStore } from './viewstore.js'
 import { WriteLock } from './writelock.js'
 
@@ -139,6 +140,7 @@ export function sqliteDialect(
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
     dayRows,
+    versionWords,
     numbers: 'double',
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),

@@ -9,8 +9,8 @@ import { exact } from '../../int64.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
-import type { Claim } from '../dialect.js'
-import { type Parameter, SharedSession } from '../session.js'
+import type { Claim, Parameter } from '../dialect.js'
+import { SharedSession } from '../session.js'
 import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { TupleRows } from './rows.js'
 
@@ -40,6 +40,7 @@ const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
   tenant_id: tenant,
   _synced_at: sql.raw('@syncedAt'),
   _deleted_at: sql.raw('null'),
+  _seen_from: sql.raw('@syncedAt'),
 }
 
 /** As JSON; SQLite reads integers exactly, beyond 2^53 too. */
@@ -122,7 +123,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     return found.map((row) => ({ has: row.has, wants: wants.get(row.id) ?? row.has }))
   }
 
-  protected async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
+  async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
     const names = tupleColumns(table).map((column) => column.name)
     const textOf = (count: number): string => {
       const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
@@ -137,7 +138,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     )
   }
 
-  protected async ask<T extends unknown[]>(
+  async ask<T extends unknown[]>(
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }> {

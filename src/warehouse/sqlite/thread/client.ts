@@ -4,7 +4,8 @@
  */
 import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../errors.js'
-import type { Applied, Batch, BatchTables } from '../../batch.js'
+import type { Applied, Batch } from '../../batch.js'
+import type { BatchTables } from '../../batchtables.js'
 import type { SqlitePage } from '../encode.js'
 import { batchMessage, errorOf, type WriterReply } from './messages.js'
 

@@ -4,7 +4,8 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../errors.js'
-import type { Applied, Batch, BatchTables } from '../../batch.js'
+import type { Applied, Batch } from '../../batch.js'
+import type { BatchTables } from '../../batchtables.js'
 import type { SqlitePage } from '../encode.js'
 
 /** A batch on its way to the thread, by structured clone. */

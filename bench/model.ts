@@ -1,0 +1,6 @@
+import { resources } from '../schema/index.js'
+import { type Model, model } from '../src/model/registry.js'
+
+/** Every resource as the configuration's default has it, or with its history. */
+export const modelOf = (history = false): Model =>
+  model(resources, Object.fromEntries(Object.keys(resources).map((name) => [name, { history }])))
