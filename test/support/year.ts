@@ -3,7 +3,6 @@
  * that befalls a warehouse. After every run it holds what the run claims; at the end of each month `verify --full` is
  * equal.
  */
-import { copyFileSync, rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { resources as declared } from '../../schema/index.js'
 import { type Model, model } from '../../src/model/registry.js'
@@ -17,6 +16,7 @@ import { fromMicros, toMicros } from '../../src/timestamp.js'
 import type { Session } from '../../src/warehouse/dialect.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
+import { backUp } from './backup.js'
 import { HandClock } from './clocks.js'
 import type { Address } from './process.js'
 import { randomFrom } from './random.js'
@@ -82,6 +82,8 @@ export class Year {
   #isKilled = false
   /** The source is reached by another address, and nobody has said that it is the same. */
   #isForeign = false
+  /** Brings back the warehouse as it was when it was backed up. */
+  #restored: (() => Promise<void>) | undefined
 
   constructor(
     private readonly address: Address,
@@ -108,10 +110,10 @@ export class Year {
     await this.#warehouse.migrate()
   }
 
-  async #reopen(between: () => void = () => {}): Promise<void> {
+  async #reopen(between: () => Promise<void> = async () => {}): Promise<void> {
     await this.#disconnect()
     await this.#warehouse.close()
-    between()
+    await between()
     await this.#open()
   }
 
@@ -185,30 +187,18 @@ export class Year {
     if (moment === '23.7') await this.#grow()
   }
 
-  get #file(): string | undefined {
-    return this.address.url.startsWith('sqlite:') ? this.address.url.slice('sqlite:'.length) : undefined
-  }
-
   async #backUp(): Promise<void> {
-    const file = this.#file
-    if (file) await this.#reopen(() => copyFileSync(file, `${file}.backup`))
+    await this.#reopen(async () => {
+      this.#restored = await backUp(this.address)
+    })
   }
 
   /** Whatever came since the backup is owed again. */
   async #restore(): Promise<void> {
-    const file = this.#file
-    if (!file) return
-    await this.#reopen(() => {
-      for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
-      copyFileSync(`${file}.backup`, file)
-    })
-    for (const tenant of tenants) for (const list of lists) this.#owesAll(tenant, list)
-  }
-
-  #owesAll(tenant: number, list: List): void {
-    const owed = this.#source.owed.get(cursorOf(tenant, list))
-    for (const { id, updated_at: updatedAt } of this.#source.sandbox.store.all(tenant, list))
-      owed?.set(Number(id), { updatedAt: String(updatedAt), serial: 0 })
+    const restored = this.#restored
+    if (!restored) return
+    await this.#reopen(restored)
+    this.#source.owesAll()
   }
 
   /** The API answers under another address; runs are refused until somebody says that it is the same. */
@@ -275,7 +265,7 @@ export class Year {
       // Connections go with the process. Its lease expires: by the next hour on this clock, at once on a server's own.
       await this.#disconnect()
       await pause(5)
-      if (!this.#file) await this.#expire()
+      if (!this.address.url.startsWith('sqlite:')) await this.#expire()
       return undefined
     }
   }

@@ -78,7 +78,11 @@ export class YearSource {
   }
 
   #owe(tenant: number, list: List, id: number, updatedAt: string | null): void {
-    this.owed.get(cursorOf(tenant, list))?.set(id, { updatedAt, serial: ++this.serial })
+    this.#owed(tenant, list, id, updatedAt, ++this.serial)
+  }
+
+  #owed(tenant: number, list: List, id: number, updatedAt: string | null, serial: number): void {
+    this.owed.get(cursorOf(tenant, list))?.set(id, { updatedAt, serial })
   }
 
   #create(tenant: number, list: List): void {
@@ -103,6 +107,15 @@ export class YearSource {
   restore(): void {
     const back = this.#buried.pop()
     if (back) this.#stored(back.tenant, back.list, back.record, this.sandbox.store.stamp())
+  }
+
+  /** The warehouse may lack anything: every record is owed, and that a deleted one is gone. */
+  owesAll(): void {
+    for (const { tenant, list, record } of this.#buried) this.#owed(tenant, list, Number(record.id), null, 0)
+    for (const tenant of tenants)
+      for (const list of lists)
+        for (const { id, updated_at: updatedAt } of this.sandbox.store.all(tenant, list))
+          this.#owed(tenant, list, Number(id), String(updatedAt), 0)
   }
 
   /** A bulk change: every record of one list gets one stamp. */
