@@ -782,6 +782,15 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
       name: 'is forgotten when a whole walk finds it in order',
       on: both,
     },
+    {
+      without: 'the reason of a list that never stands still',
+      file: 'src/walk/walk.ts',
+      old: "'unproven', 'moving'",
+      now: "'proven', null",
+      test: 'test/sync/oddlists.test.ts',
+      name: 'a list that never stands still',
+      on: both,
+    },
   ],
   'every record has one place': [
     {
@@ -881,6 +890,24 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
   ],
   'one page answers': [
     {
+      without: 'seeing the whole of a hole',
+      file: 'src/sync/walks/retryhole.ts',
+      old: 'isEnd || page.sightings.some(({ updatedAt }) => updatedAt <= after)',
+      now: 'true',
+      test: 'test/sync/oddlists.test.ts',
+      name: 'that other records push back while it is tried',
+      on: both,
+    },
+    {
+      without: 'turns of holes',
+      file: 'src/sync/walks/incremental.ts',
+      old: '[...others, hole] : others',
+      now: '[hole, ...others] : others',
+      test: 'test/sync/oddlists.test.ts',
+      name: 'is tried within two runs',
+      on: both,
+    },
+    {
       without: 'smaller pages',
       file: 'src/sync/walks/isolate.ts',
       old: "error.reason === 'failed' &&\n",
@@ -918,6 +945,15 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     },
   ],
   'versions only grow': [
+    {
+      without: 'regard for what differs, in deletes_checked_at',
+      file: 'src/sync/reconcile/latecomers.ts',
+      old: 'const checked = isEven ?',
+      now: 'const checked = true ?',
+      test: 'test/reconcile/oddlists.test.ts',
+      name: 'is told from a list that lags behind',
+      on: both,
+    },
     {
       without: 'asking by id',
       file: 'src/sync/reconcile/reconcile.ts',

@@ -404,6 +404,34 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
+    it('that other records push back while it is tried stays a hole', async () => {
+      const warehouse = await begun(350)
+      odd().poisoned.add(130)
+      expect(await run(warehouse)).toMatchObject(unreadable)
+      let asked = 0
+      // The list is counted before, and read behind the place at which the record stood.
+      const off = sandbox.onRequest(({ resource }) => {
+        if (resource === 'notes' && ++asked === 2) fill(sandbox, 30, { from: 351 })
+      })
+      expect(await run(warehouse)).toMatchObject(unreadable)
+      off()
+      odd().heal()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it.each([100, 200])('of two the one that answers again, %i, is tried within two runs', async (healed) => {
+      const warehouse = await begun(350)
+      for (const id of [100, 200]) odd().poisoned.add(id)
+      expect(await run(warehouse)).toMatchObject(unreadable)
+      odd().heal([healed])
+      for (let i = 0; i < 2; i++) expect(await run(warehouse)).toMatchObject(unreadable)
+      expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 300 - healed))
+      await warehouse.close()
+    })
+
     it('in many places of one page is the source’s failure, and no hole', async () => {
       const warehouse = await begun(350)
       for (const id of [255, 265, 275, 285, 295]) odd().poisoned.add(id)
