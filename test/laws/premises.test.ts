@@ -17,7 +17,11 @@ const table = section
   .map((cells) => [cells[0]?.slice(2) ?? '', cells.at(-1) ?? ''] as const)
 
 it('every line of the table has mutants, and names their tests', () => {
-  expect(Object.keys(premiseMutants)).toEqual(table.map(([premise]) => premise))
+  // A suite may have mutants of its own.
+  const meant = table.filter(
+    ([premise, shownBy]) => premise in premiseMutants || !/with mutants/.test(shownBy),
+  )
+  expect(Object.keys(premiseMutants)).toEqual(meant.map(([premise]) => premise))
   let named = ''
   for (const [premise, shownBy] of table) {
     named = shownBy.startsWith('the same') ? named : shownBy

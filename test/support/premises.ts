@@ -483,8 +483,8 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     {
       without: 'moving at once',
       file: 'src/warehouse/columns.ts',
-      old: 'return [...wanted, ...others];',
-      now: 'return [...others];',
+      old: 'return [...wanted, ...others, ',
+      now: 'return [...others, ',
       test: 'test/warehouse/columns.test.ts',
       name: 'promoting moves what is there',
       on: both,
@@ -501,7 +501,7 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     {
       without: 'knowing what was cut short',
       file: 'src/warehouse/columns.ts',
-      old: "await transact((session) => session.run(track(dialect, errand, fills ? 'filling' : 'emptying')));",
+      old: "await transact((session) => session.run(track(dialect, errand, to === 'column' ? 'filling' : 'emptying')));",
       now: '',
       test: 'test/warehouse/columns.test.ts',
       name: 'a move that is cut short loses nothing',
@@ -1084,8 +1084,8 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     {
       without: 'looking whose it is',
       file: 'src/analytics/makeviews.ts',
-      old: 'const isOurs = there === undefined || there === known[name]?.made;',
-      now: 'const isOurs = true;',
+      old: '!live.has(name) || live.get(name) === known[name]?.made',
+      now: 'true',
       test: 'test/analytics/makeviews.test.ts',
       name: 'leave somebody',
       on: both,
