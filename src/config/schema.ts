@@ -160,10 +160,9 @@ const sync = (resources: Resources) =>
 
 const columnName = 'the name of a field as the API sends it'
 
-const history = (name: string) =>
-  flag(
-    `Keep versions that are replaced or deleted, with their nested rows, in ${name}_history (docs/history.md).`,
-  )
+const history = flag(
+  'Keep versions that are replaced or deleted, with their nested rows, in NAME_history (docs/history.md).',
+)
 
 const noHistory = z
   .literal(false, { error: 'false, for names in a bare list have no versions' })
@@ -200,7 +199,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
         .describe(
           'Fields that the API sends and its document does not show, by name and type. Each gets a column of its own, and is no part of _extra any more.',
         ),
-      history: of.list === 'records' ? history(of.name) : noHistory,
+      history: of.list === 'records' ? history : noHistory,
     })
     .optional()
     .describe(of.doc)

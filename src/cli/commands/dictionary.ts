@@ -55,8 +55,9 @@ Examples:
   shopsync dictionary --format dbt > sources.yml
   shopsync dictionary --format superset > datasets.zip  # Superset: Datasets, Import
 
-Needs no configuration; with one, it shows the columns that resources.NAME.columns adds, and the sources of dbt and
-the datasets of Superset are those of its warehouse (without one: of Postgres).`,
+Needs no configuration; with one, it shows the columns that resources.NAME.columns adds and the tables of
+resources.NAME.history, and the sources of dbt and the datasets of Superset are those of its warehouse (without one: of
+Postgres).`,
   options: [
     {
       flags: '--format <format>',
