@@ -1,5 +1,5 @@
 /** Writes the committed files that are generated from the declarations. Run at the end of `npm run build`. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resources } from '../../schema/index.js'
 import { jobSchema } from '../config/job.js'
@@ -20,6 +20,7 @@ function projectRoot(): URL {
 
 function writeWhenChanged(file: URL, text: string): void {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  mkdirSync(new URL('.', file), { recursive: true })
   writeFileSync(file, text)
   process.stderr.write(`wrote ${fileURLToPath(file)}\n`)
 }
