@@ -2,7 +2,7 @@
  * SQL of the lines of services (labors, parts, sublets, hazmats), which several views share. Words in braces are tables,
  * as in every view (view.ts). An order's totals have the alias `o` throughout.
  */
-import type { ViewWords } from './view.js'
+import type { JoinedFigures, ViewWords } from './view.js'
 
 /** What units at a price or a cost come to: no units are worth nothing, whatever one of them is worth. */
 export const worth = (q: ViewWords, units: string, cents: string): string =>
@@ -37,7 +37,8 @@ export function shareOf(q: ViewWords, alias: string, amount: string): string {
 
 /** A kind of line that an order has a discount on. */
 interface Discounted {
-  /** Its lines with the alias `m`, and what each comes to. */
+  readonly alias: string
+  /** Its lines as `m`, and what each comes to. */
   readonly from: string
   readonly amount: string
   /** The order's discount on them, and their sum. */
@@ -45,37 +46,35 @@ interface Discounted {
   readonly gross: string
 }
 
-const labors = (q: ViewWords): Discounted => ({
-  from: laborsOf('m', 'n'),
-  amount: worth(q, 'm.hours', 'n.labor_rate_cents'),
-  discount: 'o.labor_discount_cents',
-  gross: 'o.labor_cents',
-})
-
-const parts = (q: ViewWords): Discounted => ({
-  from: '{repair_order_parts} m',
-  amount: worth(q, 'm.quantity', 'm.quoted_price_cents'),
-  discount: 'o.parts_discount_cents',
-  gross: 'o.parts_cents',
-})
-
-/** Of the lines of a service. Few orders have a discount: the others are not asked for their lines. */
-function share(
-  q: ViewWords,
-  { from, amount, discount, gross }: Discounted,
-  rows: { readonly of: string; readonly upTo: string; readonly before: string },
-): string {
+/** The discount that falls to the lines of the service `s`. Few orders have one: the others are not asked for lines. */
+function share(q: ViewWords, { alias, from, amount, discount, gross }: Discounted): JoinedFigures<'cents'> {
   const upTo = q.prorate(discount, `coalesce(sum(${amount}), 0)`, gross)
-  const before = q.prorate(discount, `coalesce(sum(case when ${rows.before} then ${amount} end), 0)`, gross)
-  const owner = `m.tenant_id = ${rows.of}.tenant_id and m.repair_order_id = ${rows.of}.repair_order_id`
-  const asked = `select ${upTo} - ${before} from ${from} where ${owner} and (${rows.upTo})`
-  return `(case when ${discount} <> 0 and ${gross} <> 0 then (${asked}) else 0 end)`
+  const before = q.prorate(
+    discount,
+    `coalesce(sum(case when m.service_id < s.id then ${amount} end), 0)`,
+    gross,
+  )
+  const isOne = `${discount} <> 0 and ${gross} <> 0`
+  const rows = `from ${from} where m.tenant_id = s.tenant_id and m.repair_order_id = s.repair_order_id and m.service_id <= s.id and ${isOne}`
+  const { figures, join } = q.figures(alias, rows, { cents: `${upTo} - ${before}` })
+  return { figures: { cents: `(case when ${isOne} then ${figures.cents} else 0 end)` }, join }
 }
 
-/** Of the service `s`. */
-const ofService = { of: 's', upTo: 'm.service_id <= s.id', before: 'm.service_id < s.id' }
-
 export const serviceDiscount = {
-  labor: (q: ViewWords): string => share(q, labors(q), ofService),
-  part: (q: ViewWords): string => share(q, parts(q), ofService),
+  labor: (q: ViewWords): JoinedFigures<'cents'> =>
+    share(q, {
+      alias: 'labors_off',
+      from: laborsOf('m', 'n'),
+      amount: worth(q, 'm.hours', 'n.labor_rate_cents'),
+      discount: 'o.labor_discount_cents',
+      gross: 'o.labor_cents',
+    }),
+  part: (q: ViewWords): JoinedFigures<'cents'> =>
+    share(q, {
+      alias: 'parts_off',
+      from: '{repair_order_parts} m',
+      amount: worth(q, 'm.quantity', 'm.quoted_price_cents'),
+      discount: 'o.parts_discount_cents',
+      gross: 'o.parts_cents',
+    }),
 }

@@ -1,41 +1,55 @@
-import { joinOrder, laborsOf, sane, serviceDiscount, worth } from '../lines.js'
-import { col, common, defineView, type ViewWords } from '../view.js'
+import { joinOrder, sane, serviceDiscount, worth } from '../lines.js'
+import { col, common, defineView, type JoinedFigures, type ViewWords } from '../view.js'
 
-/** One figure over the lines of a service: of a kind that has no lines in it, 0. */
-const over = (from: string, figure: string): string =>
-  `coalesce((select ${figure} from ${from} where l.tenant_id = s.tenant_id and l.repair_order_id = s.repair_order_id and l.service_id = s.id), 0)`
+/** Figures over the lines of one kind of the service `s`. */
+const over = <const N extends string>(q: ViewWords, table: string, figures: Record<N, string>) =>
+  q.figures(
+    `${table}_of`,
+    `from {repair_order_${table}} l where l.tenant_id = s.tenant_id and l.repair_order_id = s.repair_order_id and l.service_id = s.id`,
+    figures,
+  )
 
-const sumOf = (from: string, amount: string): string => over(from, `sum(${amount})`)
-const lacking = (from: string, ...amounts: readonly string[]): string =>
-  over(from, amounts.map((amount) => `count(*) - count(${amount})`).join(' + '))
+/** A kind without lines comes to 0. */
+const sumOf = (amount: string): string => `coalesce(sum(${amount}), 0)`
+const lacking = (...amounts: readonly string[]): string =>
+  amounts.map((amount) => `count(*) - count(${amount})`).join(' + ')
 
-function figures(q: ViewWords): Readonly<Record<string, string>> {
-  const labors = laborsOf('l', 'n')
-  const parts = '{repair_order_parts} l'
-  const sublets = '{repair_order_sublets} l'
-  const hazmats = '{repair_order_hazmats} l'
-  const labor = worth(q, 'l.hours', 'n.labor_rate_cents')
+/** The figures of a service by name, and their joins. */
+function figures(q: ViewWords): JoinedFigures {
+  const labor = worth(q, 'l.hours', 's.labor_rate_cents')
   const part = worth(q, 'l.quantity', 'l.quoted_price_cents')
   const partCost = worth(q, 'l.quantity', 'l.cost_cents')
   const hazmat = worth(q, 'l.quantity', 'l.fee_cents')
-  const sublet = sane('l.price_cents')
-  const subletCost = sane('l.cost_cents')
+  const [sublet, subletCost] = [sane('l.price_cents'), sane('l.cost_cents')]
+  const nine = sumOf(q.nine('l.hours'))
+  const labors = over(q, 'labors', { nine, cents: sumOf(labor), unknown: lacking(labor) })
+  const parts = over(q, 'parts', {
+    cents: sumOf(part),
+    cost: sumOf(partCost),
+    unknown: lacking(part, partCost),
+  })
+  const sublets = over(q, 'sublets', {
+    cents: sumOf(sublet),
+    cost: sumOf(subletCost),
+    unknown: lacking(sublet, subletCost),
+  })
+  const hazmats = over(q, 'hazmats', { cents: sumOf(hazmat), unknown: lacking(hazmat) })
+  const [laborsOff, partsOff] = [serviceDiscount.labor(q), serviceDiscount.part(q)]
+  const kinds = [labors, parts, sublets, hazmats]
   return {
-    hours_nine: sumOf('{repair_order_labors} l', q.nine('l.hours')),
-    labor_cents: sumOf(labors, labor),
-    labor_discount_cents: serviceDiscount.labor(q),
-    parts_cents: sumOf(parts, part),
-    parts_discount_cents: serviceDiscount.part(q),
-    sublets_cents: sumOf(sublets, sublet),
-    hazmats_cents: sumOf(hazmats, hazmat),
-    parts_cost_cents: sumOf(parts, partCost),
-    sublets_cost_cents: sumOf(sublets, subletCost),
-    unknown: [
-      lacking(labors, labor),
-      lacking(parts, part, partCost),
-      lacking(sublets, sublet, subletCost),
-      lacking(hazmats, hazmat),
-    ].join(' + '),
+    figures: {
+      hours_nine: labors.figures.nine,
+      labor_cents: labors.figures.cents,
+      labor_discount_cents: laborsOff.figures.cents,
+      parts_cents: parts.figures.cents,
+      parts_discount_cents: partsOff.figures.cents,
+      sublets_cents: sublets.figures.cents,
+      hazmats_cents: hazmats.figures.cents,
+      parts_cost_cents: parts.figures.cost,
+      sublets_cost_cents: sublets.figures.cost,
+      unknown: kinds.map((kind) => kind.figures.unknown).join(' + '),
+    },
+    join: [...kinds, laborsOff, partsOff].map(({ join }) => join).join(' '),
   }
 }
 
@@ -111,10 +125,10 @@ export default defineView({
     from: `(
       select o.closed_on, o.created_on, o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.state,
         s.id as service_id, s.title, s.category_id, s.canned_job_id, s.completed,
-        ${Object.entries(figures(q))
+        ${Object.entries(figures(q).figures)
           .map(([name, figure]) => `${figure} as ${name}`)
           .join(',\n        ')}
-      from {repair_order_services} s ${joinOrder('s')}) x
+      from {repair_order_services} s ${joinOrder('s')} ${figures(q).join}) x
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {categories} c on c.tenant_id = x.tenant_id and c.id = x.category_id`,
   }),

@@ -3,7 +3,7 @@
  * src/analytics/words.ts makes of it, of the model and of the configuration the words that the declarations of
  * schema/views/ use.
  */
-import type { JoinedDay, ViewKind } from '../../schema/view.js'
+import type { JoinedDay, JoinedFigures, ViewKind } from '../../schema/view.js'
 
 /** One column of a view's query. */
 export interface SelectedColumn {
@@ -43,6 +43,8 @@ export interface ViewSql {
   dayText(day: string): string
   /** The day of each row of a table in its shop's zone, null outside of the calendar. Tables stand in braces. */
   shopDay(alias: string, of: ShopInstant): JoinedDay
+  /** Figures over other rows, for each row. */
+  figures(alias: string, rows: string, figures: Readonly<Record<string, string>>): JoinedFigures
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */

@@ -44,6 +44,13 @@ export const viewSql = (schema: string): ViewSql => ({
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   shopDay: joinedDay,
+  // Computed once a row, however often they are named, and left out where nothing names them.
+  figures: (alias, rows, figures) => ({
+    figures: Object.fromEntries(Object.keys(figures).map((name) => [name, `${alias}.${name}`])),
+    join: `left join lateral (select ${Object.entries(figures)
+      .map(([name, figure]) => `${figure} as ${name}`)
+      .join(', ')} ${rows}) ${alias} on true`,
+  }),
   // A cast to whole numbers rounds half away from zero. To round decimals that are nine or fewer would take a third more.
   amount: (units, cents) =>
     `(case when abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000 then cast((case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end) * ${cents} as bigint) end)`,
