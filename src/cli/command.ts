@@ -1,6 +1,6 @@
 import type { LogLevel } from '../config/config.js'
 import type { Output } from './output.js'
-import type { Signals } from './signals.js'
+import type { SignalDesk } from './signals.js'
 
 /** Flags that every command has. */
 export interface Globals {
@@ -20,7 +20,7 @@ export interface Invocation {
   readonly second: string | undefined
   readonly options: Readonly<Record<string, unknown>>
   readonly out: Output
-  readonly signals: Signals
+  readonly signals: SignalDesk
 }
 
 export interface Argument {

@@ -25,7 +25,6 @@ import { packageVersion } from './package.js'
 
 export class CommandContext {
   readonly model: Model
-  readonly clock: Clock = systemClock
   readonly log: Logger
   /** Where the log goes; a progress display on the same terminal puts itself around it. */
   writeLog: (text: string) => void = (text) => void process.stderr.write(text)
@@ -37,6 +36,7 @@ export class CommandContext {
   constructor(
     readonly invocation: Invocation,
     readonly config: Config,
+    readonly clock: Clock = systemClock,
   ) {
     this.model = model(resources, config.resources)
     this.log = createLog({
@@ -239,8 +239,9 @@ export async function withConfig<T>(
   invocation: Invocation,
   config: Config,
   use: (context: CommandContext) => Promise<T>,
+  clock: Clock = systemClock,
 ): Promise<T> {
-  const context = new CommandContext(invocation, config)
+  const context = new CommandContext(invocation, config, clock)
   try {
     return await use(context)
   } finally {

@@ -102,12 +102,22 @@ const documentOf = (file: string, data: ReportData): object => ({
   ),
 })
 
-/** `tenants`: null for all. Asks the warehouse, draws the page and writes it. ECharts is loaded here, and nowhere else. */
+/** `tenants`: null for all. Asks the warehouse, draws the page and writes it. */
 export async function writeReport(
   context: CommandContext,
   file: string,
   tenants: readonly Int64[] | null,
 ): Promise<WrittenReport> {
+  const { data, text } = await drawReport(context, tenants)
+  await write(file, text)
+  return { file, data, document: documentOf(file, data) }
+}
+
+/** Asks the warehouse and draws the page. ECharts is loaded here, and nowhere else. */
+export async function drawReport(
+  context: CommandContext,
+  tenants: readonly Int64[] | null,
+): Promise<{ readonly data: ReportData; readonly text: string }> {
   const [{ readReport }, { reportPage }, { draw }] = await Promise.all([
     import('../report/read/read.js'),
     import('../report/page/page.js'),
@@ -123,6 +133,5 @@ export async function writeReport(
     tenants,
     nowMicros: clock.nowMicros(),
   })
-  await write(file, reportPage(data, draw))
-  return { file, data, document: documentOf(file, data) }
+  return { data, text: reportPage(data, draw) }
 }

@@ -58,3 +58,19 @@ export class Signals {
     this.#controller.abort()
   }
 }
+
+/** The signals as a command sees them. */
+export type SignalDesk = Pick<
+  Signals,
+  'signal' | 'exitCode' | 'expected' | 'resumesAt' | 'overdue' | 'cleanUp'
+>
+
+/** Of work that does not listen to the process itself: it is told to end by this signal. */
+export const stillSignals = (signal: AbortSignal): SignalDesk => ({
+  signal,
+  exitCode: undefined,
+  expected: true,
+  resumesAt: undefined,
+  overdue: undefined,
+  cleanUp: undefined,
+})

@@ -76,6 +76,16 @@ async function counts(warehouse: Warehouse, table: string): Promise<{ live: numb
   return { live: rows.length - deleted, deleted }
 }
 
+/** The cursors of its runs, with the columns that they have. */
+const rowsAsTheyAre = (warehouse: Warehouse) =>
+  warehouse.db
+    .selectFrom('sync_run_cursors')
+    .selectAll()
+    .orderBy('tenant_id')
+    .orderBy('resource')
+    .orderBy('run_id')
+    .execute()
+
 const sandbox = await sandboxOfFile()
 fill(sandbox)
 
@@ -84,7 +94,11 @@ describe.each(inject('postgresUrl') === '' ? ways.slice(0, 1) : ways)('%s', (_na
     const warehouse = await reopen(await address())
     const tables = known.list.flatMap((resource) => resource.tables)
     const before = await contents(warehouse, known, tables)
+    const turns = await rowsAsTheyAre(warehouse)
     await warehouse.migrate()
+    // The key of these rows has grown: each is the first step of its run, and nothing else of it has changed.
+    expect(turns.length).toBeGreaterThan(0)
+    expect(await rowsAsTheyAre(warehouse)).toMatchObject(turns.map((row) => ({ ...row, step: 1 })))
     // Columns that came since are not in `before`.
     expect(await contents(warehouse)).toMatchObject(before)
 

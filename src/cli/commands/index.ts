@@ -16,6 +16,7 @@ import { reportCommand } from './report.js'
 import { runCommand } from './run.js'
 import { runsCommand } from './runs.js'
 import { sandboxCommand } from './sandbox.js'
+import { scheduleCommand } from './schedule.js'
 import { snapshotCommand } from './snapshot.js'
 import { statusCommand } from './status.js'
 import { syncCommand } from './sync.js'
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   checkCommand,
   migrateCommand,
   runCommand,
+  scheduleCommand,
   jobsCommand,
   snapshotCommand,
   quarantineCommand,

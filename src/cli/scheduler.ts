@@ -1,0 +1,139 @@
+/* `shopsync schedule`: the jobs, the server beside them, and their end. Used by the command. */
+import { performance } from 'node:perf_hooks'
+import { Writable } from 'node:stream'
+import { describeError, Retry, Skip, Stop } from '../errors.js'
+import { toHtml } from '../model/dictionary/page/page.js'
+import { describeModel } from '../model/dictionary.js'
+import { type ListeningServer, type Served, serve } from '../service/http.js'
+import { JobBook, type ScheduledJob } from '../service/jobbook.js'
+import { metricsText } from '../service/metrics.js'
+import { Schedule } from '../service/schedule.js'
+import { readRuns } from '../sync/ask/runs.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Invocation } from './command.js'
+import { variablesOf } from './configuration.js'
+import { type CommandContext, withConfig } from './context.js'
+import { jobFolders } from './jobfolders.js'
+import { carryOutJob } from './jobrun.js'
+import { Output } from './output.js'
+import { packageVersion } from './package.js'
+import { PageMaker } from './pagemaker.js'
+import { stillSignals } from './signals.js'
+import { scheduleText } from './text/schedule.js'
+
+/** Runs that `GET /runs` tells. */
+const runsTold = 50
+/** Milliseconds after which a warehouse that says nothing is taken for away. */
+const readyPatience = 3000
+
+/** Stays up until a signal comes. */
+export async function stayUp(context: CommandContext): Promise<number> {
+  const { invocation, config, clock, log } = context
+  const { signals, globals, out } = invocation
+  const book = new JobBook(jobFolders(), { environment: variablesOf(globals) })
+  const jobs = book.open()
+  signals.expected = true
+  const warehouse = await context.readyWarehouse()
+  const { timeZone, listen } = config.schedule
+  const schedule = new Schedule({
+    ...{ warehouse, clock, timeZone, book, log },
+    signal: signals.signal,
+    run: (job) => runJob(context, job),
+  })
+  const pages = new PageMaker(globals, clock)
+  const server =
+    listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
+  try {
+    out.print(scheduleText(jobs, timeZone, server?.url, clock.nowMicros()))
+    await schedule.run(jobs)
+  } finally {
+    await ended(server, pages)
+  }
+  return 0
+}
+
+async function ended(server: ListeningServer | undefined, pages: PageMaker): Promise<void> {
+  await pages.close()
+  await server?.close()
+}
+
+/** Runs one job as `shopsync run` would, with a warehouse and a client of its own, which nothing outlives. */
+async function runJob(
+  { invocation, config, clock, log }: CommandContext,
+  job: ScheduledJob,
+): Promise<number> {
+  const { out, signals } = invocation
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const its = new AbortController()
+  // Of what listens to the signal of one run, nothing stays behind with the signal of the process.
+  const end = (): void => its.abort(signals.signal.reason)
+  signals.signal.addEventListener('abort', end, { once: true })
+  if (signals.signal.aborted) end()
+  const given: Invocation = {
+    ...invocation,
+    options: {},
+    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: process.stderr }),
+    signals: stillSignals(its.signal),
+  }
+  try {
+    return await withConfig(given, config, (context) => carryOutJob(context, job), clock)
+  } catch (error) {
+    const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
+    const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
+    log.error({ job: job.name, error: describeError(error), ...stack }, 'Job failed')
+    return error instanceof Stop ? error.exitCode : 1
+  } finally {
+    signals.signal.removeEventListener('abort', end)
+  }
+}
+
+interface Parts {
+  readonly schedule: Schedule
+  readonly pages: PageMaker
+  readonly warehouse: Warehouse
+}
+
+function served({ model, clock }: CommandContext, { schedule, pages, warehouse }: Parts): Served {
+  let dictionary: string | undefined
+  return {
+    health: () => ({
+      status: 'ok',
+      version: packageVersion(),
+      up_seconds: Math.round(performance.now() / 1000),
+    }),
+    ready: async () => ({
+      ...(await reach(warehouse)),
+      running: schedule.running,
+      jobs: schedule.rows,
+    }),
+    metrics: () => metricsText(packageVersion()),
+    page: () => pages.page(),
+    runs: async () => ({
+      runs: await readRuns({
+        ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
+        nowMicros: clock.nowMicros(),
+      }),
+    }),
+    dictionary: async () => {
+      dictionary ??= toHtml(describeModel(model.list.map(({ resource }) => resource)))
+      return dictionary
+    },
+  }
+}
+
+/** Whether the warehouse answers, soon. */
+async function reach(warehouse: Warehouse): Promise<{ ready: boolean; warehouse: string }> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, readyPatience, 'does not answer')
+  })
+  const asked = warehouse
+    .read((db) => db.selectFrom('sync_meta').select('name').limit(1).execute())
+    .then(
+      () => 'ok',
+      (error: unknown) => describeError(error),
+    )
+  const found = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return { ready: found === 'ok', warehouse: found }
+}

@@ -1,0 +1,115 @@
+/*
+ * The HTTP server of `shopsync schedule`: health for those who watch the process, metrics, the report and the dictionary
+ * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
+ */
+import { isIP } from 'node:net'
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
+import { describeError, Stop } from '../errors.js'
+
+/** What is served. */
+export interface Served {
+  /** The process lives. */
+  health(): object
+  /** The warehouse answers, and what ran last. */
+  ready(): Promise<{ readonly ready: boolean }>
+  metrics(): Promise<string>
+  /** The page of the report. */
+  page(): Promise<string>
+  runs(): Promise<object>
+  dictionary(): Promise<string>
+}
+
+/** Pages are shown in no frame of another page, and kept by no cache between. */
+const headers = {
+  'content-security-policy': "frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const
+
+const html = 'text/html; charset=utf-8'
+
+/**
+ * Whether a request names this server by an address. A name could be one that a foreign page has pointed at this machine
+ * to read the report through its visitor's browser.
+ */
+function isTrusted(host: string, listening: string): boolean {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return name === 'localhost' || name === listening || isIP(name) !== 0
+}
+
+function routes(app: FastifyInstance, served: Served): void {
+  app.get('/health', () => served.health())
+  app.get('/ready', async (_request, reply) => {
+    const state = await served.ready()
+    return reply.code(state.ready ? 200 : 503).send(state)
+  })
+  app.get('/metrics', async (_request, reply) =>
+    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await served.metrics()),
+  )
+  app.get('/', async (_request, reply) => reply.type(html).send(await served.page()))
+  app.get('/runs', () => served.runs())
+  app.get('/dictionary', async (_request, reply) => reply.type(html).send(await served.dictionary()))
+}
+
+const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
+  reply.code(code).send({ error })
+
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ListeningServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Listens; throws Stop where the port cannot be had. */
+export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
+  const app = fastify({ forceCloseConnections: true, bodyLimit: 1024 })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(headers)
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return refuse(reply.header('allow', 'GET, HEAD'), 405, 'Found no GET, expected GET or HEAD')
+    if (!isTrusted(request.host, host))
+      return refuse(reply, 421, `Found another host name, expected an address or ${host}`)
+    return undefined
+  })
+  app.setNotFoundHandler((_request, reply) =>
+    refuse(reply, 404, 'Expected /, /runs, /dictionary, /metrics, /health or /ready'),
+  )
+  app.setErrorHandler((error, _request, reply) => refuse(reply, 503, describeError(error)))
+  routes(app, served)
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    throw notListening(error, { host, port })
+  }
+  const address = app.server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: () => app.close(),
+  }
+}
+
+const setting = 'Write another one into the configuration: "schedule": {"listen": {"port": 8789}}, or'
+
+function notListening(error: unknown, { host, port }: ListenAt): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const found: Record<string, string> = {
+    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected one that is free`,
+    EACCES: `Port ${port} of ${host} may not be used by this user, expected one above 1023`,
+    EADDRNOTAVAIL: `${host} is no address of this machine, expected one such as 127.0.0.1`,
+    ENOTFOUND: `${host} is the name of no machine, expected an address such as 127.0.0.1`,
+  }
+  const message = typeof code === 'string' ? found[code] : undefined
+  if (message === undefined) return error
+  return new Stop(message, {
+    exitCode: 2,
+    hint: `${setting} "listen": false for no server`,
+    cause: error,
+  })
+}
