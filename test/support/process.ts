@@ -26,6 +26,7 @@ export function configure(
     readonly api?: object
     readonly resources?: object
     readonly report?: object
+    readonly schedule?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -36,6 +37,7 @@ export function configure(
     sync: { resources, ...more.sync },
     ...(more.resources && { resources: more.resources }),
     ...(more.report && { report: more.report }),
+    ...(more.schedule && { schedule: more.schedule }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config))

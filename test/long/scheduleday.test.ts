@@ -1,0 +1,83 @@
+/**
+ * A day of `shopsync schedule` with ten tenants and a source that fails now and then: every planned run ran once, none
+ * beside another, and the memory in use stays where it was after the first hour.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSandbox } from '../../src/sandbox/index.js'
+import { compiledOf } from '../support/compiled.js'
+import { configure, Program } from '../support/process.js'
+import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
+
+const hour = 3_600_000
+const schedules = {
+  hourly: ['0 * * * *', 'sync'],
+  quarter: ['*/15 * * * *', 'sync'],
+  nightly: ['30 2 * * *', 'reconcile'],
+} as const
+
+const sandbox = await createSandbox({ tenants: 10, repairOrders: 10, seed: 5 })
+afterAll(() => sandbox.close())
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+describe.each(warehouses())('$name', (kind) => {
+  it('runs every planned instant of 24 hours once, and grows no more after the first', async () => {
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes', 'customers', 'repair_orders'], {
+      schedule: { listen: false },
+    })
+    const cwd = dirname(config)
+    mkdirSync(join(cwd, 'jobs'))
+    for (const [name, [schedule, command]] of Object.entries(schedules))
+      writeFileSync(
+        join(cwd, 'jobs', `${name}.json`),
+        JSON.stringify({ description: 'A job.', schedule, steps: [{ command }] }),
+      )
+    const weekly = { description: 'Never.', steps: [{ command: 'sync' }] }
+    writeFileSync(join(cwd, 'jobs', 'weekly-verify.json'), JSON.stringify(weekly))
+    sandbox.script([
+      { name: 'flaky', when: { probability: 0.02, seed: 7 }, fault: { kind: 'status', status: 503 } },
+      { name: 'broken', when: { probability: 0.01, seed: 8 }, fault: { kind: 'reset', bytes: 100 } },
+    ])
+    const run = new Program(compiledOf('test/support/scheduleday.ts'), [config, '24'], { cwd })
+    const { code, stdout, stderr } = await run.ended
+    expect([code, stderr]).toEqual([0, ''])
+    const { heap } = JSON.parse(stdout.slice(stdout.indexOf('{"code"'))) as {
+      heap: { at: number; bytes: number }[]
+    }
+    expect(stdout).not.toContain('nhandled')
+
+    const warehouse = await reopen(address)
+    const runs = (await rowsOf(warehouse, 'sync_runs')).map((row) => ({
+      job: String(row.job),
+      from: String(row.started_at),
+      to: String(row.finished_at),
+    }))
+    const plans = await rowsOf(warehouse, 'sync_jobs')
+    await warehouse.close()
+    for (const [name, [schedule]] of Object.entries(schedules)) {
+      const own = runs.filter(({ job }) => job === name).map(({ from }) => from.slice(0, 16))
+      // Each minute of the clock that the schedule names has one run, but for those that another one held up.
+      expect(new Set(own).size).toBe(own.length)
+      const perDay = { '0 * * * *': 24, '*/15 * * * *': 96, '30 2 * * *': 1 }[schedule]
+      expect(Math.abs(own.length - perDay)).toBeLessThanOrEqual(1)
+    }
+    expect(plans.every(({ exit_code }) => exit_code === 0 || exit_code === 1)).toBe(true)
+    const inTime = [...runs].sort((a, b) => a.from.localeCompare(b.from))
+    for (const [i, { to }] of inTime.slice(0, -1).entries())
+      expect(to <= (inTime[i + 1]?.from ?? to)).toBe(true)
+
+    const begun = heap[0]?.at ?? 0
+    const within = (from: number, to: number): number =>
+      median(
+        heap
+          .filter(({ at }) => at >= begun + from * hour && at < begun + to * hour)
+          .map(({ bytes }) => bytes),
+      )
+    const [after, late] = [within(1, 4), within(21, 24)]
+    expect(late / after, `${after} bytes after the first hour, ${late} at the end`).toBeLessThan(1.05)
+  }, 600_000)
+})

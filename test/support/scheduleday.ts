@@ -1,0 +1,42 @@
+/**
+ * A process of `shopsync schedule` for which a day passes in minutes: every wait is skipped. Prints the heap that is in
+ * use after each job, as JSON, when so many hours are over. Words: the configuration's file, the hours.
+ */
+import { Writable } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { loadConfiguration } from '../../src/cli/configuration.js'
+import { withConfig } from '../../src/cli/context.js'
+import { Output } from '../../src/cli/output.js'
+import { stayUp } from '../../src/cli/scheduler.js'
+import { Signals } from '../../src/cli/signals.js'
+import { SkippingClock } from './clocks.js'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const [file = '', hours = '24'] = process.argv.slice(2)
+const clock = new SkippingClock()
+const until = clock.nowMicros() + BigInt(Number(hours) * 3600) * 1_000_000n
+const heap: { at: number; bytes: number }[] = []
+
+const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+
+// When the log says that a job has ended, the heap is looked at.
+process.stderr.write = ((text: string | Uint8Array): boolean => {
+  const line = String(text)
+  if (line.includes('"Job ended"')) {
+    collect()
+    heap.push({ at: Number(clock.nowMicros() / 1000n), bytes: process.memoryUsage().heapUsed })
+    if (clock.nowMicros() >= until) process.kill(process.pid, 'SIGTERM')
+  } else if (!line.startsWith('{')) process.stdout.write(line)
+  return true
+}) as typeof process.stderr.write
+
+const globals = { config: file, envFile: undefined, json: false, quiet: false, logLevel: undefined }
+const { config } = loadConfiguration(globals)
+const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
+const signals = new Signals(() => {})
+const rest = { command: 'schedule', argument: undefined, second: undefined, options: {} }
+const code = await withConfig({ ...rest, globals, out, signals }, config, stayUp, clock)
+process.stdout.write(JSON.stringify({ code, heap }), () => process.exit(code))
