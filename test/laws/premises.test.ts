@@ -24,7 +24,7 @@ it('every line of the table has mutants, and names their tests', () => {
   expect(Object.keys(premiseMutants)).toEqual(meant.map(([premise]) => premise))
   let named = ''
   for (const [premise, shownBy] of table) {
-    named = shownBy.startsWith('the same') ? named : shownBy
+    named = shownBy.startsWith('the same') ? `${named} ${shownBy}` : shownBy
     for (const { test } of premiseMutants[premise] ?? []) expect(named, premise).toContain(test)
   }
 })

@@ -55,6 +55,16 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('nor is one that the list counts and does not show, where the source does not answer by id', async () => {
+    const warehouse = await prepared(300, 'vehicles')
+    sandbox.store.collection(1, 'vehicles').odd.hidden.add(50)
+    sandbox.script([noItems])
+    const report = await reconcile(sandbox, warehouse, { resources: ['vehicles'], full: true })
+    expect(only(report, 'vehicles')).toMatchObject({ rows_deleted: 0 })
+    expect(await liveIds(warehouse, 'vehicles')).toContain(50)
+    await warehouse.close()
+  })
+
   it('a tenant that is revoked while records are asked for loses none of them', async () => {
     const warehouse = await prepared(3000, 'notes')
     sandbox.store.remove(1, 'notes', 17)

@@ -158,13 +158,13 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
   ],
   'nothing late in a zone of more than a page': [
     {
-      without: 'the second reading of the zone',
-      file: 'src/walk/zone.ts',
-      old: 'quiet > 0 && (zone.isShown || (quiet >= enough && book.isEven))',
-      now: 'true',
-      test: 'test/walk/walk.test.ts',
-      name: 'late',
-      on: [],
+      without: 'asking whether the list stirred',
+      file: 'src/walk/books.ts',
+      old: 'return this.#hasStirred || this.#moved || ',
+      now: 'return true || this.#moved || ',
+      test: 'test/sync/cost.test.ts',
+      name: 'changed records cost',
+      on: both,
     },
   ],
   'authorizations keep their order': [
@@ -823,6 +823,15 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
   ],
   'what is counted is shown': [
     {
+      without: 'counting what one response shows of a range',
+      file: 'src/walk/range.ts',
+      old: "this.#outcome(short > 0 ? 'unproven' : 'proven'",
+      now: "this.#outcome('proven'",
+      test: 'test/reconcile/fallback.test.ts',
+      name: 'nor is one that the list counts and does not show',
+      on: both,
+    },
+    {
       without: 'remembering it',
       file: 'src/walk/memory.ts',
       old: '...(surplus && { surplus }),',
@@ -969,7 +978,7 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
       old: ' || versionOf(first) !== version',
       now: '',
       test: 'test/reconcile/oddlists.test.ts',
-      name: 'is not followed where two answers differ',
+      name: 'is not followed where the first answer is of today',
       on: both,
     },
     {
@@ -1006,15 +1015,6 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
       file: 'src/walk/range.ts',
       old: 'this.#seen.clear();',
       now: ';',
-      test: 'test/reconcile/backfill.test.ts',
-      name: '349 of 350 records',
-      on: both,
-    },
-    {
-      without: 'the rule for small ranges',
-      file: 'src/walk/range.ts',
-      old: "this.#outcome(short > 0 ? 'unproven' : 'proven'",
-      now: "this.#outcome('proven'",
       test: 'test/reconcile/backfill.test.ts',
       name: '349 of 350 records',
       on: both,
