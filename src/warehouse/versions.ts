@@ -80,13 +80,16 @@ async function compare<R extends Rows<R>>(
 /** Rows that records outside of the batch have, and that the batch wants, by child table. */
 async function claimedBy<R extends Rows<R>>(
   { session, tables: { children } }: Keeping<R>,
-  { tenantId, rows }: Replacing<R>,
+  { tenantId, rows, same }: Replacing<R>,
   owners: Ids,
+  matching: ReadonlyMap<string, boolean>,
 ): Promise<Map<string, readonly Claim[]>> {
   const asked = children.filter(movable)
+  const seen = new Set<unknown>(same)
   const claims = await settleAll(
     asked.map((table) => {
-      const wanted = rows(table)
+      // Rows that are stored as they come are nobody else's.
+      const wanted = matching.get(table.name) ? rows(table).pick((owner) => !seen.has(owner)) : rows(table)
       return wanted.owners.length > 0 ? session.claimed(table, tenantId, owners, wanted) : []
     }),
   )
@@ -118,10 +121,8 @@ export async function keepReplaced<R extends Rows<R>>(
   owners: Ids,
 ): Promise<Looked> {
   const { replaced, same } = replacing
-  const [{ equal, matching }, claims] = await settleAll([
-    compare(keeping, replacing),
-    claimedBy(keeping, replacing, owners),
-  ])
+  const { equal, matching } = await compare(keeping, replacing)
+  const claims = await claimedBy(keeping, replacing, owners, matching)
   const certain = new Set(replaced)
   const losers = [...new Set([...claims.values()].flat().map(({ has }) => has))].filter(
     (id) => !certain.has(id),
