@@ -1,8 +1,8 @@
 /**
  * A year in the life of a warehouse of ten tenants: 8,760 hourly syncs and 365 nightly reconciles on a simulated clock,
  * with deletes, restores, revocations, outages, kills, wrong clocks, a moved API, a restored warehouse and columns that
- * come and go. On Postgres, a month of it. YEAR_DAYS=… shortens it, YEAR_FROM=… begins at a
- * later day, YEAR_SEED=… makes it another year.
+ * come and go. It takes a quarter of an hour of processor time; on Postgres, a month of it is played. YEAR_DAYS=… shortens
+ * it, YEAR_FROM=… begins at a later day, YEAR_SEED=… makes it another year.
  */
 import { describe, expect, it } from 'vitest'
 import { warehouses } from '../support/warehouse.js'
