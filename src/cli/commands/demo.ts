@@ -16,7 +16,7 @@ export const demoCommand: Command = {
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
+again, looks for what was deleted, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
 report lies in ${page} then. Takes some seconds and needs no network.`,
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')
@@ -52,17 +52,20 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
     out.print(text.sideBySide(first, second))
+    const checked = await execute(context, { ...request, mode: 'reconcile' })
+    if (signals.signal.aborted) return 1
+    out.print(text.afterReconcile(checked))
     const report = await writeReport(context, page, null)
     out.print(text.answers(report.data))
     out.print(text.closing(file, page))
     if (out.json)
       await out.document({
         warehouse: file,
-        runs: [first, second],
+        runs: [first, second, checked],
         changes: changes.length,
         report: report.document,
       })
-    return Math.max(exitCodeOf(first), exitCodeOf(second))
+    return Math.max(...[first, second, checked].map(exitCodeOf))
   })
 }
 

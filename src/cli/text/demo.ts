@@ -24,7 +24,7 @@ export function work(changes: readonly { readonly action: string }[]): string {
   return `
 The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
   ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
-  (A sync cannot see deletions: shopsync reconcile finds them, by counting.)
+  (A sync cannot see deletions: they follow below.)
 
 Second sync: only what changed.`
 }
@@ -47,6 +47,10 @@ export function sideBySide(first: RunReport, second: RunReport): string {
   ]
   return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows)}`
 }
+
+export const afterReconcile = (report: RunReport): string => `
+Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
+  ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
 
 export const answers = (data: ReportData): string => `
 The shops ask their warehouse.
