@@ -72,13 +72,14 @@ function tryOut(path: string): void {
 async function write(file: string, text: string): Promise<void> {
   const path = resolve(file)
   const there = await stat(path).catch(() => undefined)
-  if (there && !there.isFile()) return writeFile(path, text)
-  const fresh = `${path}.${randomBytes(4).toString('hex')}`
+  // A device is written itself: a file in its place would be no device.
+  const isDevice = there !== undefined && !there.isFile()
+  const fresh = isDevice ? path : `${path}.${randomBytes(4).toString('hex')}`
   try {
     await writeFile(fresh, text)
-    await rename(fresh, path)
+    if (!isDevice) await rename(fresh, path)
   } catch (error) {
-    await rm(fresh, { force: true })
+    if (!isDevice) await rm(fresh, { force: true })
     throw new Stop(`The report could not be written to ${path} (${codeOf(error)})`, {
       exitCode: 1,
       hint: 'Look whether the disk is full, or name another file with --out',

@@ -64,7 +64,11 @@ describe.each([
 
   it('are those of the warehouse, every view and no table of the product', () => {
     expect(read('metadata.yaml')).toEqual({ version: '1.0.0', type: 'SqlaTable' })
-    expect(database).toMatchObject({ sqlalchemy_uri: uri, version: '1.0.0' })
+    expect(database).toMatchObject({
+      sqlalchemy_uri: uri,
+      version: '1.0.0',
+      database_name: expect.stringMatching(/^shopsync .*(warehouse.db|shop shops)$/),
+    })
     const names = datasets.map(({ table_name }) => table_name)
     expect(names).toEqual(expect.arrayContaining([...views.map((view) => view.name), 'daily_snapshots']))
     expect(names.filter((each) => /^(sync|report)_/.test(each))).toEqual([])

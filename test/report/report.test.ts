@@ -2,6 +2,7 @@
  * The report of a real warehouse, made by the program from a synced sandbox: its numbers are those of the views, and it
  * reads and never writes.
  */
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type KyselyPlugin, sql } from 'kysely'
@@ -222,6 +223,35 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     await eyes.close()
   })
 
+  it.runIf(kind.name === 'postgres')(
+    'tells a role that may not read what it needs, and no more',
+    async () => {
+      const role = `reads_${randomBytes(4).toString('hex')}`
+      const file = join(scratch(), 'config.json')
+      const url = new URL(address.url)
+      url.username = role
+      const document = JSON.parse(readFileSync(config, 'utf8')) as { warehouse: object }
+      writeFileSync(
+        file,
+        JSON.stringify({ ...document, warehouse: { ...document.warehouse, url: url.href } }),
+      )
+      const does = (words: string) => sql.raw(words).execute(warehouse.db)
+      const tried = () => run(file, 'report', '--out', join(scratch(), 'r.html'))
+      await does(`create role ${role} login`)
+      try {
+        const refused = await tried()
+        expect(refused.code).toBe(3)
+        const [, grants = ''] = /needs: (.*)/.exec(refused.stderr) ?? []
+        expect(grants).not.toMatch(/create|insert|update/i)
+        for (const grant of grants.split('; ')) await does(grant.replace('ROLE', role))
+        const allowed = await tried()
+        expect(allowed.code, allowed.stderr).toBe(0)
+      } finally {
+        await does(`drop owned by ${role}; drop role ${role}`)
+      }
+    },
+  )
+
   it('says what to type where the views were not made', async () => {
     const elsewhere = kind.address()
     const bare = configure(sandbox, elsewhere, ['notes'])
@@ -263,6 +293,12 @@ describe('a place that cannot be written', () => {
     expect(stderr).toMatch(words)
     expect(stdout).toBe('')
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  it.runIf(existsSync('/dev/full'))('a device that is full: exit 1, and what to look at', async () => {
+    const { code, stderr } = await run(config, 'report', '--out', '/dev/full')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/could not be written to \/dev\/full \(ENOSPC\).*disk is full/)
   })
 
   it('leaves nothing beside the report, and an older one in place until the new one is whole', async () => {

@@ -10,6 +10,8 @@ import { zip } from './zip.js'
 
 /** What Superset has to know of the database. */
 export interface SupersetTarget {
+  /** What the connection is called: Superset knows each name once. */
+  readonly name: string
   /** SQLAlchemy's address; the mask of Superset in the place of a password makes the import ask for it. */
   readonly uri: string
   /** Where the views are. */
@@ -91,7 +93,7 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
   return {
     'shopsync/metadata.yaml': yaml({ version: '1.0.0', type: 'SqlaTable' }),
     'shopsync/databases/shopsync.yaml': yaml({
-      database_name: 'shopsync',
+      database_name: target.name,
       sqlalchemy_uri: target.uri,
       expose_in_sqllab: true,
       allow_dml: false,

@@ -53,8 +53,10 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   const today = dayOf(timeZone, madeAt, endDay(nowMicros)) ?? madeAt.slice(0, 10)
   const head = { madeAt, warehouse: label, today, timeZone }
   const none = { months: [], lastMonth: null, scopes: [], tenants: [], operations: nothingYet }
-  if (!(await hasCursors(warehouse))) return { ...head, ...none }
+  // A warehouse of nothing, or of another program, has no such table: not even the views are asked for.
+  if (!(await warehouse.has('sync_cursors'))) return { ...head, ...none }
   const ask = async (held: OneInstant): Promise<ReportData> => {
+    if (!(await hasCursors(held))) return { ...head, ...none }
     const subject = await subjectOf(held, options)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
@@ -82,14 +84,9 @@ const unknownTenants = ({ tenants }: ReportOptions): Stop =>
     hint: 'Type shopsync status to see the tenants there are, or shopsync sync to bring their data',
   })
 
-/** Whether anything was ever synced: without a cursor, not even the views are asked for. */
-async function hasCursors(warehouse: Warehouse): Promise<boolean> {
-  if (!(await warehouse.has('sync_cursors'))) return false
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_cursors').select('resource').limit(1).executeTakeFirst(),
-  )
-  return row !== undefined
-}
+/** Whether anything was ever synced. */
+const hasCursors = async ({ db }: OneInstant): Promise<boolean> =>
+  (await db.selectFrom('sync_cursors').select('resource').limit(1).executeTakeFirst()) !== undefined
 
 /** The views that the questions are about. */
 const asked = [

@@ -9,7 +9,7 @@ import { exact } from '../../int64.js'
 import { columnTypes } from '../../model/dictionary.js'
 import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
-import type { Dialect, LiveColumn, OneInstant, Session } from '../dialect.js'
+import type { Dialect, LiveColumn, Session } from '../dialect.js'
 import { clientConfig, localSettings } from './connection.js'
 import { dayRows } from './days.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
@@ -17,6 +17,7 @@ import { vacuum } from './erase.js'
 import { classify } from './errors.js'
 import { extra } from './extra.js'
 import { growKey } from './growkey.js'
+import { readAtOneInstant } from './oneinstant.js'
 import type { BinaryRows } from './rows.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
@@ -147,17 +148,6 @@ async function tryRoom(
   if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
 }
 
-/** All questions of the work see the rows of one instant; the settings are those of `utcLocally`. */
-function atOneInstant<T>(db: Db, schema: string, work: (held: OneInstant) => Promise<T>): Promise<T> {
-  const begin = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return begin.execute(async (held) => {
-    await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true)`.execute(
-      held,
-    )
-    return work({ db: held, views: (name = viewsOf(schema)) => viewStore(held, schema, name) })
-  })
-}
-
 async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
   const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
   if (!rows[0]) throw new Bug('The database returned no time')
@@ -221,7 +211,7 @@ export function postgresDialect(
     versionWords: versionWords(schema),
     numbers: 'numeric',
     transaction: (work) => transact(shared, work),
-    atOneInstant: (work) => atOneInstant(db, schema, work),
+    atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
     warm: () => warm(pool),
     encode,
     rows: rowsOf,

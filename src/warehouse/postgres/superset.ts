@@ -10,6 +10,7 @@ export function supersetTarget(url: string, schema: string, views = `${schema}_a
   )
   const mode = searchParams.get('sslmode')
   return {
+    name: `shopsync ${host}${pathname} ${schema}`,
     uri: `postgresql+psycopg2://${reader}:${supersetMask}@${host}${pathname}${mode === null ? '' : `?sslmode=${mode}`}`,
     schema: views,
     typeOf: (column) => column.postgres,

@@ -7,6 +7,7 @@ import type { SupersetTarget } from '../../model/dictionary/superset.js'
  * of the tables are not, and would lose a day's rows.
  */
 export const supersetTarget = (url: string): SupersetTarget => ({
+  name: `shopsync ${resolve(url.slice('sqlite:'.length))}`,
   uri: `sqlite:///${resolve(url.slice('sqlite:'.length))}`,
   schema: 'main',
   typeOf: (column) => column.sqlite,
