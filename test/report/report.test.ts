@@ -167,7 +167,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     job([{ command: 'report', out: 'page.html', tenants: [sandbox.tenantIds[0]] }])
     const made = await runJob()
     expect(made.code, made.stderr).toBe(0)
-    expect(made.json()).toMatchObject({ mode: 'report', status: 'ok', requests: 0, cursors: [] })
+    expect(made.json()).toMatchObject({ mode: 'job', status: 'ok', requests: 0, cursors: [] })
     expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('Main &lt;b&gt;Street')
     job([{ command: 'sync' }, { command: 'report', out: 'nowhere/page.html' }])
     const refused = await runJob()

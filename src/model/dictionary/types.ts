@@ -67,7 +67,7 @@ export interface Dictionary {
 /** The head of these questions, and what stands under it. */
 export const questionsTitle = 'What the document leaves open'
 export const questionsAbout =
-  'The API sends no totals, days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
+  'The API sends no totals, no days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
 
 /** The parts of the dictionary, in the order in which people look tables up. */
 export const parts = [
