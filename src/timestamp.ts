@@ -163,12 +163,19 @@ function print(seconds: number, fraction: string): string | null {
   return `${pad(year, 4)}-${pad(month)}-${pad(day)}T${time}.${fraction}Z`
 }
 
+/** Whole minutes since 1970-01-01T00:00:00Z. */
+export const minuteOf = (instant: string): number =>
+  dayOfEpoch(instant) * 1440 + two(instant, 11) * 60 + two(instant, 14)
+
+/** Days since 1970-01-01. */
+const dayOfEpoch = (instant: string): number =>
+  dayNumber(two(instant, 0) * 100 + two(instant, 2), two(instant, 5), two(instant, 8)) - EPOCH_DAY
+
 /** Microseconds since 1970-01-01T00:00:00Z. */
 export function toMicros(instant: string): bigint {
-  const day = dayNumber(two(instant, 0) * 100 + two(instant, 2), two(instant, 5), two(instant, 8))
   const clock = two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)
   const fraction = two(instant, 20) * 10_000 + two(instant, 22) * 100 + two(instant, 24)
-  return BigInt((day - EPOCH_DAY) * SECONDS_A_DAY + clock) * SECOND + BigInt(fraction)
+  return BigInt(dayOfEpoch(instant) * SECONDS_A_DAY + clock) * SECOND + BigInt(fraction)
 }
 
 /** Canonical text of an instant in the years 1 to 9999. */

@@ -4,59 +4,58 @@
  * counted, so that whoever adds totals up can say what they leave out.
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
-import { nanos, rounded, unit, wholeOf } from '../exact.js'
+import { minus, nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
 
 /** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
-const absurdNumber = 1_000_000_000n * unit
+const absurdNumber = 1e9 * unit
 /** So is a line of so many cents. */
-const absurdCents = 9_000_000_000n
+const absurdCents = 9_000_000_000
 /** And a tax or a discount of so many: sums of them must fit 64 bits. */
-const absurdSum = 9_000_000_000_000_000n
+const absurdSum = 9_000_000_000_000_000
 
-const sizeOf = (value: bigint): bigint => (value < 0n ? -value : value)
-const below = (value: bigint | null, limit: bigint): bigint | null =>
-  value === null || sizeOf(value) >= limit ? null : value
+const below = (value: Whole | null, limit: number): Whole | null =>
+  value === null || value >= limit || value <= -limit ? null : value
 
-const amountOf = (value: Stored | undefined): bigint | null => below(wholeOf(value ?? null), absurdCents)
-const numberOf = (value: Stored | undefined): bigint | null => below(nanos(value ?? null), absurdNumber)
+const amountOf = (value: Stored | undefined): Whole | null => below(wholeOf(value ?? null), absurdCents)
+const numberOf = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurdNumber)
 
 /** What a line comes to: nothing of anything is nothing, whatever it costs. Null where it is unknown. */
-function lineOf(quantity: bigint | null, price: Stored | undefined): bigint | null {
+function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null {
   if (quantity === null) return null
-  if (quantity === 0n) return 0n
+  if (quantity === 0) return 0
   const each = wholeOf(price ?? null)
-  return each === null ? null : below(rounded(quantity * each, unit), absurdCents)
+  return each === null ? null : below(rounded(times(quantity, each), unit), absurdCents)
 }
 
 /** The lines of one kind, added up. */
 class Lines {
-  cents = 0n
-  taxable = 0n
+  cents: Whole = 0
+  taxable: Whole = 0
   unknown = 0
   /** A taxable line has no price: what is to be taxed is unknown. */
   isTaxableUnknown = false
 
   /** A line of which the API does not say whether it is taxable is. */
-  add(line: bigint | null, taxable: Stored | undefined): void {
+  add(line: Whole | null, taxable: Stored | undefined): void {
     const isTaxable = taxable !== false
     if (line === null) {
       this.unknown++
       this.isTaxableUnknown ||= isTaxable
       return
     }
-    this.cents += line
-    if (isTaxable) this.taxable += line
+    this.cents = plus(this.cents, line)
+    if (isTaxable) this.taxable = plus(this.taxable, line)
   }
 }
 
 /** Costs, added up. */
 class Costs {
-  cents = 0n
+  cents: Whole = 0
   unknown = 0
 
-  add(cost: bigint | null): void {
+  add(cost: Whole | null): void {
     if (cost === null) this.unknown++
-    else this.cents += cost
+    else this.cents = plus(this.cents, cost)
   }
 }
 
@@ -67,12 +66,13 @@ function laborOf(record: WholeRecord) {
     rowsOf(record, 'repair_order_services').map((service) => [service.id, service.labor_rate_cents ?? null]),
   )
   const lines = new Lines()
-  let [hours, ratedHours] = [0n, 0n]
+  let hours: Whole = 0
+  let ratedHours: Whole = 0
   for (const labor of rowsOf(record, 'repair_order_labors')) {
     const sold = numberOf(labor.hours)
     const rate = rates.get(labor.service_id ?? null) ?? null
-    hours += sold ?? 0n
-    if (rate !== null) ratedHours += sold ?? 0n
+    hours = plus(hours, sold ?? 0)
+    if (rate !== null) ratedHours = plus(ratedHours, sold ?? 0)
     lines.add(lineOf(sold, rate), labor.taxable)
   }
   return { lines, hours, ratedHours }
@@ -105,45 +105,50 @@ function hazmatsOf(record: WholeRecord): Lines {
 }
 
 /** The cents given, else the percentage, else nothing. A discount beyond its gross stays as it is given. */
-function discountOf(given: Stored | undefined, percentage: Stored | undefined, gross: bigint): bigint {
+function discountOf(given: Stored | undefined, percentage: Stored | undefined, gross: Whole): Whole {
   const cents = amountOf(given)
   if (cents !== null) return cents
   const percent = numberOf(percentage)
-  return percent === null ? 0n : (below(rounded(gross * percent, 100n * unit), absurdSum) ?? 0n)
+  return percent === null ? 0 : (below(rounded(times(gross, percent), 100 * unit), absurdSum) ?? 0)
 }
 
 /** What is to be taxed, as a fraction: a discount is on taxable and other lines in proportion. */
 interface TaxBase {
   readonly lines: Lines
-  readonly discount?: bigint
+  readonly discount?: Whole
   /** Taxed besides the lines; null where it is unknown. */
-  readonly fee?: bigint | null
+  readonly fee?: Whole | null
 }
 
-function taxOf({ lines, discount = 0n, fee = 0n }: TaxBase, rate: Stored | undefined, perCent: bigint) {
+function taxOf({ lines, discount = 0, fee = 0 }: TaxBase, rate: Stored | undefined, perCent: number) {
   if (fee === null || lines.isTaxableUnknown) return null
   const { cents, taxable } = lines
-  const [base, parts] = cents === 0n ? [fee, 1n] : [taxable * (cents - discount) + fee * cents, cents]
-  if (base === 0n) return 0n
+  const [base, parts]: [Whole, Whole] =
+    cents === 0
+      ? [fee, 1]
+      : discount === 0
+        ? [plus(taxable, fee), 1]
+        : [plus(times(taxable, minus(cents, discount)), times(fee, cents)), cents]
+  if (base === 0) return 0
   const exact = numberOf(rate)
-  return exact === null ? null : below(rounded(base * exact, parts * perCent * unit), absurdSum)
+  return exact === null ? null : below(rounded(times(base, exact), times(parts, perCent * unit)), absurdSum)
 }
 
 interface Taxes {
-  readonly labor: bigint | null
-  readonly parts: bigint | null
-  readonly sublets: bigint | null
-  readonly hazmats: bigint | null
+  readonly labor: Whole | null
+  readonly parts: Whole | null
+  readonly sublets: Whole | null
+  readonly hazmats: Whole | null
 }
 
 type Bases = { readonly [K in keyof Taxes]: TaxBase }
 
 function taxesOf(order: StoredRow, bases: Bases, { taxRates }: RuleSettings): Taxes {
   if (order.taxable !== true) {
-    const each = order.taxable === false ? 0n : null
+    const each = order.taxable === false ? 0 : null
     return { labor: each, parts: each, sublets: each, hazmats: each }
   }
-  const perCent = taxRates === 'percent' ? 100n : 1n
+  const perCent = taxRates === 'percent' ? 100 : 1
   return {
     labor: taxOf(bases.labor, order.labor_tax_rate, perCent),
     parts: taxOf(bases.parts, order.part_tax_rate, perCent),
@@ -170,10 +175,10 @@ const ofTheFormula = new RegExp(
 )
 
 /** A sum in which one unknown makes the whole unknown. */
-const sumOf = (values: readonly (bigint | null)[]): bigint | null =>
-  values.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0n)
+const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
+  values.reduce<Whole | null>((sum, value) => (sum === null || value === null ? null : plus(sum, value)), 0)
 
-const exceeds = (discount: bigint, gross: bigint): boolean => discount > 0n && discount > gross
+const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
 
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
   const { lines: labor, hours, ratedHours } = laborOf(record)
@@ -183,7 +188,9 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const laborDiscount = discountOf(order.labor_discount_cents, order.labor_discount_percentage, labor.cents)
   const partsDiscount = discountOf(order.part_discount_cents, order.part_discount_percentage, parts.cents)
   const supplyFee = amountOf(order.supply_fee_cents)
-  const sales = labor.cents - laborDiscount + parts.cents - partsDiscount + sublets.cents + hazmats.cents
+  const gross = [labor, parts, sublets, hazmats].reduce<Whole>((sum, { cents }) => plus(sum, cents), 0)
+  const sales = minus(gross, plus(laborDiscount, partsDiscount))
+  const cost = plus(partsCosts.cents, subletsCosts.cents)
   const bases = {
     labor: { lines: labor, discount: laborDiscount },
     parts: { lines: parts, discount: partsDiscount, fee: supplyFee },
@@ -196,7 +203,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const withoutCost = partsCosts.unknown + subletsCosts.unknown
   const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
   const isKnown = withoutPrice === 0 && inQuarantine === 0
-  const payments = rowsOf(record, 'repair_order_payments').map((payment) => amountOf(payment.amount_cents))
+  const payments = rowsOf(record, 'repair_order_payments')
   return {
     hours,
     ratedHours,
@@ -210,8 +217,8 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
     total: isKnown ? sumOf([sales, supplyFee, tax]) : null,
     partsCost: partsCosts.cents,
     subletsCost: subletsCosts.cents,
-    grossProfit: withoutPrice + withoutCost > 0 ? null : sales - partsCosts.cents - subletsCosts.cents,
-    paid: payments.reduce((sum: bigint, payment) => sum + (payment ?? 0n), 0n),
+    grossProfit: withoutPrice + withoutCost > 0 ? null : minus(sales, cost),
+    paid: payments.reduce<Whole>((sum, payment) => plus(sum, amountOf(payment.amount_cents) ?? 0), 0),
     withoutPrice,
     withoutCost,
     discountExceedsGross: exceeds(laborDiscount, labor.cents) || exceeds(partsDiscount, parts.cents),

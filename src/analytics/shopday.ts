@@ -5,7 +5,7 @@
  */
 import { IANAZone } from 'luxon'
 import { Bug } from '../errors.js'
-import { fromMicros, toMicros } from '../timestamp.js'
+import { fromMicros, minuteOf } from '../timestamp.js'
 import type { DayRun } from '../warehouse/dialect.js'
 
 const minuteMs = 60_000
@@ -141,7 +141,7 @@ export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs'> {
  * instant is canonical text.
  */
 export function dayOf(zone: string, instant: string, end: number): string | null {
-  const at = Number(toMicros(instant) / 1000n)
+  const at = minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
   // Local days are at most one away from those of UTC.
   let day = Math.floor(at / dayMs) + 1
   if (day < firstDay || day > end + 1) return null

@@ -1,19 +1,16 @@
 import type { RuleSettings } from '../../schema/derive.js'
 import type { Int64 } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import { fromMicros, toMicros } from '../timestamp.js'
+import { fromMicros, minuteOf } from '../timestamp.js'
 import type { Rules } from './derived.js'
 
-const minuteMicros = 60_000_000n
 /** The calendar's first day, and the years that it goes on from now. */
 const firstDay = '1990-01-01'
 const yearsAhead = 10
 
-/** Whole minutes from one canonical instant to another, rounded down. */
+/** Whole minutes from one canonical instant to another, rounded down: what lies behind the minutes sorts as text. */
 export function minutesBetween(from: string, to: string): number {
-  const micros = toMicros(to) - toMicros(from)
-  const rest = ((micros % minuteMicros) + minuteMicros) % minuteMicros
-  return Number((micros - rest) / minuteMicros)
+  return minuteOf(to) - minuteOf(from) - (to.slice(17) < from.slice(17) ? 1 : 0)
 }
 
 /** Days in UTC, tax rates in percent: where nothing is configured. */

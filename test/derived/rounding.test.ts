@@ -1,7 +1,9 @@
 /** The exact arithmetic of the rules: rounding, and numbers by their digits. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asInt64, asNumber, nanos, rounded, unit, wholeOf } from '../../schema/exact.js'
+import { asNumber, minus, nanos, plus, rounded, times, unit, wholeOf } from '../../schema/exact.js'
+import { fromMicros } from '../../src/timestamp.js'
+import { minutesBetween } from '../../src/warehouse/rules.js'
 
 const big = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
 const divisor = big.filter((n) => n !== 0n)
@@ -11,9 +13,9 @@ describe('a quotient', () => {
   it('is off by half at most, and by a half only away from zero', () => {
     fc.assert(
       fc.property(big, divisor, (top, bottom) => {
-        const twice = 2n * size(rounded(top, bottom) * bottom - top)
+        const twice = 2n * size(BigInt(rounded(top, bottom)) * bottom - top)
         expect(twice <= size(bottom)).toBe(true)
-        if (twice === size(bottom)) expect(size(rounded(top, bottom) * bottom) > size(top)).toBe(true)
+        if (twice === size(bottom)) expect(size(BigInt(rounded(top, bottom)) * bottom) > size(top)).toBe(true)
       }),
     )
   })
@@ -21,8 +23,8 @@ describe('a quotient', () => {
   it('has the sign of both sides, whichever of them is negative', () => {
     fc.assert(
       fc.property(big, divisor, (top, bottom) => {
-        expect(rounded(-top, bottom)).toBe(-rounded(top, bottom))
-        expect(rounded(top, -bottom)).toBe(-rounded(top, bottom))
+        expect(rounded(-top, bottom)).toEqual(minus(0, rounded(top, bottom)))
+        expect(rounded(top, -bottom)).toEqual(minus(0, rounded(top, bottom)))
       }),
     )
   })
@@ -38,7 +40,7 @@ describe('nanos', () => {
   it('are the digits of a text, rounded at the ninth', () => {
     fc.assert(
       fc.property(big, fc.integer({ min: 0, max: 30 }), (n, places) => {
-        expect(nanos(decimal(n, places))).toBe(rounded(n * unit, 10n ** BigInt(places)))
+        expect(nanos(decimal(n, places))).toBe(rounded(n * BigInt(unit), 10n ** BigInt(places)))
       }),
     )
   })
@@ -55,36 +57,77 @@ describe('nanos', () => {
   it('are exact where nine decimals are', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 14n), max: 10n ** 14n }), (n) => {
-        expect(nanos(Number(decimal(n, 9)))).toBe(n)
-        expect(asNumber(n)).toBe(Number(decimal(n, 9)))
+        expect(nanos(Number(decimal(n, 9)))).toBe(Number(n))
+        expect(asNumber(Number(n))).toBe(Number(decimal(n, 9)))
       }),
       { numRuns: 2000 },
     )
   })
 
   it('of halves go away from zero', () => {
-    expect([5e-10, -5e-10, 4.9e-10, 15e-10, 25e-10].map((n) => nanos(n))).toEqual([1n, -1n, 0n, 2n, 3n])
-    expect(['0.0000000005', '-0.0000000015', '5e-10'].map((n) => nanos(n))).toEqual([1n, -2n, 1n])
+    expect([5e-10, -5e-10, 4.9e-10, 15e-10, 25e-10].map((n) => nanos(n))).toEqual([1, -1, 0, 2, 3])
+    expect(['0.0000000005', '-0.0000000015', '5e-10'].map((n) => nanos(n))).toEqual([1, -2, 1])
   })
 
   it('of what is no number are none', () => {
     expect([null, true, 'x', ''].map((n) => nanos(n))).toEqual([null, null, null, null])
-    expect(nanos(12n)).toBe(12n * unit)
-    expect((nanos('1e5000') ?? 0n) > 10n ** 30n).toBe(true)
-    expect(nanos('1e-5000')).toBe(0n)
+    expect(nanos(12n)).toBe(12 * unit)
+    expect((nanos('1e5000') ?? 0) > 10n ** 30n).toBe(true)
+    expect(nanos('1e-5000')).toBe(0)
   })
 })
 
 it('numbers beyond a double keep their digits', () => {
   expect(asNumber(123456789_123456789n)).toBe('123456789.123456789')
   expect(asNumber(-2_000_000_000_000_000_000n)).toBe('-2000000000')
-  expect(asInt64(2n ** 60n)).toBe(2n ** 60n)
-  expect([asInt64(5n), asInt64(null), wholeOf(5), wholeOf(5n), wholeOf(1.5), wholeOf('5')]).toEqual([
+  expect([wholeOf(2n ** 60n), wholeOf(5), wholeOf(5n), wholeOf(1.5), wholeOf('5')]).toEqual([
+    2n ** 60n,
     5,
-    null,
-    5n,
-    5n,
+    5,
     null,
     null,
   ])
+})
+
+describe('numbers and bigints', () => {
+  /** Around the largest number that is safe, around its root, and small ones. */
+  const whole = fc
+    .tuple(
+      fc.constantFrom(0n, 2n ** 53n, -(2n ** 53n), 94_906_265n, -94_906_265n, 10n ** 20n),
+      fc.bigInt(-50n, 50n),
+    )
+    .map(([near, by]) => near + by)
+  const either = (n: bigint) => wholeOf(n) ?? 0
+
+  it('give what bigints alone give, as a number wherever one is safe', () => {
+    const same = (found: number | bigint, wanted: bigint): void => {
+      expect(BigInt(found)).toBe(wanted)
+      expect(typeof found).toBe(Number.isSafeInteger(Number(wanted)) ? 'number' : 'bigint')
+      expect(Object.is(found, -0)).toBe(false)
+    }
+    fc.assert(
+      fc.property(whole, whole, (a, b) => {
+        same(plus(either(a), either(b)), a + b)
+        same(minus(either(a), either(b)), a - b)
+        same(times(either(a), either(b)), a * b)
+        if (b === 0n) return
+        const up = (2n * size(a) + size(b)) / (2n * size(b))
+        same(rounded(either(a), either(b)), a < 0n === b < 0n ? up : -up)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
+
+it('minutes between two instants are rounded down, before 1970 and across years too', () => {
+  const micros = fc.bigInt({ min: -(10n ** 16n), max: 10n ** 17n })
+  const minute = 60_000_000n
+  fc.assert(
+    fc.property(micros, micros, (from, to) => {
+      const exact = to - from
+      const down = (exact - (((exact % minute) + minute) % minute)) / minute
+      expect(minutesBetween(fromMicros(from), fromMicros(to))).toBe(Number(down))
+    }),
+    { numRuns: 1000 },
+  )
 })

@@ -16,22 +16,70 @@ export interface DerivingContext {
   readonly form: NumberForm
 }
 
-/** Reads the columns that a rule wants of one table's tuples, by the record that they belong to. */
-function byOwner(
-  table: Table,
-  columns: readonly string[],
-  tuples: readonly Tuple[],
-): Map<Value, StoredRow[]> {
-  const places = columns.map((name) => [name, placeOf(table, name)] as const)
-  const owner = placeOf(table, table.owner ?? table.key[1] ?? '')
+/** A row as a rule reads it: the tuple itself, by names. Copies would be as many objects as the page has values. */
+type RowReader = new (tuple: Tuple) => StoredRow
+
+function rowReader(table: Table, columns: readonly string[]): RowReader {
+  class Row {
+    declare readonly tuple: Tuple
+    constructor(tuple: Tuple) {
+      this.tuple = tuple
+    }
+  }
+  for (const name of columns) {
+    const place = placeOf(table, name)
+    const get = function (this: Row): Stored {
+      return this.tuple[place] ?? null
+    }
+    Object.defineProperty(Row.prototype, name, { get, enumerable: true })
+  }
+  return Row as unknown as RowReader
+}
+
+/** What is read of one table. */
+interface TableReading {
+  readonly name: string
+  readonly Row: RowReader
+  /** The place of the record's id in a tuple. */
+  readonly owner: number
+}
+
+/** What a derived table needs of each page and record, found once. */
+interface Plan {
+  readonly reads: readonly TableReading[]
+  /** The columns of a tuple behind the record's id. */
+  readonly columns: readonly Column[]
+}
+
+const plans = new WeakMap<DerivedModel, Plan>()
+
+function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
+  const known = plans.get(one)
+  if (known) return known
+  const reads = tables.flatMap((table) => {
+    const columns = one.declared.reads[table.name]
+    if (!columns) return []
+    const owner = placeOf(table, table.owner ?? table.key[1] ?? '')
+    return [{ name: table.name, Row: rowReader(table, columns), owner }]
+  })
+  const plan = { reads, columns: tupleColumns(one.table).slice(1) }
+  plans.set(one, plan)
+  return plan
+}
+
+/** The rows of one table by the record that they belong to; those of one record nearly always follow each other. */
+function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, StoredRow[]> {
   const found = new Map<Value, StoredRow[]>()
+  let last: Value | undefined
+  let rows: StoredRow[] = []
   for (const tuple of tuples) {
-    const row: Record<string, Stored> = {}
-    for (const [name, place] of places) row[name] = tuple[place] ?? null
     const id = tuple[owner] ?? null
-    const rows = found.get(id)
-    if (rows) rows.push(row)
-    else found.set(id, [row])
+    if (id !== last) {
+      rows = found.get(id) ?? []
+      found.set(id, rows)
+      last = id
+    }
+    rows.push(new Row(tuple))
   }
   return found
 }
@@ -58,11 +106,13 @@ export function deriveRecord(
   id: Value,
   record: WholeRecord,
   { settings, form }: DerivingContext,
+  columns: readonly Column[] = tupleColumns(table).slice(1),
 ): Tuple[] {
-  const [, ...columns] = tupleColumns(table)
-  return declared
-    .rule(record, settings)
-    .map((row) => [id, ...columns.map((column) => heldAs(row[column.name] ?? null, column, form))])
+  return declared.rule(record, settings).map((row) => {
+    const tuple: Tuple = [id]
+    for (const column of columns) tuple.push(heldAs(row[column.name] ?? null, column, form))
+    return tuple
+  })
 }
 
 /** The row of one tuple of a derived table, tenant and stamps left out. */
@@ -79,17 +129,14 @@ export function derivePage(
   const paths = quarantinedPaths(page)
   return new Map(
     derived.map((one) => {
-      const read = tables
-        .filter(({ name }) => Object.hasOwn(one.declared.reads, name))
-        .map((table) => {
-          const columns = one.declared.reads[table.name] ?? none
-          return [table.name, byOwner(table, columns, page.rows.get(table.name) ?? none)] as const
-        })
+      const { reads, columns } = planOf(one, tables)
+      const names = reads.map(({ name }) => name)
+      const read = reads.map((reading) => byOwner(reading, page.rows.get(reading.name) ?? none))
       const tuples = page.records.flatMap(({ id }) => {
         const rows: Record<string, readonly StoredRow[]> = {}
-        for (const [name, found] of read) rows[name] = found.get(id) ?? none
+        for (let i = 0; i < names.length; i++) rows[names[i] ?? ''] = read[i]?.get(id) ?? none
         const quarantined = paths.get(String(id)) ?? none
-        return deriveRecord(one, id, { tenantId: context.tenantId, rows, quarantined }, context)
+        return deriveRecord(one, id, { tenantId: context.tenantId, rows, quarantined }, context, columns)
       })
       return [one.table.name, tuples] as const
     }),
