@@ -145,6 +145,9 @@ async function writeChildren<R extends Rows<R>>(
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const mayMove =
     fresh.owners.length > 0 && sources.includes(table.name) && !table.key.includes(table.owner ?? '')
+  // A first load: where every row is a new one, none is another record's, and nobody has to look for such.
+  const inserted = mayMove && sorted.known.length === 0 ? await session.insert(table, fresh, batch) : 0
+  if (mayMove && inserted === fresh.owners.length) return { written: inserted, removed: 0, claims: [] }
   const [claims, removed, written] = await settleAll([
     mayMove
       ? (looked?.claims.get(table.name) ??
@@ -153,7 +156,7 @@ async function writeChildren<R extends Rows<R>>(
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
-  return { written, removed, claims }
+  return { written: inserted + written, removed, claims }
 }
 
 /** Whether a record has one row at most, which the next version replaces. */

@@ -41,6 +41,8 @@ export interface Session<R extends Rows<R> = AnyRows> {
    * stored one. Returns the number of rows that changed.
    */
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  /** Writes the rows whose keys no stored row has, and leaves out the others. Returns the number of rows written. */
+  insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   /** Moves the stamp of root rows that a request has shown unchanged. */
   confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
   /** How many of the rows are stored as they are. */

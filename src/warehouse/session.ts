@@ -14,6 +14,7 @@ import { settleAll } from './settleall.js'
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
   abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  abstract insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   abstract claimed(
     table: Table,
     tenantId: Int64,

@@ -62,6 +62,17 @@ function newValue(table: Table, column: string): Expression<unknown> {
   return sql`case when ${stored} > ${brought} then ${stored} else ${brought} end`
 }
 
+/** As upsertSql, but a row whose key is taken is left out. */
+export function insertSql<DB>(
+  db: Kysely<DB>,
+  table: Table,
+  source: Expression<unknown>,
+  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+): string {
+  const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict do nothing`.compile(db).sql
+}
+
 /** `insert into … <source> on conflict …`, compiled; `source` yields rows in the order of `table.columns`. */
 export function upsertSql<DB>(
   db: Kysely<DB>,

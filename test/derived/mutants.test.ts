@@ -174,6 +174,13 @@ describe('a wrong way of storing is caught:', () => {
     expect(await isConsistent(() => ({ claimed: async () => [] }))).toBe(false)
   })
 
+  it('a line of another record counts as a new one', async () => {
+    const insert = (session: Session): Partial<Session> => ({
+      insert: (table, rows, shared) => session.upsert(table, rows, shared, true),
+    })
+    expect(await isConsistent(insert)).toBe(false)
+  })
+
   it('rows that are there already stay', async () => {
     const upsert = (session: Session): Partial<Session> => ({
       upsert: async (table, rows, shared, differing) =>

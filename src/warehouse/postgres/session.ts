@@ -11,7 +11,7 @@ import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
 import type { Claim, Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
-import { alikeSql, slots, tupleIndex, upsertSql } from '../upsert.js'
+import { alikeSql, insertSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { BinaryRows } from './rows.js'
 
 /** `unnest` of array parameters of these kinds; the first is `$first`. */
@@ -21,7 +21,7 @@ const unnested = (kinds: readonly Kind[], first: number): string =>
 const kindsOf = (table: Table): Kind[] => tupleColumns(table).map(({ kind }) => kind)
 
 /** $1: tenant, $2: stamp, then one array a column. */
-function upsertText(db: Db, table: Table, schema: string, differing: boolean): string {
+function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update' | 'upsert'): string {
   const picked = slots(table).map((slot) => {
     if (slot === 'tenant_id') return '$1::bigint'
     if (slot === '_synced_at' || slot === '_seen_from') return '$2::timestamptz'
@@ -31,7 +31,9 @@ function upsertText(db: Db, table: Table, schema: string, differing: boolean): s
   const kinds = kindsOf(table)
   const names = kinds.map((_, i) => `c${i}`)
   const source = sql.raw(`select ${picked.join(', ')} from ${unnested(kinds, 3)} as u(${names.join(', ')})`)
-  return upsertSql(db, table, source, differing, (name) => sql.id(schema, name))
+  const qualify = (name: string) => sql.id(schema, name)
+  if (way === 'insert') return insertSql(db, table, source, qualify)
+  return upsertSql(db, table, source, way === 'update', qualify)
 }
 
 /** Counts the rows that are stored as they are. $1: tenant, then one array a column. */
@@ -82,9 +84,21 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return this.#query<T>({ text: query.sql, values })
   }
 
-  async upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
-    const name = `${differing ? 'update' : 'upsert'} ${table.name}`
-    const text = this.cache.text(name, (db, schema) => upsertText(db, table, schema, differing))
+  upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
+    return this.#write(differing ? 'update' : 'upsert', table, rows, stamp)
+  }
+
+  insert(table: Table, rows: BinaryRows, stamp: BatchStamp): Promise<number> {
+    return this.#write('insert', table, rows, stamp)
+  }
+
+  async #write(
+    way: 'insert' | 'update' | 'upsert',
+    table: Table,
+    rows: BinaryRows,
+    stamp: BatchStamp,
+  ): Promise<number> {
+    const text = this.cache.text(`${way} ${table.name}`, (db, schema) => writeText(db, table, schema, way))
     const values = [String(stamp.tenantId), stamp.syncedAt, ...rows.columns]
     const { affected } = await this.#query({ text, values })
     const { written } = this.cache

@@ -11,7 +11,7 @@ import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
 import type { Claim, Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
-import { alikeSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
+import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { TupleRows } from './rows.js'
 
 /** Measured best at 16 to 64. The rest of a page goes in halves, so that few statements serve every count of rows. */
@@ -71,14 +71,34 @@ export class SqliteSession extends SharedSession<TupleRows> {
   }
 
   async upsert(table: Table, rows: TupleRows, stamp: BatchStamp, differing: boolean): Promise<number> {
-    const { tenantId, syncedAt } = stamp
-    const textOf = (count: number): string => {
-      const row = slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot]))
-      return upsertSql(this.db, table, valuesOf(count, row), differing)
-    }
+    return this.#write(`${differing} ${table.name}`, table, rows, stamp, (source) =>
+      upsertSql(this.db, table, source, differing),
+    )
+  }
+
+  async insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
+    return this.#write(`insert ${table.name}`, table, rows, stamp, (source) =>
+      insertSql(this.db, table, source),
+    )
+  }
+
+  #write(
+    name: string,
+    table: Table,
+    rows: TupleRows,
+    { tenantId, syncedAt }: BatchStamp,
+    sqlOf: (source: Expression<unknown>) => string,
+  ): number {
+    const textOf = (count: number): string =>
+      sqlOf(
+        valuesOf(
+          count,
+          slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot])),
+        ),
+      )
     // Arguments one by one: the driver takes twice as long to read them from an array.
     return this.#sum(
-      `${differing} ${table.name}`,
+      name,
       textOf,
       rows,
       (statement, values) => statement.run(...values, { tenantId, syncedAt }).changes,
