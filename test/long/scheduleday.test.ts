@@ -1,6 +1,6 @@
 /**
  * A day of `shopsync schedule` with ten tenants and a source that fails now and then: every planned run ran once, none
- * beside another, and the memory in use stays where it was after the first hour.
+ * beside another, and the memory in use stays where it is once the program is warm.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,7 +24,7 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 describe.each(warehouses())('$name', (kind) => {
-  it('runs every planned instant of 24 hours once, and grows no more after the first', async () => {
+  it('runs every planned instant of 24 hours once, and grows no more when it is warm', async () => {
     const address = kind.address()
     const config = configure(sandbox, address, ['notes', 'customers', 'repair_orders'], {
       schedule: { listen: false },
@@ -45,8 +45,8 @@ describe.each(warehouses())('$name', (kind) => {
     const run = new Program(compiledOf('test/support/scheduleday.ts'), [config, '24'], { cwd })
     const { code, stdout, stderr } = await run.ended
     expect([code, stderr]).toEqual([0, ''])
-    const { heap } = JSON.parse(stdout.slice(stdout.indexOf('{"code"'))) as {
-      heap: { at: number; bytes: number }[]
+    const { memory } = JSON.parse(stdout.slice(stdout.indexOf('{"code"'))) as {
+      memory: { at: number; heap: number; resident: number }[]
     }
     expect(stdout).not.toContain('nhandled')
 
@@ -70,14 +70,20 @@ describe.each(warehouses())('$name', (kind) => {
     for (const [i, { to }] of inTime.slice(0, -1).entries())
       expect(to <= (inTime[i + 1]?.from ?? to)).toBe(true)
 
-    const begun = heap[0]?.at ?? 0
-    const within = (from: number, to: number): number =>
+    const begun = memory[0]?.at ?? 0
+    const within = (of: 'heap' | 'resident', from: number, to: number): number =>
       median(
-        heap
+        memory
           .filter(({ at }) => at >= begun + from * hour && at < begun + to * hour)
-          .map(({ bytes }) => bytes),
+          .map((sample) => sample[of]),
       )
-    const [after, late] = [within(1, 4), within(21, 24)]
-    expect(late / after, `${after} bytes after the first hour, ${late} at the end`).toBeLessThan(1.05)
+    // The engine goes on compiling what runs for some hundred runs: a heap of 30 MB grows by 5 % meanwhile. What stays
+    // behind with each run would grow on.
+    const grown = (of: 'heap' | 'resident', from: number): number =>
+      within(of, 21, 24) / within(of, from, from + 3)
+    const words = JSON.stringify(memory.filter((_, i) => i % 12 === 0))
+    expect(grown('heap', 15), words).toBeLessThan(1.02)
+    expect(grown('heap', 1), words).toBeLessThan(1.1)
+    expect(grown('resident', 15), words).toBeLessThan(1.05)
   }, 600_000)
 })

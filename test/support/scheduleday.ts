@@ -1,5 +1,5 @@
 /**
- * A process of `shopsync schedule` for which a day passes in minutes: every wait is skipped. Prints the heap that is in
+ * A process of `shopsync schedule` for which a day passes in minutes: every wait is skipped. Prints the memory in
  * use after each job, as JSON, when so many hours are over. Words: the configuration's file, the hours.
  */
 import { Writable } from 'node:stream'
@@ -18,7 +18,7 @@ const collect = runInNewContext('gc') as () => void
 const [file = '', hours = '24'] = process.argv.slice(2)
 const clock = new SkippingClock()
 const until = clock.nowMicros() + BigInt(Number(hours) * 3600) * 1_000_000n
-const heap: { at: number; bytes: number }[] = []
+const memory: { at: number; heap: number; resident: number }[] = []
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
@@ -27,7 +27,10 @@ process.stderr.write = ((text: string | Uint8Array): boolean => {
   const line = String(text)
   if (line.includes('"Job ended"')) {
     collect()
-    heap.push({ at: Number(clock.nowMicros() / 1000n), bytes: process.memoryUsage().heapUsed })
+    // The clock keeps what it skipped: that is no memory of the program.
+    clock.slept.length = 0
+    const { heapUsed: heap, rss: resident } = process.memoryUsage()
+    memory.push({ at: Number(clock.nowMicros() / 1000n), heap, resident })
     if (clock.nowMicros() >= until) process.kill(process.pid, 'SIGTERM')
   } else if (!line.startsWith('{')) process.stdout.write(line)
   return true
@@ -39,4 +42,4 @@ const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: now
 const signals = new Signals(() => {})
 const rest = { command: 'schedule', argument: undefined, second: undefined, options: {} }
 const code = await withConfig({ ...rest, globals, out, signals }, config, stayUp, clock)
-process.stdout.write(JSON.stringify({ code, heap }), () => process.exit(code))
+process.stdout.write(JSON.stringify({ code, memory }), () => process.exit(code))
