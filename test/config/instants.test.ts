@@ -2,6 +2,7 @@
  * When schedules are due, beside a second way to say it: minute by minute, by what the clock on the wall shows. Nights
  * of daylight saving time in Chicago and Berlin, and in zones whose clocks change at midnight or by half an hour.
  */
+import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cronProblem, isTwoIntervalsAgo } from '../../src/config/cron.js'
@@ -123,6 +124,18 @@ describe('the instants of a schedule', () => {
   ])('%s in %s', (schedule, zone, after, expected) => {
     const found = new Instants(schedule, zone).list(Date.parse(after), expected.length)
     expect(found.map((at) => new Date(at).toISOString().slice(0, 16))).toEqual(expected)
+  })
+
+  // Mutants: a list that takes croner's word for the zone is told apart in both kinds of night.
+  it.each([
+    ['0,30 2 * * *', 'America/Chicago', '2026-03-08'],
+    ['15 1-3 * * *', 'Europe/Berlin', '2026-10-25'],
+  ])('are not those of croner alone: %s in %s, %s', (schedule, zone, day) => {
+    const from = Date.parse(`${day}T00:00:00Z`) - 20 * hour
+    const to = from + 52 * hour
+    const croner = new Cron(schedule, { timezone: zone, paused: true })
+    const found = croner.nextRuns(40, new Date(from - 1)).map((at) => at.getTime())
+    expect(found.filter((at) => at <= to)).not.toEqual(oracle(schedule, zone, from, to))
   })
 
   it('of a schedule that never comes are refused when the file is read', () => {
