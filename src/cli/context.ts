@@ -22,6 +22,7 @@ import { loadConfiguration } from './configuration.js'
 import { collectAt } from './heap.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
+import { secretsOf } from './secrets.js'
 
 export class CommandContext {
   readonly model: Model
@@ -197,26 +198,6 @@ function levelOf({ globals, out }: Invocation, config: Config): LogLevel {
   if (globals.logLevel) return globals.logLevel
   if (out.quiet) return 'error'
   return config.log.level ?? (process.stderr.isTTY ? 'warn' : 'info')
-}
-
-/** What no line may hold, wherever a message got it from. */
-function secretsOf(config: Config): string[] {
-  const { rules, heartbeat } = config.alerts
-  const told = [heartbeat, ...rules.flatMap(({ webhook, secret }) => [webhook, secret])]
-  return [
-    config.api.secret.reveal(),
-    ...passwords(config),
-    ...told.flatMap((secret) => secret?.reveal() ?? []),
-  ]
-}
-
-/** The passwords in addresses, as the address spells them and in clear. */
-function passwords({ warehouse, api }: Config): string[] {
-  return [warehouse.url, api.proxy?.url].flatMap((secret) => {
-    const url = secret?.reveal() ?? ''
-    const password = URL.canParse(url) ? new URL(url).password : ''
-    return password === '' ? [] : [password, decodeURIComponent(password)]
-  })
 }
 
 /** Calls `use` with a context of the configuration that the command line names. */

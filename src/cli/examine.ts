@@ -26,6 +26,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
     { of: 'environment', variables, exitCode: 0 },
     ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
     ...(await examineParts(context, config)),
+    ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
   ])
 }
 
@@ -49,4 +50,19 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
+}
+
+async function examineAlerts({ config, clock }: CommandContext): Promise<Trial[]> {
+  const [{ testAlerts }, { secretsOf }] = await Promise.all([
+    import('../service/testalerts.js'),
+    import('./secrets.js'),
+  ])
+  const { alerts, warehouse } = config
+  const tests = await testAlerts(alerts, { clock, label: warehouse.label, secrets: secretsOf(config) })
+  return tests.map(({ whom, sent: { delivered, found } }) => ({
+    of: 'alert',
+    whom,
+    found,
+    exitCode: delivered ? 0 : 1,
+  }))
 }

@@ -10,6 +10,7 @@ import { within } from '../sync/run/ending.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../sync/run/report.js'
 import { runSync } from '../sync/run/run.js'
 import { parseRanges } from '../sync/walks/timerange.js'
+import { alerting } from './alerting.js'
 import type { Invocation } from './command.js'
 import { type CommandContext, withContext } from './context.js'
 import { listOf } from './flags.js'
@@ -26,14 +27,17 @@ export function runOnce(
   invocation: Invocation,
   purpose: (context: CommandContext) => Purpose,
 ): Promise<number> {
-  return withContext(invocation, async (context) => {
-    const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
-    // main says where an interrupted run resumes.
-    if (invocation.signals.signal.aborted) return 1
-    await invocation.out.answer(report, runSummary(report))
-    invocation.out.complain(runTroubles(report))
-    return exitCodeOf(report)
-  })
+  return withContext(invocation, (context) =>
+    alerting(context, { job: null }, async (note) => {
+      const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
+      // main says where an interrupted run resumes.
+      if (invocation.signals.signal.aborted) return 1
+      note(report)
+      await invocation.out.answer(report, runSummary(report))
+      invocation.out.complain(runTroubles(report))
+      return exitCodeOf(report)
+    }),
+  )
 }
 
 /** The ranges of --from and --to. */

@@ -10,22 +10,32 @@ import { span } from '../format.js'
 import { beat } from '../service/heartbeat.js'
 import { checkTables } from '../sync/reconcile/verifyrun.js'
 import { type JobPlan, runJob } from '../sync/run/job.js'
+import type { RunReport } from '../sync/run/report.js'
 import { toMicros } from '../timestamp.js'
 import { isNewWarehouse } from '../warehouse/ddl.js'
 import { lockHolder } from '../warehouse/lease.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import { alerting } from './alerting.js'
 import type { CommandContext } from './context.js'
 import { exitCodeOf } from './execute.js'
 import { prepareStep, type Tell } from './jobstep.js'
 import { runTroubles } from './text/troubles.js'
 import { timeLimitOf } from './timelimit.js'
 
-/** Runs a job and prints what came of it. */
-export async function carryOutJob(context: CommandContext, job: Job): Promise<number> {
+/** Runs a job, prints what came of it, and tells what needs somebody. */
+export const carryOutJob = (context: CommandContext, job: Job): Promise<number> =>
+  alerting(context, { job: job.name, heartbeat: job.heartbeat }, (note) => carryOutSteps(context, job, note))
+
+async function carryOutSteps(
+  context: CommandContext,
+  job: Job,
+  note: (report: RunReport) => void,
+): Promise<number> {
   const { out, signals } = context.invocation
   const tell: Tell = (report, text) => {
     // main says where an interrupted run resumes.
     if (signals.signal.aborted) return
+    note(report)
     out.print(text)
     out.complain(runTroubles(report))
   }

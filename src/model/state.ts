@@ -1,5 +1,6 @@
 import type { Field, Kind, KindValue } from '../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../schema/resource.js'
+import { alertTables } from './alerttable.js'
 import { jobTables } from './jobtable.js'
 import { reportTables } from './reporttables.js'
 import { snapshotTables } from './snapshottable.js'
@@ -253,10 +254,11 @@ export const stateTables = {
     doc: 'What the program remembers of the tables: their version, and which columns they had.',
     key: ['name'],
     fields: {
-      name: text('`schema_version`, `model`, `columns`, `calendar`, or `views` and their schema.'),
+      name: text('`schema_version`, `model`, `columns`, `calendar`, `alerts`, or `views` and their schema.'),
       value: text('Its value.'),
     },
   }),
+  ...alertTables,
   ...reportTables,
   ...snapshotTables,
   ...jobTables,

@@ -91,6 +91,8 @@ function words(trial: Trial, ok: boolean): Words {
       return troubleWords(trial.trouble)
     case 'view changes':
       return viewChangesWords(trial)
+    case 'alert':
+      return alertWords(trial, ok)
     case 'failure': {
       const { message, hint = null } = wordsOf(trial.error)
       return { what: trial.what, found: message, hint }
@@ -98,6 +100,15 @@ function words(trial: Trial, ok: boolean): Words {
     default:
       return trial satisfies never
   }
+}
+
+function obstacleWords({ trouble: { message, hint } }: Extract<Trial, { of: 'views' }>): Words {
+  return { what: 'views', found: `${message}. ${hint}`, hint }
+}
+
+function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
+  const hint = ok ? null : 'Nobody is told there: mend it in the section alerts of the configuration'
+  return { what: whom, found: `${ok ? 'took the test' : 'did not take the test'}: ${found}`, hint }
 }
 
 function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>): Words {

@@ -8,9 +8,9 @@ import {
   type StatusReport,
 } from '../../sync/ask/status.js'
 import { revokedText } from '../../sync/run/absence.js'
+import { reasonText } from '../../sync/run/reasontext.js'
 import { toMicros } from '../../timestamp.js'
 import { foreignAdvice } from './belonging.js'
-import { reasonText } from './troubles.js'
 
 const shownTroubles = 40
 

@@ -3,10 +3,11 @@
  * steps of a job and by the demo.
  */
 import { count, firstOf, paragraphs, plural, right, span, table } from '../../format.js'
+import { reasonText } from '../../sync/run/reasontext.js'
 import type { CursorReport, RunReport } from '../../sync/run/report.js'
 import { toMicros } from '../../timestamp.js'
 import { type Verdict, worstFirst } from '../../walk/types.js'
-import { cursorLine, failedCursors, isLeftOut, reasonText, tenantTroubles } from './troubles.js'
+import { cursorLine, failedCursors, isLeftOut, tenantTroubles } from './troubles.js'
 
 const headings = [
   'resource',

@@ -2,28 +2,12 @@
  * What of a run needs somebody, a line each: the lines that --quiet prints, and parts of the summary of a run.
  */
 import { plural } from '../../format.js'
-import { type Reason, reasons } from '../../reasons.js'
+import { reasons } from '../../reasons.js'
+import { reasonText } from '../../sync/run/reasontext.js'
 import type { CursorReport, RunReport } from '../../sync/run/report.js'
 
 /** More lines of one kind would hide the others. */
 const shownLines = 40
-
-/** What to do about what concerns a whole run. */
-const advice: Partial<Record<Reason, string>> = {
-  no_grants:
-    "Ask the tenants' owners for grants, or the API's operator what became of this partner; shopsync forget --tenant ID takes a tenant away that is not to come back",
-  grants_incomplete:
-    'Nobody is taken for revoked, and the next run asks again. If this stays so, tell the operator of the API',
-  record_unstorable: 'Some authorizations cannot be read: see shopsync quarantine list',
-}
-
-/** What concerns the whole run, in a line; an empty text where nothing does. */
-export function reasonText(reason: Reason | null): string {
-  if (reason === null || reason === 'interrupted' || reason === 'time_limit') return ''
-  const hint = advice[reason]
-  const found = reasons[reason]
-  return `${found.charAt(0).toUpperCase()}${found.slice(1)}${hint === undefined ? '' : `. ${hint}`}`
-}
 
 /** Whether a cursor speaks for all cursors of its tenant. */
 const isOfTenant = ({ reason }: CursorReport): boolean =>

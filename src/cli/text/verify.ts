@@ -1,6 +1,6 @@
 import { count, paragraphs, plural, table } from '../../format.js'
 import type { VerifiedCursor, VerifyReport } from '../../sync/reconcile/verifyrun.js'
-import { reasonText } from './troubles.js'
+import { reasonText } from '../../sync/run/reasontext.js'
 
 export function verifyText(report: VerifyReport): string {
   const equal = report.cursors.filter(({ status }) => status === 'equal')

@@ -53,6 +53,8 @@ type Facts =
       readonly changes: readonly { readonly table: string; readonly what: string }[]
       readonly autoMigrate: boolean
     }
+  /** A test message to a rule of alerts, or a call of a heartbeat. */
+  | { readonly of: 'alert'; readonly whom: string; readonly found: string }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 interface Readable {

@@ -1,0 +1,98 @@
+/*
+ * What stands around every command that records a run: at its end, incidents are told and heartbeats are called. Used by
+ * the commands that are one run, and by jobs.
+ */
+import type { Secret } from '../config/secret.js'
+import { Stop } from '../errors.js'
+import { now } from '../sync/run/context.js'
+import type { RunReport } from '../sync/run/report.js'
+import type { CommandContext } from './context.js'
+import { secretsOf } from './secrets.js'
+
+/** Which run it is, for those who are told. */
+export interface RunName {
+  readonly job: string | null
+  /** The job's own, beside that of the configuration. */
+  readonly heartbeat?: Secret | undefined
+}
+
+/**
+ * Does the work of a run, which notes what its parts report, and tells afterwards what needs somebody and what is over.
+ * A run that a signal has ended tells nothing, and calls no heartbeat: it is to end now, and did not come to its end.
+ */
+export async function alerting(
+  context: CommandContext,
+  name: RunName,
+  work: (note: (report: RunReport) => void) => Promise<number>,
+): Promise<number> {
+  const { signal } = context.invocation.signals
+  const startedAt = now(context)
+  const reports: RunReport[] = []
+  const end = (exitCode: number, error?: unknown): Promise<void> =>
+    signal.aborted
+      ? Promise.resolve()
+      : afterRun(context, name, { startedAt, reports, exitCode, ...(error !== undefined && { error }) })
+  try {
+    const exitCode = await work((report) => void reports.push(report))
+    await end(exitCode)
+    return exitCode
+  } catch (error) {
+    await end(error instanceof Stop ? error.exitCode : 1, error)
+    throw error
+  }
+}
+
+interface Ended {
+  readonly startedAt: string
+  readonly reports: readonly RunReport[]
+  readonly exitCode: number
+  readonly error?: unknown
+}
+
+async function afterRun(context: CommandContext, name: RunName, ended: Ended): Promise<void> {
+  const { isOfTheRun } = await import('../service/wholetrouble.js')
+  const { error, exitCode } = ended
+  // 2: nothing was done. 3: nothing could begin. 4: another run is at work, which calls the heartbeat itself.
+  const beats = exitCode <= 1 ? callHeartbeats(context, name, exitCode) : undefined
+  if (error === undefined || isOfTheRun(error)) await tellRules(context, name, ended)
+  await beats
+}
+
+async function tellRules(context: CommandContext, { job }: RunName, ended: Ended): Promise<void> {
+  const [{ tellAfter }, { ledgerSettings }] = await Promise.all([
+    import('../service/alerts.js'),
+    import('../service/ledgersettings.js'),
+  ])
+  const { config, model, clock, log } = context
+  const runId = ended.reports.at(-1)?.run_id ?? null
+  await tellAfter(
+    {
+      ...ledgerSettings(config, model, clock),
+      alerts: config.alerts,
+      label: config.warehouse.label,
+      warehouse: () => context.warehouse(),
+      secrets: secretsOf(config),
+      notice: (message, fields) => log.warn(fields, message),
+    },
+    { ...ended, runId, job },
+  )
+}
+
+async function callHeartbeats(
+  { config, log, clock }: CommandContext,
+  { job, heartbeat: ofJob }: RunName,
+  exitCode: number,
+): Promise<void> {
+  const { beat } = await import('../service/heartbeat.js')
+  const all = [
+    ['alerts.heartbeat', config.alerts.heartbeat],
+    [`heartbeat of ${job}`, ofJob],
+  ] as const
+  await Promise.all(
+    all.map(async ([heartbeat, address]) => {
+      if (address === undefined) return
+      const { delivered, found } = await beat(address.reveal(), exitCode, clock)
+      if (!delivered) log.warn({ heartbeat, found }, 'A heartbeat was not taken')
+    }),
+  )
+}

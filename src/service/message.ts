@@ -1,0 +1,69 @@
+/* The body of an alert, and its name. Used by alerts.ts, and by the test message of `check --alerts`. */
+import { createHash } from 'node:crypto'
+import type { Int64 } from '../../schema/resource.js'
+import type { AlertRow } from '../warehouse/alerts.js'
+import { headline } from './alerttext.js'
+
+/** One incident in the body: `null` for what concerns the whole run, or all resources of a tenant. */
+interface ToldIncident {
+  readonly kind: string
+  readonly tenant_id: Int64 | null
+  readonly resource: string | null
+  readonly since: string
+  readonly message: string
+  readonly advice: string
+}
+
+/** The body of a message. */
+export interface AlertMessage {
+  readonly type: 'opened' | 'resolved'
+  /** One line, for chats. */
+  readonly text: string
+  readonly incidents: readonly ToldIncident[]
+  readonly run_id: string | null
+  readonly job: string | null
+  /** Its address without the password. */
+  readonly warehouse: string
+}
+
+/** Which run tells it, and of which warehouse. */
+export interface Teller {
+  readonly runId: string | null
+  readonly job: string | null
+  readonly warehouse: string
+}
+
+type Told = Pick<AlertRow, 'kind' | 'tenant_id' | 'resource' | 'since' | 'message' | 'advice'>
+
+const toldOf = ({ kind, tenant_id, resource, since, message, advice }: Told): ToldIncident => ({
+  kind,
+  tenant_id: tenant_id === 0 ? null : tenant_id,
+  resource: resource === '' ? null : resource,
+  since,
+  message: message ?? '',
+  advice: advice ?? '',
+})
+
+export function messageOf(
+  type: AlertMessage['type'],
+  rows: readonly Told[],
+  { runId, job, warehouse }: Teller,
+): AlertMessage {
+  const incidents = rows.map(toldOf)
+  return { type, text: headline(type, incidents, warehouse), incidents, run_id: runId, job, warehouse }
+}
+
+/**
+ * The name of a message (webhook-id): the same for the same news to the same rule, so that whoever gets it again, because
+ * the answer was lost or the process died before it could note it, knows it again.
+ */
+export function messageName(ruleId: string, { type, incidents, warehouse }: AlertMessage): string {
+  const news = incidents.map(({ kind, tenant_id, resource, since }) => [
+    kind,
+    String(tenant_id),
+    resource,
+    since,
+  ])
+  const text = JSON.stringify([ruleId, warehouse, type, news.sort()])
+  return `msg_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+}

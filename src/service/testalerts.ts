@@ -1,0 +1,50 @@
+/* A test of everybody who is to be told: `shopsync check --alerts`. */
+import type { Clock } from '../clock.js'
+import type { Config } from '../config/config.js'
+import { testText } from './alerttext.js'
+import { deliver, ruleName } from './deliver.js'
+import { beat } from './heartbeat.js'
+import type { AlertMessage } from './message.js'
+import type { Sent } from './send.js'
+import { namedRules } from './telling.js'
+
+export interface AlertTest {
+  /** The setting, and never its address. */
+  readonly whom: string
+  readonly sent: Sent
+}
+
+interface Testing {
+  readonly clock: Clock
+  /** The warehouse's address without its password. */
+  readonly label: string
+  readonly secrets: readonly string[]
+}
+
+/** Whoever runs the test waits for it, and tries it again if need be. */
+const budgetMs = 15_000
+
+/** Sends a test message to each rule, without an incident, and calls the heartbeat as a good run would. */
+export function testAlerts(
+  { rules, heartbeat }: Config['alerts'],
+  { clock, label, secrets }: Testing,
+): Promise<AlertTest[]> {
+  const message: AlertMessage = {
+    type: 'opened',
+    text: testText(label),
+    incidents: [],
+    run_id: null,
+    job: null,
+    warehouse: label,
+  }
+  const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {
+    // Each test is a message of its own, also for a receiver that knows the last one.
+    const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
+    return { whom: ruleName(rule), sent: await deliver(fresh, message, { clock, secrets, budgetMs }) }
+  })
+  const called = async (url: string): Promise<AlertTest> => ({
+    whom: 'alerts.heartbeat',
+    sent: await beat(url, 0, clock),
+  })
+  return Promise.all([...tests, ...(heartbeat === undefined ? [] : [called(heartbeat.reveal())])])
+}

@@ -1,0 +1,102 @@
+/*
+ * What concerns a whole run: the credentials were refused, the API was away when it began, nobody grants anything, or
+ * the run before it was killed. Used by alerts.ts.
+ */
+import { Retry, Skip, Stop, wordsOf } from '../errors.js'
+import { reasonAdvice, reasonText } from '../sync/run/reasontext.js'
+import type { RunReport } from '../sync/run/report.js'
+
+export interface WholeTrouble {
+  /** A short code: that of reasons.ts where there is one, else `credentials`, `killed` or `error`. */
+  readonly cause: string
+  /** undefined: since now. */
+  readonly since?: string
+  readonly message: string
+  readonly advice: string
+  readonly lasts: 'state' | 'asked'
+  /**
+   * What follows from it and is no incident of its own. `all`: nobody could be asked for anything. `grants`: of cursors
+   * whose tenants the authorizations do not show.
+   */
+  readonly swallows: 'all' | 'grants' | 'nothing'
+}
+
+/** A run as sync_runs has it; the newest first. */
+export interface PastRunRow {
+  readonly run_id: string
+  readonly job: string | null
+  readonly mode: string | null
+  readonly status: string | null
+  readonly started_at: string | null
+  readonly finished_at: string | null
+}
+
+const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
+
+/**
+ * An error is no trouble of a run where it says that nothing was done, since the usage was wrong or another run is at
+ * work, or that somebody wanted the run to end.
+ */
+export function isOfTheRun(error: unknown): boolean {
+  if (!(error instanceof Stop)) return true
+  const { code } = error.details
+  return (error.exitCode === 1 || error.exitCode === 3) && code !== 'interrupted' && code !== 'time_limit'
+}
+
+/** What ended the run before its cursors were done, or kept it from beginning. */
+export function thrownTrouble(error: unknown): WholeTrouble {
+  const { message, hint } = wordsOf(error)
+  const cause = causeOf(error)
+  return {
+    cause,
+    message: oneLine(message),
+    advice: hint ?? usualAdvice,
+    lasts: cause === 'error' || cause === 'warehouse' ? 'state' : 'asked',
+    swallows: 'all',
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Stop || error instanceof Skip || error instanceof Retry)) return 'error'
+  if (error.details.status === 401) return 'credentials'
+  return error.details.code ?? (error.details.cause === undefined ? 'error' : causeOf(error.details.cause))
+}
+
+/** What a run that came to its end says of the whole of it. */
+export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] {
+  const found = reports.map(({ reason }) => reason).find((reason) => reasonText(reason) !== '')
+  if (found === undefined || found === null) return []
+  const [message = ''] = reasonText(found).split('. ')
+  return [
+    {
+      cause: found,
+      message,
+      advice: reasonAdvice[found] ?? usualAdvice,
+      lasts: 'asked',
+      swallows: found === 'no_grants' ? 'all' : found === 'grants_incomplete' ? 'grants' : 'nothing',
+    },
+  ]
+}
+
+/** The last run that began before this one, where nobody recorded its end: it was killed. */
+export function killedTrouble(
+  runs: readonly PastRunRow[],
+  { begunBefore, holder }: { readonly begunBefore: string; readonly holder: string | null },
+): WholeTrouble[] {
+  const last = runs.find(({ started_at }) => started_at !== null && started_at < begunBefore)
+  if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
+  const { job, mode, started_at } = last
+  return [
+    {
+      cause: 'killed',
+      since: started_at ?? begunBefore,
+      message: `The run before this one (${job ?? mode}, begun ${started_at}) ended without a word: it was killed, or its machine went down`,
+      advice:
+        'What it stored is whole, and this run went on where it stopped. See whether the machine ran out of memory or was restarted',
+      lasts: 'state',
+      swallows: 'nothing',
+    },
+  ]
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ')

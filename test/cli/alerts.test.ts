@@ -1,0 +1,128 @@
+/** Alerts and heartbeats of the program as cron calls it: what is told, what is called, and what nobody ever sees. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { lineOf, type Receiver, receiver, signingKey } from '../support/alerting.js'
+import { type Place, place, shopsync } from '../support/place.js'
+import { closeAll, httpServer, type Stand } from '../support/server.js'
+
+let here: Place
+let hook: Receiver
+let beats: Stand
+const said: string[] = []
+
+beforeAll(async () => {
+  here = await place({ repairOrders: 2 })
+})
+afterAll(() => here.remove())
+beforeEach(async () => {
+  hook = await receiver()
+  beats = await httpServer((_request, response) => response.end())
+  configure()
+})
+afterEach(async () => {
+  here.sandbox.script([])
+  await closeAll()
+})
+
+function configure(more: object[] = []): void {
+  here.configure({
+    sync: { resources: ['notes', 'statuses'] },
+    alerts: {
+      rules: [{ webhook: hook.url, secret: signingKey }, ...more],
+      heartbeat: `${beats.url}/ping/hidden-uuid?rid=1`,
+    },
+  })
+}
+
+async function run(words: string[], env: Record<string, string> = {}): Promise<number | null> {
+  const all = { API_SECRET: here.sandbox.secret, ...env }
+  const { code, stdout, stderr } = await shopsync(words, { cwd: here.folder, env: all })
+  said.push(stdout, stderr)
+  return code
+}
+const beaten = (): string[] => beats.seen.splice(0).map(({ url }) => url)
+
+test('a job tells under its name, a run that cannot start tells too, and every run that ended calls the heartbeat', async () => {
+  expect(await run(['run', 'hourly', '--log-level', 'trace'])).toBe(0)
+  expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
+  const [tenant] = here.sandbox.tenantIds
+  here.sandbox.script([
+    { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
+  ])
+  expect(await run(['run', 'hourly'])).toBe(1)
+  const [opened] = hook.take()
+  expect(opened).toMatchObject({ type: 'opened', job: 'hourly', run_id: expect.stringMatching(/^\d{8}T/) })
+  expect(opened && lineOf(opened)).toBe(`opened: failed ${tenant}/notes`)
+  expect(beaten()).toEqual(['/ping/hidden-uuid?rid=1&exit=1'])
+  here.sandbox.script([])
+  expect(await run(['sync'], { API_SECRET: 'wrong' })).toBe(3)
+  expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
+  expect(beaten()).toEqual([])
+  expect(await run(['sync'])).toBe(0)
+  expect(hook.take().map(lineOf)).toEqual([`resolved: failed ${tenant}/notes, failed run`])
+  expect(await run(['sync', '--resource', 'nonsense'])).toBe(2)
+  expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
+})
+
+test('a run that SIGKILL ended calls nobody, and the next one tells of it; one that SIGTERM ended is no incident', async () => {
+  const endWith = async (signal: NodeJS.Signals): Promise<void> => {
+    here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
+    here.sandbox.resetRequests()
+    const ended = shopsync(['sync', '--full'], {
+      cwd: here.folder,
+      env: { API_SECRET: here.sandbox.secret },
+      during: async (child) => {
+        await expect.poll(() => here.sandbox.requests.length, { timeout: 20_000 }).toBeGreaterThan(1)
+        child.kill(signal)
+      },
+    })
+    await ended
+    here.sandbox.script([])
+  }
+  await endWith('SIGTERM')
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  await endWith('SIGKILL')
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  await run(['sync'])
+  const [opened, ...more] = hook.take()
+  expect(more).toEqual([])
+  expect(opened?.incidents).toMatchObject([
+    {
+      kind: 'failed',
+      tenant_id: null,
+      resource: null,
+      message: expect.stringContaining('ended without a word'),
+    },
+  ])
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
+})
+
+test('check --alerts sends a test to everybody, and says who did not take it', async () => {
+  expect(await run(['check'])).toBe(0)
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  expect(await run(['check', '--alerts'])).toBe(0)
+  const text = said.at(-2)
+  expect(text).toMatch(/✓ {2}alerts\.rules\[0\] \(webhook\) +took the test: it answered 200/)
+  expect(text).toMatch(/✓ {2}alerts\.heartbeat +took the test/)
+  expect(hook.take()).toMatchObject([
+    { type: 'opened', incidents: [], text: expect.stringContaining('a test') },
+  ])
+  expect(beaten()).toEqual(['/ping/hidden-uuid?rid=1&exit=0'])
+  writeFileSync(join(here.folder, 'tell.sh'), 'cat >/dev/null; echo "no $API_SECRET mail" >&2; exit 7')
+  configure([{ command: ['sh', 'tell.sh'] }])
+  hook.status = 404
+  expect(await run(['check', '--alerts'])).toBe(1)
+  expect(said.at(-2)).toMatch(/✗ alerts\.rules\[0\] \(webhook\): did not take the test: it answered 404/)
+  expect(said.at(-2)).toMatch(
+    /✗ alerts\.rules\[1\] \(command\): did not take the test: exit code 7: no {2}mail/,
+  )
+})
+
+test('no address, no key and no secret is in anything that was said', () => {
+  const all = said.join('\n')
+  expect(all.length).toBeGreaterThan(1000)
+  for (const secret of ['hidden-token', 'hidden-uuid', signingKey, here.sandbox.secret])
+    expect(all).not.toContain(secret)
+})
