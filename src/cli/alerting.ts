@@ -2,10 +2,12 @@
  * What stands around every command that records a run: at its end, incidents are told and heartbeats are called. Used by
  * the commands that are one run, and by jobs.
  */
+import type { Int64 } from '../../schema/resource.js'
 import type { Secret } from '../config/secret.js'
 import { Stop } from '../errors.js'
 import { now } from '../sync/run/context.js'
 import type { RunReport } from '../sync/run/report.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CommandContext } from './context.js'
 import { secretsOf } from './secrets.js'
 
@@ -76,6 +78,17 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
     },
     { ...ended, runId, job },
   )
+}
+
+/** Before a tenant is forgotten: what tells afterwards, to whoever was told of its incidents, that they are over. */
+export async function farewell(
+  { config, clock }: CommandContext,
+  warehouse: Warehouse,
+  tenantId: Int64,
+): Promise<() => Promise<void>> {
+  const { farewellOf } = await import('../service/forgotten.js')
+  const label = config.warehouse.label
+  return farewellOf(warehouse, tenantId, { alerts: config.alerts, clock, label, secrets: secretsOf(config) })
 }
 
 async function callHeartbeats(

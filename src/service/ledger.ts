@@ -121,7 +121,9 @@ interface Reading {
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
   const { settings, run, before, holder, nowMicros } = reading
-  const { runs, lastEnd } = await newestRuns(db, session)
+  const { runs: all, lastEnd } = await newestRuns(db, session)
+  const own = new Set(run.reports.map(({ run_id }) => run_id))
+  const runs = all.filter(({ run_id }) => !own.has(run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
   const tenants = (await tenantStates(db, session)).filter(
     ({ tenant_id }) =>

@@ -66,6 +66,18 @@ export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
     .where('name', '=', markName)
     .compile()
 
+const asStored = (row: Selectable<StateRows['sync_alerts']>): AlertRow => ({
+  ...row,
+  told: (readJson(row.told) ?? {}) as AlertRow['told'],
+})
+
+/** The incidents of a tenant that are open. */
+export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>
+  warehouse.read(async (db) => {
+    const open = db.selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
+    return (await open.where('resolved_at', 'is', null).execute()).map(asStored)
+  })
+
 /** The incidents that are open, and those that were over no longer ago than that. */
 export async function incidentsSince(db: Db, session: Session, moment: string): Promise<AlertRow[]> {
   const query = db
@@ -74,7 +86,7 @@ export async function incidentsSince(db: Db, session: Session, moment: string): 
     .where((eb) => eb.or([eb('resolved_at', 'is', null), eb('resolved_at', '>=', moment)]))
     .orderBy('opened_at')
   const { rows } = await session.run(query.compile())
-  return rows.map((row) => ({ ...row, told: (readJson(row.told) ?? {}) as AlertRow['told'] }))
+  return rows.map(asStored)
 }
 
 /** Stores incidents, in place of what was stored of them. */

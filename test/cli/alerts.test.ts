@@ -99,6 +99,17 @@ test('a run that SIGKILL ended calls nobody, and the next one tells of it; one t
   expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
 })
 
+test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
+  const tenant = Number(here.sandbox.tenantIds.at(-1))
+  here.sandbox.store.revoke(tenant)
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual([`opened: revoked ${tenant}`])
+  expect(await run(['forget', '--tenant', String(tenant), '--yes'])).toBe(0)
+  expect(hook.take().map(lineOf)).toEqual([`resolved: revoked ${tenant}`])
+  expect(await run(['sync'])).toBe(0)
+  expect(hook.take()).toEqual([])
+})
+
 test('check --alerts sends a test to everybody, and says who did not take it', async () => {
   expect(await run(['check'])).toBe(0)
   expect([hook.take(), beaten()]).toEqual([[], []])

@@ -17,13 +17,19 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
     { flags: '--yes', description: 'do not ask' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { checkTenant, forgetTenant }, { forgetQuestion, forgetText }, { confirmTyped }] =
-      await Promise.all([
-        import('../context.js'),
-        import('../../sync/ask/forget.js'),
-        import('../text/forget.js'),
-        import('../confirm.js'),
-      ])
+    const [
+      { withContext },
+      { checkTenant, forgetTenant },
+      { forgetQuestion, forgetText },
+      { confirmTyped },
+      { farewell },
+    ] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/forget.js'),
+      import('../text/forget.js'),
+      import('../confirm.js'),
+      import('../alerting.js'),
+    ])
     return withContext(invocation, async (context) => {
       const { options, out } = invocation
       const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
@@ -45,8 +51,10 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
       const { signal } = invocation.signals
       invocation.signals.resumesAt = () =>
         'a part of the tenant may be erased already; the same command, given again, erases the rest'
+      const tellThatItIsOver = await farewell(context, warehouse, tenantId)
       const gone = await forgetTenant({ warehouse, model, clock, signal }, tenantId)
       await out.answer(gone, forgetText(gone))
+      await tellThatItIsOver()
       if (gone.traces_left === null) return 0
       if (out.quiet) out.trouble(gone.traces_left)
       return 1
