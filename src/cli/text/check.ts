@@ -2,6 +2,7 @@
  * The trials of `shopsync check` in words: one finding a trial, and the text of all of them. Used by
  * src/cli/commands/check.ts; the facts come from src/sync/ask/check.ts.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import { wordsOf } from '../../errors.js'
 import { count, indent, paragraphs, plural, span, table } from '../../format.js'
 import type { Trial } from '../../sync/ask/trials.js'
@@ -57,11 +58,8 @@ function words(trial: Trial, ok: boolean): Words {
         hint: 'No tenant is taken for revoked; tell the operator of the API',
       }
     }
-    case 'revoked': {
-      const { tenantId } = trial
-      const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
-      return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
-    }
+    case 'revoked':
+      return revokedWords(trial.tenantId)
     case 'grant': {
       const granted = trial.granted.slice(0, 20).join(', ') || 'none'
       const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`
@@ -102,8 +100,9 @@ function words(trial: Trial, ok: boolean): Words {
   }
 }
 
-function obstacleWords({ trouble: { message, hint } }: Extract<Trial, { of: 'views' }>): Words {
-  return { what: 'views', found: `${message}. ${hint}`, hint }
+function revokedWords(tenantId: Int64): Words {
+  const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+  return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
 }
 
 function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
