@@ -26,7 +26,7 @@ function sqliteTerm(name: string, kind: Kind): string {
   if (kind === 'number') return `cast(${column} * 1000000 as integer) % ${modulus}`
   // No contender promises the order of an object's members.
   if (kind === 'json') return `length(${column})`
-  if (kind === 'text' || kind === 'timestamp') {
+  if (kind === 'text' || kind === 'timestamp' || kind === 'day') {
     const characters = ['1', `length(${column}) / 3`, `length(${column}) * 2 / 3`, '-1']
     const codes = characters.map((at, i) => `${7 + i} * coalesce(unicode(substr(${column}, ${at})), 0)`)
     return `length(${column}) * 31 + ${codes.join(' + ')}`

@@ -41,15 +41,20 @@ const two = (text: string, from: number): number =>
   (text.charCodeAt(from) - 48) * 10 + text.charCodeAt(from + 1) - 48
 const days = new Map<string, number>()
 
-/** Microseconds since 2000. */
-function micros(text: string): number {
-  const date = text.slice(0, 10)
+/** Days since 2000. */
+function dayNumber(date: string): number {
   let day = days.get(date)
   if (day === undefined) {
     day = (Date.parse(date) - Date.UTC(2000)) / 86_400_000
     days.set(date, day)
   }
-  const seconds = day * 86_400 + two(text, 11) * 3600 + two(text, 14) * 60 + two(text, 17)
+  return day
+}
+
+/** Microseconds since 2000. */
+function micros(text: string): number {
+  const seconds =
+    dayNumber(text.slice(0, 10)) * 86_400 + two(text, 11) * 3600 + two(text, 14) * 60 + two(text, 17)
   return seconds * 1_000_000 + two(text, 20) * 10_000 + two(text, 22) * 100 + two(text, 24)
 }
 
@@ -122,6 +127,9 @@ function cell(kind: Kind, value: Exclude<Cell, null>): void {
   else if (kind === 'boolean') {
     int32(1)
     bytes[at++] = value ? 1 : 0
+  } else if (kind === 'day') {
+    int32(4)
+    int32(dayNumber(value as string))
   } else {
     int32(8)
     int64(kind === 'timestamp' ? micros(value as string) : (value as number | string))

@@ -16,6 +16,7 @@ export const tablesOf: Record<ResourceName, readonly string[]> = {
     'repair_order_inspections',
     'repair_order_payments',
     'integrator_tags',
+    'repair_order_totals',
   ],
   customers: ['customers', 'customer_shops', 'customer_phones', 'integrator_tags'],
   notes: ['notes'],
@@ -23,14 +24,14 @@ export const tablesOf: Record<ResourceName, readonly string[]> = {
   inventories: ['inventories', 'inventory_tags', 'integrator_tags'],
 }
 
-function orders(records: readonly Order[]): Row[][] {
-  const page = new Orders()
+function orders(tenant: number, records: readonly Order[]): Row[][] {
+  const page = new Orders(tenant)
   for (const order of records) page.add(order)
   return page.tables
 }
 
-export function flatten(resource: ResourceName, records: readonly unknown[]): Row[][] {
-  if (resource === 'repair_orders') return orders(records as Order[])
+export function flatten(tenant: number, resource: ResourceName, records: readonly unknown[]): Row[][] {
+  if (resource === 'repair_orders') return orders(tenant, records as Order[])
   if (resource === 'customers') return customers(records as Customer[])
   if (resource === 'notes') return notes(records as Note[])
   if (resource === 'payments') return payments(records as OwnPayment[])

@@ -1,6 +1,7 @@
 /** Repair orders to tuples, by hand: no check, no conversion, no surprise but unknown fields is provided for. */
 import { Extra, members, names } from './extra.js'
 import { type Row, tagRow, time, timeOrNull } from './rows.js'
+import { totalsRow } from './totals.js'
 import type { Hazmat, Inspection, Labor, Order, Part, Payment, Service, Sublet } from './types.js'
 
 const known = {
@@ -36,10 +37,13 @@ export class Orders {
   readonly inspections: Row[] = []
   readonly payments: Row[] = []
   readonly tags: Row[] = []
+  readonly totals: Row[] = []
+
+  constructor(private readonly tenant: number) {}
 
   get tables(): Row[][] {
-    const { orders, services, labors, parts, hazmats, sublets, inspections, payments, tags } = this
-    return [orders, services, labors, parts, hazmats, sublets, inspections, payments, tags]
+    const { orders, services, labors, parts, hazmats, sublets, inspections, payments, tags, totals } = this
+    return [orders, services, labors, parts, hazmats, sublets, inspections, payments, tags, totals]
   }
 
   add(o: Order): void {
@@ -49,6 +53,7 @@ export class Orders {
     for (let i = 0; i < o.services.length; i++) this.#service(id, i, o.services[i] as Service)
     for (let i = 0; i < o.payments.length; i++) this.#payment(id, i, o.payments[i] as Payment)
     for (const t of o.integrator_tags) this.tags.push(tagRow(t))
+    this.totals.push(totalsRow(this.tenant, o))
     this.orders.push([
       id,
       time(o.created_at),

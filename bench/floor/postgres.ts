@@ -96,7 +96,7 @@ export async function load(given: Load): Promise<void> {
   await Promise.all(all.map((connection) => connection.connect()))
   let turn = 0
   for await (const { tenant, resource, body } of pages(given)) {
-    const tables = flatten(resource, recordsOf(body))
+    const tables = flatten(tenant, resource, recordsOf(body))
     const connection = all[turn++ % connections]
     await connection?.free
     connection?.write(tenant, resource, tables)

@@ -24,7 +24,7 @@ export async function load(given: Load): Promise<void> {
     free?.()
   })
   for await (const { tenant, resource, body } of pages(given)) {
-    const packed = pack(tenant, resource, flatten(resource, recordsOf(body)))
+    const packed = pack(tenant, resource, flatten(tenant, resource, recordsOf(body)))
     while (under >= ahead) {
       const next = new Promise<void>((resolve) => {
         free = resolve

@@ -20,7 +20,7 @@ export async function* pages({ source, tenants, resources, updatedAfter }: Load)
         const response = await fetch(`${source}/api/v1/tenants/${tenant}/${resource}?${query}`)
         const body = JSON.parse(exact(await response.text())) as { results: unknown[]; total_pages: number }
         last = body.total_pages
-        const rows = flatten(resource, body.results)
+        const rows = flatten(tenant, resource, body.results)
         yield { tenant, tables: tablesOf[resource].map((table, i) => [table, rows[i] ?? []]) }
       }
 }
