@@ -72,7 +72,14 @@ async function contend(
   dlt: Dlt | undefined,
 ): Promise<Sample[]> {
   const source = await BenchSource.start(tenants, records / tenants, climate)
-  const contest: Contest = { climate, source, tenants, phases: words('phases') as Phase[], dlt }
+  const contest: Contest = {
+    climate,
+    source,
+    tenants,
+    orders: records,
+    phases: words('phases') as Phase[],
+    dlt,
+  }
   const samples: Sample[] = []
   const mended = new Set<string>()
   try {

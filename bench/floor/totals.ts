@@ -126,7 +126,7 @@ export function totalsRow(tenant: number, o: Order): Row {
   for (const { amount_cents } of o.payments) paid += amount_cents
   return [
     o.id,
-    `${tenant}-${o.id}`,
+    `${tenant}-${String(o.id).trim()}`,
     o.number,
     o.shop_id,
     o.customer_id,

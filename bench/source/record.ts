@@ -1,5 +1,5 @@
 /**
- * Made-up repair orders of 36 warehouse rows: 1 order, 4 services, 20 labors and parts, 3 hazmats, 1 sublet,
+ * Made-up repair orders of 37 warehouse rows: 1 order, what it comes to, 4 services, 20 labors and parts, 3 hazmats, 1 sublet,
  * 5 inspections, 1 payment, 1 tag; some 12 KB of JSON. Ids and the order's updated_at are placeholders that are filled
  * in when a page is cut (template.ts), so that 200,000 orders need the memory of a few hundred.
  */

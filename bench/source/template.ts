@@ -77,7 +77,8 @@ export class Templates {
   }
 
   rows(record: number, version: number): number {
-    return this.#of(record, version).rows
+    // What an order comes to is a row, too (docs/totals.md).
+    return this.#of(record, version).rows + (this.#resource === 'repair_orders' ? 1 : 0)
   }
 
   /** Writes one record into a page; returns where it ends. */
