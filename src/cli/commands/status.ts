@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { type Command, choiceOptions } from '../command.js'
 
 export const statusCommand: Command = {
   name: 'status',
@@ -7,9 +7,16 @@ export const statusCommand: Command = {
 Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
 deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, or if
 the last run ended without a word. Asks the warehouse only, not the API.
---json lists every tenant and resource.`,
+--json lists every tenant and resource.
+
+  shopsync status --failing                    only what needs somebody
+  shopsync status --tenant 101 --resource notes`,
+  options: [
+    { flags: '--failing', description: 'only the tenants and resources that need somebody' },
+    ...choiceOptions,
+  ],
   run: async (invocation) => {
-    const [{ withContext }, { readStatus }, { statusText, statusTroubles }] = await Promise.all([
+    const [{ withContext }, { onlyFailing, readStatus }, { statusText, statusTroubles }] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
       import('../text/status.js'),
@@ -29,7 +36,10 @@ the last run ended without a word. Asks the warehouse only, not the API.
         deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
         nowMicros: context.clock.nowMicros(),
       })
-      await invocation.out.answer(report, statusText(report))
+      const failing = invocation.options.failing === true
+      const { tenantNames } = config.report
+      const text = statusText(report, { failing, tenantNames })
+      await invocation.out.answer(failing ? onlyFailing(report) : report, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })

@@ -5,25 +5,39 @@ import {
   isLostTenant,
   isStateTrouble,
   isTrouble,
+  onlyFailing,
   type StatusReport,
 } from '../../sync/ask/status.js'
 import { revokedText } from '../../sync/run/absence.js'
 import { reasonText } from '../../sync/run/reasontext.js'
 import { toMicros } from '../../timestamp.js'
 import { foreignAdvice } from './belonging.js'
+import { perResource, perTenant } from './statustables.js'
 
 const shownTroubles = 40
 
+/** What people asked to see. */
+interface StatusView {
+  /** Only what needs somebody. */
+  readonly failing?: boolean
+  /** By tenant. */
+  readonly tenantNames?: Readonly<Record<string, string>>
+}
+
 /** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
-export function statusText(report: StatusReport): string {
+export function statusText(
+  whole: StatusReport,
+  { failing = false, tenantNames = {} }: StatusView = {},
+): string {
+  const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
-    headline(report, troubled),
+    failing && whole.healthy ? `${whole.warehouse}: nothing needs somebody.` : headline(whole, troubled),
     belonging(report),
     lastRun(report, now),
     lease(report, now),
-    perTenant(report),
+    perTenant(report, tenantNames),
     perResource(report),
     lostTenants(report)
       .map((line) => `✗ ${line}`)
@@ -101,69 +115,6 @@ function lease({ lease: holder }: StatusReport, now: bigint): string {
   return `At work${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
 }
 
-const ageOf = (cursors: readonly CursorStatus[]): string => {
-  const ages = cursors.map((cursor) => cursor.age_seconds).filter((age) => age !== null)
-  return ages.length === 0 ? 'never' : span(Math.max(...ages) * 1000)
-}
-
-/** The latest watermark: the time of the newest record that the warehouse has. */
-const newest = (cursors: readonly CursorStatus[]): string => {
-  const latest = cursors.reduce(
-    (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
-    '',
-  )
-  return latest === '' ? '-' : atSecond(latest)
-}
-
-const states = (cursors: readonly CursorStatus[]): string => {
-  const amounts = new Map<string, number>()
-  for (const { state } of cursors) amounts.set(state, (amounts.get(state) ?? 0) + 1)
-  if (amounts.size === 1) return [...amounts.keys()].join()
-  return [...amounts].map(([state, amount]) => `${amount} ${state}`).join(', ')
-}
-
-const rowsOf = (cursors: readonly CursorStatus[]): string =>
-  count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
-
-const perGroup = (title: string, rows: readonly string[][]): string =>
-  rows.length === 0
-    ? ''
-    : table(
-        [
-          title,
-          'oldest',
-          'newest record',
-          'complete through',
-          'deletes checked',
-          right('live records'),
-          'state',
-        ],
-        rows,
-      )
-
-const perTenant = ({ tenants, cursors }: StatusReport): string =>
-  perGroup(
-    'tenant',
-    tenants.map(({ tenant_id, revoked_at, excepted }) => {
-      const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
-      const access = revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
-      const state = excepted ? 'left out by sync.exceptTenants' : access || states(own)
-      return [String(tenant_id), ageOf(own), newest(own), ...completeness(own), rowsOf(own), state]
-    }),
-  )
-
-/** Its tenant is not walked. */
-const isOutside = ({ state }: CursorStatus): boolean => state === 'revoked' || state === 'excepted'
-
-const perResource = ({ cursors }: StatusReport): string =>
-  perGroup(
-    'resource',
-    [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
-      const own = cursors.filter((cursor) => cursor.resource === name && !isOutside(cursor))
-      return [name, ageOf(own), newest(own), ...completeness(own), rowsOf(own), states(own)]
-    }),
-  )
-
 const troubles = (troubled: readonly CursorStatus[]): string =>
   firstOf(
     troubled,
@@ -177,17 +128,6 @@ const troubles = (troubled: readonly CursorStatus[]): string =>
     },
     (others) => `… and ${others} more: shopsync status --json`,
   )
-
-/** The earliest of the cursors' instants; `-` where one has none. */
-const earliest = (times: readonly (string | null)[]): string => {
-  const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
-  return first ? atSecond(first) : '-'
-}
-
-const completeness = (cursors: readonly CursorStatus[]): string[] => [
-  earliest(cursors.map((cursor) => cursor.complete_through)),
-  earliest(cursors.map((cursor) => cursor.deletes_checked_at)),
-]
 
 const setBack = ({ cursors }: StatusReport): string =>
   firstOf(

@@ -115,6 +115,14 @@ export const isTrouble = (cursor: CursorStatus): boolean => isStateTrouble(curso
 export const isLostTenant = ({ revoked_at, excepted }: TenantStatus): boolean =>
   revoked_at !== null && !excepted
 
+/** The part of a status that needs somebody. */
+export const onlyFailing = (report: StatusReport): StatusReport => {
+  const cursors = report.cursors.filter(isTrouble)
+  const named = new Set(cursors.map(({ tenant_id }) => tenant_id))
+  const tenants = report.tenants.filter((tenant) => isLostTenant(tenant) || named.has(tenant.tenant_id))
+  return { ...report, tenants, cursors }
+}
+
 /** Whether nothing of it needs somebody. */
 const isWell = ({ tenants, cursors, reason, last_run, belongs_to }: Omit<StatusReport, 'healthy'>): boolean =>
   !tenants.some(isLostTenant) &&
