@@ -77,10 +77,14 @@ export async function firstGrants(ask: () => Promise<Grants>): Promise<Grants> {
     return await ask()
   } catch (error) {
     if (!(error instanceof Skip)) throw error
+    const { code = 'unreachable' } = error.details
     throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
       exitCode: 3,
-      code: error.details.code ?? 'unreachable',
-      hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
+      code,
+      // An API that asks to wait has been found, and has said itself what it wants.
+      ...(code !== 'told_to_wait' && {
+        hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
+      }),
       cause: error,
     })
   }
