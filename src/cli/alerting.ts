@@ -72,7 +72,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       ...ledgerSettings(config, model, clock),
       alerts: config.alerts,
       label: config.warehouse.label,
-      warehouse: () => context.warehouse(),
+      warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
       notice: (message, fields) => log.warn(fields, message),
     },

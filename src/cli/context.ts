@@ -59,6 +59,13 @@ export class CommandContext {
     return this.#warehouse
   }
 
+  /** The warehouse, where there is one: nothing is made. */
+  async warehouseThere(): Promise<Warehouse | undefined> {
+    if (this.#warehouse) return this.#warehouse
+    const { isNewWarehouse } = await import('../warehouse/ddl.js')
+    return isNewWarehouse(await (await this.readingWarehouse()).plan()) ? undefined : this.warehouse()
+  }
+
   /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
   async readingWarehouse(): Promise<Warehouse> {
     this.#reading ??= this.#warehouse ?? (await this.#open({ existing: true }))

@@ -27,8 +27,8 @@ export interface AlertOptions extends LedgerSettings {
   readonly alerts: Config['alerts']
   /** The warehouse's address without its password. */
   readonly label: string
-  /** Opens the warehouse; it throws where that is what has failed. */
-  readonly warehouse: () => Promise<Warehouse>
+  /** Opens the warehouse; undefined where there is none yet. It throws where that is what has failed. */
+  readonly warehouse: () => Promise<Warehouse | undefined>
   /** Values that no program and no line may hold. */
   readonly secrets: readonly string[]
   /** Says what became of a message that was not taken. */
@@ -49,6 +49,10 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
   const { notice } = options
   try {
     const warehouse = await options.warehouse()
+    if (warehouse === undefined) {
+      if (run.error !== undefined) await tellUnkept(options, run)
+      return
+    }
     const tasks = await findTasks(options, warehouse, run)
     const teller = { runId: run.runId, job: run.job, warehouse: options.label }
     await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))

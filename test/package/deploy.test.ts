@@ -84,7 +84,7 @@ describe('Kubernetes', () => {
 test('the configurations of compose and Kubernetes are taken', () => {
   const map = parse(text('deploy/kubernetes/config.yaml')) as { data: Record<string, string> }
   const folder = scratch()
-  for (const source of [text('deploy/compose/config.json'), map.data['config.json']!]) {
+  for (const source of [text('deploy/compose/shopsync.json'), map.data['config.json']!]) {
     // The secrets are files of a container; here they are texts.
     const document = JSON.parse(
       source

@@ -130,7 +130,7 @@ it('the demo syncs the new resource, its past and what the shops do with it', {
     status,
     widgets: cursors.filter(({ resource }) => resource === 'widgets'),
   }))
-  expect(found.map(({ status }) => status)).toEqual(['ok', 'ok'])
+  expect(found.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok'])
   for (const { widgets: cursors } of found) {
     expect(cursors).toHaveLength(3)
     for (const cursor of cursors) expect(cursor).toMatchObject({ status: 'ok', completeness: 'proven' })
