@@ -700,8 +700,8 @@ export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> 
     {
       without: 'the reason of the run',
       file: 'src/sync/run/grants.ts',
-      old: "code: error.details.code ?? 'unreachable',",
-      now: "code: 'unreachable',",
+      old: "const { code = 'unreachable' } = error.details",
+      now: "const code = 'unreachable'",
       test: 'test/sync/wait.test.ts',
       name: 'is exit 3 and the reason of the run',
       on: both,
