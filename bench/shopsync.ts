@@ -4,6 +4,7 @@ import { Stamps, systemClock } from '../src/clock.js'
 import type { RunReport } from '../src/sync/run/report.js'
 import { runSync } from '../src/sync/run/run.js'
 import { openWarehouse } from '../src/warehouse/open.js'
+import { newestStamp } from '../src/warehouse/runs.js'
 import type { Load } from './floor/load.js'
 import { modelOf } from './model.js'
 
@@ -30,7 +31,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   collectAt(warehouse.dialect.heapGrowth)
   await warehouse.migrate()
   const clock = systemClock
-  const stamps = new Stamps(clock, await warehouse.newestStamp())
+  const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = createSource({
     baseUrl,
     partnerId: '42',

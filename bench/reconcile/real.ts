@@ -11,6 +11,7 @@ import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import { runSync } from '../../src/sync/run/run.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
+import { newestStamp } from '../../src/warehouse/runs.js'
 
 const base = 1_700_000_000_000_000n
 export const timeOf = (id: number): string => fromMicros(base + BigInt(id) * 7_000_001n)
@@ -32,7 +33,7 @@ export async function withWorld<T>(records: number, use: (world: World) => Promi
   const warehouse = await openWarehouse({ url: `sqlite:${join(folder, 'w.db')}`, schema: '', model: known })
   await warehouse.migrate()
   const run = async (ask: Ask): Promise<RunReport> => {
-    const stamps = new Stamps(systemClock, await warehouse.newestStamp())
+    const stamps = new Stamps(systemClock, await newestStamp(warehouse))
     const source = createSource({
       baseUrl: sandbox.url,
       partnerId: sandbox.partnerId,

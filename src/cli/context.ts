@@ -157,7 +157,8 @@ export class CommandContext {
     { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
   ): Promise<Dependencies> {
     const { config, model, clock, log, invocation } = this
-    const given = stamps ?? new Stamps(clock, await warehouse.newestStamp())
+    const { newestStamp } = await import('../warehouse/runs.js')
+    const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     return {
       config,
       model,

@@ -4,10 +4,8 @@
  */
 import { isTwoIntervalsAgo } from '../config/cron.js'
 import type { Job } from '../config/job.js'
-import type { Secret } from '../config/secret.js'
 import { Stop } from '../errors.js'
 import { span } from '../format.js'
-import { beat } from '../service/heartbeat.js'
 import { checkTables } from '../sync/reconcile/verifyrun.js'
 import { type JobPlan, runJob } from '../sync/run/job.js'
 import type { RunReport } from '../sync/run/report.js'
@@ -51,21 +49,7 @@ async function carryOutSteps(
     throw error
   })
   if (out.json && !signals.signal.aborted) await out.document(report)
-  const exitCode = exitCodeOf(report)
-  if (job.heartbeat && !signals.signal.aborted)
-    await tellHeartbeat(context, job.name, job.heartbeat, exitCode)
-  return exitCode
-}
-
-/** A run that a signal cut short has not come to its end: whoever waits for the call misses it, or hears the next one. */
-async function tellHeartbeat(
-  { clock, log }: CommandContext,
-  job: string,
-  url: Secret,
-  exitCode: number,
-): Promise<void> {
-  const { delivered, found } = await beat(url.reveal(), exitCode, clock)
-  if (!delivered) log.warn({ job, found }, 'The heartbeat of the job did not take the call')
+  return exitCodeOf(report)
 }
 
 /** A job that only compares makes no warehouse, as `verify` makes none. */

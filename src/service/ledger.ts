@@ -206,8 +206,10 @@ interface Comparing extends After {
 /** The incidents as they are after the run, and those of them that have changed. */
 function compare(known: readonly AlertRow[], facts: Facts, how: Comparing) {
   const now = fromMicros(facts.nowMicros)
-  const found = findIncidents(facts).filter((incident) => !isSwallowed(incident, facts))
-  const held = new Set(findIncidents(facts).map(identity))
+  const all = findIncidents(facts)
+  // What is swallowed is told to nobody, and is not over either.
+  const found = all.filter((incident) => !isSwallowed(incident, facts))
+  const held = new Set(all.map(identity))
   const open = known.filter(({ resolved_at }) => resolved_at === null)
   const isOpen = new Set(open.map((row) => identity(incidentOf(row))))
   const over = open

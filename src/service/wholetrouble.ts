@@ -3,6 +3,7 @@
  * the run before it was killed. Used by alerts.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../errors.js'
+import type { LastRun } from '../sync/ask/lastrun.js'
 import { reasonAdvice, reasonText } from '../sync/run/reasontext.js'
 import type { RunReport } from '../sync/run/report.js'
 
@@ -22,14 +23,7 @@ export interface WholeTrouble {
 }
 
 /** A run as sync_runs has it; the newest first. */
-export interface PastRunRow {
-  readonly run_id: string
-  readonly job: string | null
-  readonly mode: string | null
-  readonly status: string | null
-  readonly started_at: string | null
-  readonly finished_at: string | null
-}
+export type PastRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
 
 const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
 
@@ -80,7 +74,7 @@ export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] 
 
 /** The last run that began before this one, where nobody recorded its end: it was killed. */
 export function killedTrouble(
-  runs: readonly PastRunRow[],
+  runs: readonly PastRun[],
   { begunBefore, holder }: { readonly begunBefore: string; readonly holder: string | null },
 ): WholeTrouble[] {
   const last = runs.find(({ started_at }) => started_at !== null && started_at < begunBefore)

@@ -3,10 +3,29 @@
  */
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { StateRows } from '../model/state.js'
+import { toMicros } from '../timestamp.js'
 import { type CursorKey, cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 
 type RunRow = Insertable<StateRows['sync_runs']>
+
+/** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
+export async function newestStamp(warehouse: Reader): Promise<bigint> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_runs')
+      .select((eb) => [
+        eb.fn.max<string | null>('started_at').as('started'),
+        eb.fn.max<string | null>('finished_at').as('finished'),
+      ])
+      .executeTakeFirst(),
+  )
+  const newest = [row?.started, row?.finished]
+    .flatMap((time) => time ?? [])
+    .sort()
+    .at(-1)
+  return newest === undefined ? 0n : toMicros(newest)
+}
 
 /**
  * The newest stamp of runs that were killed: their ends are not recorded, but their rows carry stamps. undefined where

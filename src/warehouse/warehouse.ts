@@ -11,7 +11,7 @@ import { derivePage } from '../model/flatten/derive.js'
 import { historyNames, type Model, type ResourceModel } from '../model/registry.js'
 import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/tables.js'
-import { fromMicros, toMicros } from '../timestamp.js'
+import { fromMicros } from '../timestamp.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
@@ -263,24 +263,6 @@ export class Warehouse {
       return query.execute()
     })
     return Number(rows[0]?.n ?? 0)
-  }
-
-  /** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
-  async newestStamp(): Promise<bigint> {
-    const row = await this.read((db) =>
-      db
-        .selectFrom('sync_runs')
-        .select((eb) => [
-          eb.fn.max<string | null>('started_at').as('started'),
-          eb.fn.max<string | null>('finished_at').as('finished'),
-        ])
-        .executeTakeFirst(),
-    )
-    const newest = [row?.started, row?.finished]
-      .flatMap((time) => time ?? [])
-      .sort()
-      .at(-1)
-    return newest === undefined ? 0n : toMicros(newest)
   }
 
   optimize(tables: readonly Table[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** Alerts and heartbeats of the program as cron calls it: what is told, what is called, and what nobody ever sees. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lineOf, type Receiver, receiver, signingKey } from '../support/alerting.js'
@@ -41,6 +41,11 @@ async function run(words: string[], env: Record<string, string> = {}): Promise<n
   said.push(stdout, stderr)
   return code
 }
+const beating = () => ({
+  description: 'A job that calls somebody',
+  heartbeat: `${beats.url}/job/hidden-token`,
+  steps: [{ command: 'sync', resources: ['notes'] }],
+})
 const beaten = (): string[] => beats.seen.splice(0).map(({ url }) => url)
 
 test('a job tells under its name, a run that cannot start tells too, and every run that ended calls the heartbeat', async () => {
@@ -63,6 +68,23 @@ test('a job tells under its name, a run that cannot start tells too, and every r
   expect(hook.take().map(lineOf)).toEqual([`resolved: failed ${tenant}/notes, failed run`])
   expect(await run(['sync', '--resource', 'nonsense'])).toBe(2)
   expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
+})
+
+test('a job calls the heartbeat of its own and that of the configuration, each once, where it ended and where it failed', async () => {
+  mkdirSync(join(here.folder, 'jobs'))
+  writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
+  const tenant = Number(here.sandbox.tenantIds[0])
+  expect(await run(['run', 'beating'])).toBe(0)
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=0', '/ping/hidden-uuid?rid=1&exit=0'])
+  here.sandbox.script([{ when: { tenant, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+  expect(await run(['run', 'beating'])).toBe(1)
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=1', '/ping/hidden-uuid?rid=1&exit=1'])
+  here.sandbox.script([])
+  await run(['run', 'beating'])
+  expect(hook.take().map(lineOf)).toEqual([
+    `opened: failed ${tenant}/notes`,
+    `resolved: failed ${tenant}/notes`,
+  ])
 })
 
 test('a run that SIGKILL ended calls nobody, and the next one tells of it; one that SIGTERM ended is no incident', async () => {

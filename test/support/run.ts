@@ -12,6 +12,7 @@ import type { Sandbox } from '../../src/sandbox/index.js'
 import type { Dependencies } from '../../src/sync/run/context.js'
 import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import { runSync } from '../../src/sync/run/run.js'
+import { newestStamp } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 
 export const known: Model = model(resources)
@@ -68,7 +69,7 @@ export async function depsOf(
   options: RunOptions = {},
 ): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
   const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
-  const stamps = new Stamps(clock, await warehouse.newestStamp())
+  const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = connect(sandbox, stamps, clock, options)
   const deps: Dependencies = {
     config: {

@@ -6,6 +6,7 @@ import { Retry, Skip, Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { quarantinedSince } from '../../warehouse/quarantine.js'
+import { newestStamp } from '../../warehouse/runs.js'
 import { asWriter, type Dependencies, type WriterLease } from './context.js'
 import { type Ending, endingOf, within } from './ending.js'
 import { onRecord, type RecordedRun } from './recorded.js'
@@ -46,7 +47,7 @@ export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
     asWriter(deps, plan.name, async (lease) => {
       begun()
       // The run that was waited for may have set stamps that lie ahead of the clock.
-      deps.stamps.raise(await deps.warehouse.newestStamp())
+      deps.stamps.raise(await newestStamp(deps.warehouse))
       if (plan.steps.some(({ asksSource }) => asksSource))
         await checkBelonging(deps.warehouse, deps.source.address)
       return onRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
