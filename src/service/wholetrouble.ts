@@ -23,7 +23,7 @@ export interface WholeTrouble {
 }
 
 /** A run as sync_runs has it; the newest first. */
-export type PastRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
+type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
 
 const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
 
@@ -74,7 +74,7 @@ export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] 
 
 /** The last run that began before this one, where nobody recorded its end: it was killed. */
 export function killedTrouble(
-  runs: readonly PastRun[],
+  runs: readonly EarlierRun[],
   { begunBefore, holder }: { readonly begunBefore: string; readonly holder: string | null },
 ): WholeTrouble[] {
   const last = runs.find(({ started_at }) => started_at !== null && started_at < begunBefore)
