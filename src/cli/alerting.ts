@@ -65,7 +65,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
     import('../service/alerts.js'),
     import('../service/ledgersettings.js'),
   ])
-  const { config, model, clock, log } = context
+  const { config, model, clock, log, invocation } = context
   const runId = ended.reports.at(-1)?.run_id ?? null
   await tellAfter(
     {
@@ -75,6 +75,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
       notice: (message, fields) => log.warn(fields, message),
+      signal: invocation.signals.signal,
     },
     { ...ended, runId, job },
   )
@@ -92,7 +93,7 @@ export async function farewell(
 }
 
 async function callHeartbeats(
-  { config, log, clock }: CommandContext,
+  { config, log, clock, invocation }: CommandContext,
   { job, heartbeat: ofJob }: RunName,
   exitCode: number,
 ): Promise<void> {
@@ -104,7 +105,7 @@ async function callHeartbeats(
   await Promise.all(
     all.map(async ([heartbeat, address]) => {
       if (address === undefined) return
-      const { delivered, found } = await beat(address.reveal(), exitCode, clock)
+      const { delivered, found } = await beat(address.reveal(), exitCode, clock, invocation.signals.signal)
       if (!delivered) log.warn({ heartbeat, found }, 'A heartbeat was not taken')
     }),
   )

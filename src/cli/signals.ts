@@ -54,7 +54,7 @@ export class Signals {
     this.#exitCode = exitCodes[name]
     if (!this.expected) this.note('Stopping after the transaction in hand; once more to stop at once.')
     const exitCode = this.#exitCode
-    if (!this.expected) setTimeout(() => this.overdue?.(exitCode), patience)
+    setTimeout(() => this.overdue?.(exitCode), patience)
     this.#controller.abort()
   }
 }

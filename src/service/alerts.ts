@@ -35,6 +35,8 @@ export interface AlertOptions extends LedgerSettings {
   readonly notice: (message: string, fields: Record<string, unknown>) => void
   /** Milliseconds that telling may take in all; default 30,000. */
   readonly budgetMs?: number
+  /** Fires when the program is to end: what nobody has taken by then, the next run tells. */
+  readonly signal?: AbortSignal
 }
 
 /** A run that has ended must not wait long for somebody else's server or program. */
@@ -145,9 +147,9 @@ async function deliverOrSay(
     endsAt,
   }: { readonly rule: NamedRule; readonly message: AlertMessage; readonly endsAt: number },
 ): Promise<boolean> {
-  const { clock, secrets, notice } = options
+  const { clock, secrets, notice, signal } = options
   const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
-  const { delivered, found } = await deliver(rule, message, { clock, secrets, budgetMs })
+  const { delivered, found } = await deliver(rule, message, { clock, secrets, budgetMs, signal })
   if (!delivered)
     notice('An alert was not taken; the next run tries again', {
       rule: ruleName(rule),

@@ -9,6 +9,8 @@ export interface CommandCall {
   readonly limitMs: number
   /** Values that neither the program's environment nor what is said of it may hold. */
   readonly secrets: readonly string[]
+  /** Fires when shopsync is to end: the program is killed then, too. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How long what the program said is waited for once it has ended, in milliseconds. */
@@ -30,13 +32,14 @@ const environmentWithout = (secrets: readonly string[]): NodeJS.ProcessEnv => {
 }
 
 /** Runs the program. Never throws: a program that cannot be started is a message that was not delivered. */
-export function callCommand({ command, input, limitMs, secrets }: CommandCall): Promise<Sent> {
+export function callCommand({ command, input, limitMs, secrets, signal }: CommandCall): Promise<Sent> {
   const [program = '', ...words] = command
   return new Promise((resolve) => {
     let stderr = ''
     let isLate = false
     const end = (delivered: boolean, found: string): void => {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', kill)
       resolve({ delivered, worthRetrying: !delivered, found })
     }
     // A group of its own, so that its children end with it.
@@ -52,6 +55,7 @@ export function callCommand({ command, input, limitMs, secrets }: CommandCall): 
       child.stderr.destroy()
     }
     const timer = setTimeout(kill, limitMs)
+    signal?.addEventListener('abort', kill, { once: true })
     child.on('error', (error: NodeJS.ErrnoException) => end(false, `it could not be started (${error.code})`))
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < mostOfStderr) stderr = (stderr + text).slice(0, mostOfStderr)
@@ -64,7 +68,7 @@ export function callCommand({ command, input, limitMs, secrets }: CommandCall): 
       const closed = setTimeout(() => child.stderr.destroy(), graceMs)
       child.once('close', () => {
         clearTimeout(closed)
-        if (isLate) return end(false, `it did not end within ${Math.round(limitMs / 1000)} s and was killed`)
+        if (isLate) return end(false, lateWords(limitMs, signal?.aborted === true))
         const said = stderr.trim() === '' ? '' : `: ${concealed(stderr.trim(), secrets)}`
         const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
         end(code === 0, code === 0 ? 'exit code 0' : `${how}${said}`)
@@ -72,6 +76,11 @@ export function callCommand({ command, input, limitMs, secrets }: CommandCall): 
     })
   })
 }
+
+const lateWords = (limitMs: number, isInterrupted: boolean): string =>
+  isInterrupted
+    ? 'it was killed, since a signal ended shopsync'
+    : `it did not end within ${Math.round(limitMs / 1000)} s and was killed`
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return

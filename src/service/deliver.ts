@@ -21,7 +21,7 @@ export function deliver({ id, rule }: NamedRule, message: AlertMessage, how: Del
       { url: webhook.reveal(), key: secret?.reveal(), name: messageName(id, message), body },
       how,
     )
-  return callCommand({ command: command ?? [], input: body, limitMs: how.budgetMs, secrets: how.secrets })
+  return callCommand({ command: command ?? [], input: body, limitMs: how.budgetMs, ...how })
 }
 
 /** What people call a rule: its place, and never its address. */

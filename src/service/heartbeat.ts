@@ -18,5 +18,10 @@ export function beatAddress(url: string, exit: number): string {
 }
 
 /** Calls a heartbeat with the exit code of the run that has ended, some seconds at most. Never throws. */
-export const beat = (url: string, exit: number, clock: Clock = systemClock): Promise<Sent> =>
-  sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs })
+export const beat = (
+  url: string,
+  exit: number,
+  clock: Clock = systemClock,
+  signal?: AbortSignal,
+): Promise<Sent> =>
+  sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs, signal })

@@ -32,18 +32,24 @@ const waits = { attempts: 100, baseMs: 1000, maxMs: 8000 }
 const mostOfAnswer = 64 * 1024
 
 /** Sends once. Redirects are not followed: the address is a secret of one host. Never throws. */
-export async function send({ method, url, headers, body }: Outgoing, milliseconds: number): Promise<Sent> {
+async function send(
+  { method, url, headers, body }: Outgoing,
+  { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal | undefined },
+): Promise<Sent> {
   const { EnvHttpProxyAgent, request } = await import('undici')
   // Plain http goes to this machine, or where the user wants it; a proxy's rules are those for https.
   const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', connect: { timeout: milliseconds } })
   const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
+  let giveUp = (_code: string): void => {}
   const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
+    giveUp = (code) => {
       late.abort()
-      reject(Object.assign(new Error('late'), { code: 'SEND_DEADLINE' }))
-    }, milliseconds)
+      reject(Object.assign(new Error(code), { code }))
+    }
   })
+  const interrupt = (): void => giveUp('SEND_INTERRUPTED')
+  const timer = setTimeout(giveUp, milliseconds, 'SEND_DEADLINE')
+  signal?.addEventListener('abort', interrupt, { once: true })
   try {
     const sending = request(url, {
       method,
@@ -61,6 +67,7 @@ export async function send({ method, url, headers, body }: Outgoing, millisecond
     return unanswered(codeOf(error), milliseconds)
   } finally {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', interrupt)
     tooLate.catch(() => {})
     await dispatcher.destroy().catch(() => {})
   }
@@ -76,31 +83,35 @@ function answered(status: number): Sent {
 }
 
 function unanswered(code: string, milliseconds: number): Sent {
-  const isLate = code === 'SEND_DEADLINE'
-  const found = isLate
-    ? `no answer came within ${Math.round(milliseconds / 100) / 10} s`
-    : `${connectionWords(code)} (${code})`
-  return { delivered: false, worthRetrying: true, found }
+  const own: Record<string, string> = {
+    SEND_DEADLINE: `no answer came within ${Math.round(milliseconds / 100) / 10} s`,
+    SEND_INTERRUPTED: 'no answer came before a signal ended the program',
+  }
+  return { delivered: false, worthRetrying: true, found: own[code] ?? `${connectionWords(code)} (${code})` }
 }
 
 export interface Persistence {
   readonly clock: Clock
   /** Milliseconds in all, waits included. */
   readonly budgetMs: number
+  /** Fires when the program is to end: nothing is waited for any longer. */
+  readonly signal?: AbortSignal | undefined
   readonly random?: () => number
 }
 
 /** Sends, and again while that is worth it and time is left. Never throws. */
 export async function sendPatiently(message: Outgoing, how: Persistence): Promise<Sent> {
-  const { clock, budgetMs, random = Math.random } = how
+  const { clock, budgetMs, signal, random = Math.random } = how
   const now = (): number => Number(clock.nowMicros() / 1000n)
   const end = now() + budgetMs
   for (let attempt = 1; ; attempt++) {
-    const sent = await send(message, Math.max(100, Math.min(attemptMs, end - now())))
-    if (sent.delivered || !sent.worthRetrying) return sent
+    const milliseconds = Math.max(100, Math.min(attemptMs, end - now()))
+    const sent = await send(message, { milliseconds, signal })
+    if (sent.delivered || !sent.worthRetrying || signal?.aborted) return sent
     const wait = 100 + backoff(waits, attempt, random)
     if (now() + wait >= end) return { ...sent, found: times(sent.found, attempt) }
-    await clock.sleep(wait)
+    await clock.sleep(wait, signal)
+    if (signal?.aborted) return { ...sent, found: times(sent.found, attempt) }
   }
 }
 

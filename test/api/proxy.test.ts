@@ -36,13 +36,18 @@ async function ask(address: string, connect = 500): Promise<unknown> {
 }
 
 describe('a proxy', () => {
-  test('opens a tunnel, told the host and its own login alone', async () => {
+  test.each([
+    ['me:p%40ss', 'me:p@ss'],
+    ['token%2F1', 'token/1:'],
+    ['', undefined],
+  ])('opens a tunnel, told the host and its own login alone: %s', async (login, pair) => {
     const proxy = await proxied()
-    expect(await ask(`http://me:p%40ss@127.0.0.1:${proxy.port}`)).toMatchObject({ records: [] })
+    expect(await ask(`http://${login}@127.0.0.1:${proxy.port}`)).toMatchObject({ records: [] })
     expect(proxy.heads).toHaveLength(1)
     const [head = ''] = proxy.heads
     expect(head).toMatch(/^CONNECT 127\.0\.0\.1:\d+ HTTP\/1\.1\r\n/)
-    expect(head).toContain(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
+    const told = /^proxy-authorization: (.*)\r$/im.exec(head)?.[1]
+    expect(told).toBe(pair && `Basic ${Buffer.from(pair).toString('base64')}`)
     expect(head).not.toContain(SECRET)
     expect(proxy.passed()).not.toContain('Basic')
   })

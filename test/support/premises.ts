@@ -4,24 +4,12 @@
  * warehouses on which it has to. `npm run test:long -- premises` makes them; `npm test` sees that each still fits.
  */
 
-export interface PremiseMutant {
-  /** What it takes away. */
-  readonly without: string
-  readonly file: string
-  /** A text of the compiled file, which stands there once, and what stands there instead. */
-  readonly old: string
-  readonly now: string
-  readonly test: string
-  /** A part of the test's name. */
-  readonly name: string
-  /** The warehouses on whose tests it has to show; none for a test that has no warehouse, or one alone. */
-  readonly on: readonly ('sqlite' | 'postgres')[]
-}
+import type { MutantTable } from './productmutants.js'
 
 const both = ['sqlite', 'postgres'] as const
 
 /** By the first column of the table of premises. */
-export const premiseMutants: Readonly<Record<string, readonly PremiseMutant[]>> = {
+export const premiseMutants: MutantTable = {
   'stamps lie in the past': [
     {
       without: 'the source’s clock',

@@ -128,7 +128,7 @@ export class Transport {
   }
 }
 
-/** The credentials in a proxy's address, as a header takes them; a user may do without a password. */
+/** The credentials in a proxy's address, as a header takes them: undici leaves out a user who has no password. */
 function loginOf(url: string): string | undefined {
   const { username, password } = new URL(url)
   if (username === '' && password === '') return undefined

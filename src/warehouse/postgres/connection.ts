@@ -46,18 +46,18 @@ function tlsOf(url: string): { readonly connectionString: string; readonly ssl?:
     ...(ca !== undefined && { ca }),
     ...(cert && { cert: read('sslcert', cert) }),
     ...(key && { key: read('sslkey', key) }),
-    ...checks(mode ?? 'verify-full', ca !== undefined, address),
+    ...checks(mode ?? 'verify-full', ca !== undefined),
   }
   return { connectionString: address.href, ssl }
 }
 
-/** What is asked of the server's certificate. `require` checks the authority where one is named, as libpq does. */
-function checks(mode: string, hasAuthority: boolean, { hostname, searchParams }: URL): ConnectionOptions {
+/**
+ * What is asked of the server's certificate. `require` checks the authority where one is named, as libpq does; with
+ * verify-full, pg itself compares the host's name or address with those of the certificate.
+ */
+function checks(mode: string, hasAuthority: boolean): ConnectionOptions {
   if (mode === 'require' && !hasAuthority) return { rejectUnauthorized: false }
-  if (mode !== 'verify-full') return { checkServerIdentity: () => undefined }
-  // Without `host`, the certificate of a server that an IP address names would have to be that of "localhost".
-  const host = searchParams.get('host') ?? hostname.replace(/^\[|\]$/g, '')
-  return { host }
+  return mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }
 }
 
 function read(parameter: string, file: string | null | undefined): string {
