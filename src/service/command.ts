@@ -63,14 +63,14 @@ export function callCommand({ command, input, limitMs, secrets, signal }: Comman
     // A program that reads nothing has closed stdin: its exit code tells whether it did its work.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
-    child.on('exit', (code, signal) => {
+    child.on('exit', (code, endedBy) => {
       // What the program has left running may hold stderr open.
       const closed = setTimeout(() => child.stderr.destroy(), graceMs)
       child.once('close', () => {
         clearTimeout(closed)
         if (isLate) return end(false, lateWords(limitMs, signal?.aborted === true))
         const said = stderr.trim() === '' ? '' : `: ${concealed(stderr.trim(), secrets)}`
-        const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
+        const how = endedBy === null ? `exit code ${code}` : `ended by ${endedBy}`
         end(code === 0, code === 0 ? 'exit code 0' : `${how}${said}`)
       })
     })

@@ -23,5 +23,4 @@ export const beat = (
   exit: number,
   clock: Clock = systemClock,
   signal?: AbortSignal,
-): Promise<Sent> =>
-  sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs, signal })
+): Promise<Sent> => sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs, signal })

@@ -27,6 +27,7 @@ export function configure(
     readonly resources?: object
     readonly report?: object
     readonly schedule?: object
+    readonly alerts?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -38,6 +39,7 @@ export function configure(
     ...(more.resources && { resources: more.resources }),
     ...(more.report && { report: more.report }),
     ...(more.schedule && { schedule: more.schedule }),
+    ...(more.alerts && { alerts: more.alerts }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config))

@@ -1,5 +1,6 @@
 /** A Postgres that says nothing: the run notices, and no wait is deaf to a signal. */
 import { connect, createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -9,6 +10,8 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { configure, type Ended, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { onlyJob } from '../support/scheduler.js'
+import { open } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
@@ -99,6 +102,32 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
       postgres.resume()
       expect(code, stderr).toBe(143)
       expect(stderr).toMatch(saysWhere)
+    },
+    inTime,
+  )
+
+  it(
+    'SIGTERM ends shopsync schedule, which has a job in hand, whose server was stopped in its tracks',
+    async () => {
+      const address = { url: postgres.url, schema: 'staying' }
+      const config = configure(sandbox, address, ['notes'], { schedule: { listen: false } })
+      onlyJob(dirname(config), 'mine', { schedule: '0 4 1 1 *' })
+      const warehouse = await open({ name: 'postgres', address: () => address })
+      const planned_at = '2026-01-01T04:00:00.000000Z'
+      const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at }
+      await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])
+      await warehouse.close()
+      const off = sandbox.onRequest(async ({ resource }) => {
+        if (resource !== 'notes') return
+        postgres.pause()
+        run.kill('SIGTERM')
+      })
+      const run = new Program(program, ['schedule'], { cwd: dirname(config) })
+      const { code, stderr } = await run.ended
+      off()
+      postgres.resume()
+      expect(code, stderr).toBe(143)
+      expect(stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
     },
     inTime,
   )

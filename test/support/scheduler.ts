@@ -1,0 +1,45 @@
+/** Processes of `shopsync schedule`. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Program, program } from './process.js'
+
+export interface RunningScheduler {
+  readonly run: Program
+  readonly url: string
+}
+
+/** Starts one in a folder with a configuration; resolves when it listens. */
+export async function startScheduler(
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<RunningScheduler> {
+  const { PATH = '' } = process.env
+  const run = new Program(program, ['schedule'], { cwd, env: { PATH, ...env } })
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    run.child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const found = /http:\/\/\S+/.exec(text)?.[0]
+      if (found) resolve(found)
+    })
+    void run.ended.then(({ stderr }) => reject(new Error(stderr)))
+  })
+  return { run, url }
+}
+
+/** Writes a job of one sync; without a schedule it takes the shipped one of its name away. */
+export function writeJob(folder: string, name: string, more: object = {}): void {
+  mkdirSync(join(folder, 'jobs'), { recursive: true })
+  const content = { description: 'A job.', steps: [{ command: 'sync' }], ...more }
+  writeFileSync(join(folder, 'jobs', `${name}.json`), JSON.stringify(content))
+}
+
+/** A folder whose only job with a schedule is this one. */
+export function onlyJob(folder: string, name: string, more: object): void {
+  for (const shipped of ['hourly', 'nightly', 'weekly-verify']) writeJob(folder, shipped)
+  writeJob(folder, name, more)
+}
+
+export async function until(is: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 50))
+}

@@ -1,0 +1,3 @@
+import type { MutantTable } from './productmutants.js'
+
+export const serviceMutants: MutantTable = {}
