@@ -121,6 +121,33 @@ test('a run that SIGKILL ended calls nobody, and the next one tells of it; one t
   expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
 })
 
+test('SIGTERM ends a run at once that tells somebody who does not answer; the next run tells it', async () => {
+  const [tenant] = here.sandbox.tenantIds
+  here.sandbox.script([
+    { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
+  ])
+  hook.status = 0
+  const { code, stderr } = await shopsync(['sync'], {
+    cwd: here.folder,
+    env: { API_SECRET: here.sandbox.secret },
+    during: async (child) => {
+      await expect.poll(() => hook.got.length, { timeout: 20_000 }).toBe(1)
+      child.kill('SIGTERM')
+    },
+  })
+  expect(code).toBe(143)
+  expect(stderr).toMatch(/no answer came before a signal ended the program.*An alert was not taken/)
+  expect(stderr).not.toContain('in time')
+  hook.status = 200
+  hook.take()
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual([`opened: failed ${tenant}/notes`])
+  here.sandbox.script([])
+  await run(['sync'])
+  hook.take()
+  beaten()
+})
+
 test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
   const tenant = Number(here.sandbox.tenantIds.at(-1))
   here.sandbox.store.revoke(tenant)

@@ -153,6 +153,18 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.said).toContain('Catching up a run that was missed')
   })
 
+  it('plans before anything has run, so that a run which is missed then is caught up, too', async () => {
+    const world = new World(warehouse, '2026-01-01T00:00:30Z')
+    world.job('nightly', '30 2 * * *')
+    await world.up(minute)
+    expect(await rowsOf(warehouse, 'sync_jobs')).toMatchObject([
+      { job: 'nightly', planned_at: '2026-01-01T02:30:00.000000Z', last_planned_at: null },
+    ])
+    world.clock.pass(4 * hour)
+    await world.up(minute)
+    expect(world.begun('nightly')).toEqual(['01-01T04:01'])
+  })
+
   it('goes on after a signal where it was cut short, and does not repeat for ever what dies with the process', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:00Z')
     world.job('hourly', '0 * * * *')

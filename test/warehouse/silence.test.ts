@@ -10,7 +10,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { configure, type Ended, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { onlyJob } from '../support/scheduler.js'
+import { onlyJob, startScheduler } from '../support/scheduler.js'
 import { open } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -107,10 +107,10 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
   )
 
   it(
-    'SIGTERM ends shopsync schedule, which has a job in hand, whose server was stopped in its tracks',
+    'shopsync schedule is not ready while its server is stopped in its tracks, and SIGTERM ends it with a job in hand',
     async () => {
       const address = { url: postgres.url, schema: 'staying' }
-      const config = configure(sandbox, address, ['notes'], { schedule: { listen: false } })
+      const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
       onlyJob(dirname(config), 'mine', { schedule: '0 4 1 1 *' })
       const warehouse = await open({ name: 'postgres', address: () => address })
       const planned_at = '2026-01-01T04:00:00.000000Z'
@@ -120,12 +120,17 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
       const off = sandbox.onRequest(async ({ resource }) => {
         if (resource !== 'notes') return
         postgres.pause()
+        const { url } = await starting
+        ready = (await fetch(`${url}/ready`)).status
         run.kill('SIGTERM')
       })
-      const run = new Program(program, ['schedule'], { cwd: dirname(config) })
+      let ready = 0
+      const starting = startScheduler(dirname(config))
+      const { run } = await starting
       const { code, stderr } = await run.ended
       off()
       postgres.resume()
+      expect(ready).toBe(503)
       expect(code, stderr).toBe(143)
       expect(stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
     },
