@@ -8,6 +8,9 @@ import { parseId } from '../int64.js'
 import { parseDuration } from './duration.js'
 import { isTimeZone, nearestTimeZone } from './timezone.js'
 
+// A configuration is checked once: a program of its own for each check would cost more than it saves.
+z.config({ jitless: true })
+
 export type Resources = Readonly<Record<string, Resource>>
 
 /** The tables of a resource, as far as a configuration names tables and columns: the model's `tablesOf`. */

@@ -129,7 +129,7 @@ describe('the image', () => {
     expect(lstatSync(join(image, 'usr/local/bin/shopsync')).isSymbolicLink()).toBe(true)
     for (const absent of ['app/test', 'app/src', 'app/node_modules/typescript', 'app/node_modules/vitest'])
       expect(existsSync(join(image, absent)), absent).toBe(false)
-    const program = join(image, 'app/dist/src/cli/main.js')
+    const program = join(image, 'app/dist/bin/shopsync.js')
     const home = scratch()
     expect((await inFolder(home, process.execPath, '--', program, 'jobs', 'list')).stdout).toMatch(/nightly/)
     expect((await inFolder(home, process.execPath, '--', program, 'demo')).stdout).toMatch(/first sync/)

@@ -1,5 +1,5 @@
 /**
- * Makes the tests run the program as it ships: an import of `src/`, `schema/` or `bench/` is resolved to the compiled
+ * Makes the tests run the program as it is compiled: an import of `src/`, `schema/` or `bench/` is resolved to the compiled
  * file in `dist/`, which Node loads itself. Used by both configurations of vitest and by the setup of every run.
  */
 import { existsSync, statSync } from 'node:fs'
@@ -38,6 +38,7 @@ export function expectCompiled(): void {
     const compiled = compiledOf(source)
     return !existsSync(compiled) || statSync(compiled).mtimeMs < statSync(join(root, source)).mtimeMs
   })
+  if (!existsSync(join(root, 'dist/bin/shopsync.js'))) outdated.push('src/bundle.mjs')
   if (outdated.length === 0) return
   const [first, ...others] = outdated
   const which = others.length > 0 ? `${first} and ${others.length} more` : first

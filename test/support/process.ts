@@ -1,4 +1,4 @@
-/** The program, or a script of the tests, as a process of its own: compiled, as it ships. */
+/** The program, or a script of the tests, as a process of its own: compiled. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { compiledOf } from './compiled.js'
 import type { Target } from './run.js'
 import { scratch } from './scratch.js'
 
-/** The program as users run it. */
+/** The program, file by file; test/package/bundle.test.ts runs what is installed of it. */
 export const program = compiledOf('src/cli/main.ts')
 
 export interface Address {

@@ -7,13 +7,14 @@ import type { SourceAddress } from '../../config/address.js'
 import { since } from '../../format.js'
 import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
-import { readJson, rootTable } from '../../warehouse/database.js'
+import { readJson } from '../../warehouse/database.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type LastRun, readHolder, readLastRun, type StatusHolder } from './lastrun.js'
+import { readLiveRows } from './livecounts.js'
 import { type OddList, oddList } from './oddlist.js'
 
 export interface CursorStatus {
@@ -215,12 +216,8 @@ async function readCursors(
   tenants: readonly TenantStatus[],
   missing: ReadonlySet<string>,
 ): Promise<CursorStatus[]> {
-  const rows = await db.selectFrom('sync_cursors').selectAll().execute()
-  const byName = new Map(rows.map((row) => [`${row.tenant_id} ${row.resource}`, row]))
-  const counts = new Map<string, Map<Int64, Int64>>()
-  for (const resource of options.resources) {
-    if (!missing.has(resource)) counts.set(resource, await liveRows(db, resource))
-  }
+  const byName = new Map((await cursorRows(db)).map((row) => [`${row.tenant_id} ${row.resource}`, row]))
+  const liveRows = await readLiveRows(db, { tenants, resources: options.resources, missing })
   return tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
     options.resources.map((resource): CursorStatus => {
       const row = byName.get(`${tenant_id} ${resource}`)
@@ -240,8 +237,8 @@ async function readCursors(
         watermark: row?.watermark ?? null,
         last_success_at: row?.last_success_at ?? null,
         age_seconds: age === null ? null : Math.round(age / 1000),
-        rows: counts.get(resource)?.get(tenant_id) ?? 0,
-        walk_under_way: row !== undefined && row.walk !== null,
+        rows: liveRows(resource, tenant_id),
+        walk_under_way: Boolean(row?.is_walking),
         last_error: row?.last_error ?? null,
         stamps_ahead: row?.stamps_ahead_until
           ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
@@ -256,6 +253,16 @@ async function readCursors(
     }),
   )
 }
+
+/** Without the walks: a walk under way is long, and there may be thousands. */
+const cursorRows = (db: Db) =>
+  db
+    .selectFrom('sync_cursors')
+    .select(['tenant_id', 'resource', 'status', 'completeness', 'reason', 'watermark', 'last_success_at'])
+    .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered', 'refill'])
+    .select(['complete_through', 'complete_through_before', 'deletes_checked_at'])
+    .select((eb) => eb('walk', 'is not', null).as('is_walking'))
+    .execute()
 
 const isLongAgo = (checked: string, { nowMicros, deletesUncheckedAfterMs }: StatusOptions): boolean =>
   since(checked, nowMicros) > deletesUncheckedAfterMs
@@ -276,15 +283,4 @@ function stateOf(
   if (age === null) return row.completeness === 'unproven' ? 'unproven' : 'never'
   if (age > staleAfterMs) return 'stale'
   return row.completeness === 'unproven' ? 'unproven' : 'ok'
-}
-
-/** Live rows by tenant: one statement a table instead of one a cursor. */
-async function liveRows(db: Db, resource: string): Promise<Map<Int64, Int64>> {
-  const rows = await db
-    .selectFrom(rootTable({ name: resource }))
-    .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
-    .where('_deleted_at', 'is', null)
-    .groupBy('tenant_id')
-    .execute()
-  return new Map(rows.map((row) => [row.tenant_id, Number(row.n)]))
 }

@@ -1,6 +1,6 @@
 /**
  * SQLite as a warehouse: one file, one writer at a time.
- * open.ts opens it for commands, thread/main.ts for the writer thread.
+ * open.ts opens it for commands, thread/writerthread.ts for the writer thread.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

@@ -64,7 +64,7 @@ export class WriterThread {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('./main.js', import.meta.url), {
+    const thread = new Worker(new URL('./writerthread.js', import.meta.url), {
       workerData: this.url,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })

@@ -1,0 +1,61 @@
+/**
+ * The program as it is installed: dist/bin, the compiled files put together into a few. The other tests run the compiled
+ * files themselves; here is what putting together can break: threads, which are started by their files' names, and the
+ * files beside the program.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type Place, place } from '../support/place.js'
+import { configure, Program } from '../support/process.js'
+import { root } from '../support/tree.js'
+
+const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { shopsync: string } }
+const installed = join(root, bin.shopsync)
+const resources = ['repair_orders', 'customers']
+
+let here: Place
+let env: Record<string, string>
+
+beforeAll(async () => {
+  here = await place({ tenants: 1, repairOrders: 300 })
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+  env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
+})
+afterAll(() => here.remove())
+
+const run = (...words: string[]) => new Program(installed, words, { cwd: here.folder, env }).ended
+
+test('loads SQLite, whose large pages its writer thread stores, and reads the jobs beside it', async () => {
+  const { code, stderr } = await run('run', 'hourly')
+  expect([code, stderr.match(/[Bb]ug/)]).toEqual([0, null])
+  const db = new Database(join(here.folder, 'data/warehouse.db'), { readonly: true })
+  const { orders } = db.prepare('select count(*) as orders from repair_orders').get() as { orders: number }
+  db.close()
+  expect(orders).toBe(300)
+})
+
+test('makes the page of the scheduler in a thread of its own', async () => {
+  const schedule = new Program(installed, ['schedule'], { cwd: here.folder, env })
+  const url = await new Promise<string>((resolve, reject) => {
+    schedule.child.stdout?.on('data', (chunk: Buffer) => {
+      const found = /http:\/\/\S+/.exec(chunk.toString())?.[0]
+      if (found) resolve(found)
+    })
+    void schedule.ended.then(({ stderr }) => reject(new Error(stderr)))
+  })
+  const page = await fetch(url)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</html>')])
+  schedule.child.kill('SIGTERM')
+  expect((await schedule.ended).code).toBe(0)
+})
+
+test.runIf(inject('postgresUrl') !== '')('loads Postgres', async () => {
+  const address = { url: inject('postgresUrl'), schema: 'installed_program' }
+  const config = configure(here.sandbox, address, ['customers'])
+  const synced = await run('sync', '--config', config, '--json')
+  expect(synced.code).toBe(0)
+  const status = (await run('status', '--config', config, '--json')).json<{ cursors: { rows: number }[] }>()
+  expect(status.cursors[0]?.rows).toBeGreaterThan(10)
+})
