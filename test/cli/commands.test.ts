@@ -55,11 +55,18 @@ describe('status', () => {
     expect(stdout).toContain('42 of 42 cursors stale or failing')
   })
 
-  test('counts no rows of deleted records; a revoked tenant is trouble unless it is left out on purpose', async () => {
+  test('asks the registers for live rows, and counts them where no register knows; a revoked tenant is trouble unless it is left out on purpose', async () => {
     const db = new Database(join(here.folder, 'data/warehouse.db'))
     const [, revoked] = here.sandbox.tenantIds
     const at = '2026-01-01T00:00:00.000000Z'
-    db.prepare('update categories set _deleted_at = ?').run(at)
+    const [counted] = here.sandbox.tenantIds
+    const registers = db.prepare(
+      "update sync_registers set live_rows = ? where resource = 'categories' and tenant_id = ?",
+    )
+    registers.run(null, counted)
+    db.prepare('update categories set _deleted_at = ? where id % 3 = 0').run(at)
+    const rows = db.prepare('select count(*) from categories where tenant_id = ? and _deleted_at is null')
+    const live = rows.pluck().get(counted)
     db.prepare('update tenants set revoked_at = ? where tenant_id = ?').run(at, revoked)
     db.prepare("update sync_cursors set status = 'failed' where tenant_id = ?").run(revoked)
     const { code, json } = await here.run('status', '--json')
@@ -68,11 +75,13 @@ describe('status', () => {
     here.configure({ sync: { exceptTenants: [Number(revoked)] } })
     expect((await here.run('status')).code).toBe(0)
     here.configure()
-    expect(cursors.filter((c) => c.resource === 'categories').map((c) => c.rows)).toEqual([0, 0])
+    expect(live).toBeLessThan(9)
+    expect(cursors.filter((c) => c.resource === 'categories').map((c) => c.rows)).toEqual([live, 9])
     expect(new Set(cursors.filter((c) => c.tenant_id === revoked).map((c) => c.state))).toEqual(
       new Set(['revoked']),
     )
     db.prepare('update categories set _deleted_at = null').run()
+    registers.run(9, counted)
     db.close()
     await here.run('sync', '--quiet')
   })

@@ -29,7 +29,7 @@ export interface CursorStatus {
   readonly last_success_at: string | null
   /** Seconds since last_success_at. */
   readonly age_seconds: number | null
-  /** Live rows of the resource's own table. */
+  /** Live rows of the resource's own table, as the register tells; `verify` compares them with the rows themselves. */
   readonly rows: Int64
   readonly walk_under_way: boolean
   readonly last_error: string | null
