@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { fullCost } from '../src/compare/cost.js'
-import { table } from '../src/format.js'
+import { table } from '../src/table.js'
 import { generator } from './random.js'
 import { type Line, plot } from './reconcile/plot.js'
 import { timeOf, withWorld } from './reconcile/real.js'

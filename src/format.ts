@@ -1,6 +1,6 @@
 import { toMicros } from './timestamp.js'
 
-/* Numbers, times, lists and tables, written one way wherever a person reads them: texts of the commands, the bench. */
+/* Numbers, times and lists, written one way wherever a person reads them: texts of the commands, the bench. */
 
 const thousands = new Intl.NumberFormat('en-US')
 const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
@@ -35,6 +35,9 @@ export function span(milliseconds: number): string {
   return parts.slice(0, 2).join(' ')
 }
 
+/** A canonical timestamp to the minute, for tables, whose headings say UTC. */
+export const atMinute = (timestamp: string): string => `${timestamp.slice(0, 10)} ${timestamp.slice(11, 16)}`
+
 /** A canonical timestamp to the second. */
 export const atSecond = (timestamp: string): string =>
   `${timestamp.slice(0, 10)} ${timestamp.slice(11, 19)} UTC`
@@ -42,6 +45,17 @@ export const atSecond = (timestamp: string): string =>
 /** Milliseconds from a canonical timestamp to now. */
 export const since = (timestamp: string, nowMicros: bigint): number =>
   Number((nowMicros - toMicros(timestamp)) / 1000n)
+
+/**
+ * A text with its requests as people read them: the list and its page, in place of a whole address with encoded times.
+ * The log and the documents of --json keep the address.
+ */
+export const shortRequests = (text: string): string =>
+  text.replaceAll(/GET (\/[^\s?,:)]*)(\?[^\s,:)]*)?/g, (_, path: string, query = '') => {
+    const list = path.replace(/^.*\/(?:tenants|partners)\/[^/]+\//, '')
+    const page = /[?&]page=(\d+)/.exec(query)?.[1] ?? '1'
+    return `GET ${list}${page === '1' ? '' : `, page ${page}`}`
+  })
 
 export const indent = (text: string, by = '  '): string => text.replaceAll(/^(?=.)/gm, by)
 
@@ -59,32 +73,4 @@ export function firstOf<T>(
   const lines = items.slice(0, most).map(line)
   if (items.length > most) lines.push(more(items.length - most))
   return indent(lines.join('\n'))
-}
-
-export interface Heading {
-  readonly title: string
-  readonly align?: 'left' | 'right'
-}
-
-/** The heading of a column of numbers. */
-export const right = (title: string): Heading => ({ title, align: 'right' })
-
-const width = (text: string): number => [...text].length
-
-/** A plain table: aligned columns, a rule below the headings, no frame; the same on a terminal and in a pipe. */
-export function table(headings: readonly (string | Heading)[], rows: readonly (readonly string[])[]): string {
-  const columns = headings.map((heading) => (typeof heading === 'string' ? { title: heading } : heading))
-  const widths = columns.map(({ title }, i) =>
-    rows.reduce((most, row) => Math.max(most, width(row[i] ?? '')), width(title)),
-  )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, i) => {
-        const gap = ' '.repeat(Math.max(0, (widths[i] ?? 0) - width(cell)))
-        return columns[i]?.align === 'right' ? gap + cell : cell + gap
-      })
-      .join('  ')
-      .trimEnd()
-  const rule = widths.map((size) => '─'.repeat(size)).join('  ')
-  return [line(columns.map(({ title }) => title)), rule, ...rows.map(line)].join('\n')
 }

@@ -33,7 +33,7 @@ export function runOnce(
       // main says where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
       note(report)
-      await invocation.out.answer(report, runSummary(report))
+      await invocation.out.answer(report, runSummary(report, invocation.out.paper))
       invocation.out.complain(runTroubles(report))
       return exitCodeOf(report)
     }),
@@ -123,7 +123,9 @@ function showProgress(
 }
 
 /** Passes the events of a run to the tracker and to the log. */
-function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
+function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Observer {
+  // Who sits at the terminal reads it a moment later in the summary, equal troubles together.
+  const failed = invocation.out.isRead ? 'info' : 'warn'
   return {
     planned: (tenants, cursors) => {
       tracker.planned(tenants, cursors)
@@ -138,7 +140,7 @@ function observerOf({ log }: CommandContext, tracker: Tracker): Observer {
       tracker.cursor(report)
       const { tenant_id: tenant, resource, requests, records, rows_upserted, completeness } = report
       const fields = { tenant, resource, requests, records, rows_upserted, completeness }
-      if (report.status === 'failed') log.warn({ ...fields, error: report.error }, 'Cursor failed')
+      if (report.status === 'failed') log[failed]({ ...fields, error: report.error }, 'Cursor failed')
       // Hundreds of cursors an hour find nothing: at the level info, those would bury the others.
       else log[records > 1 || rows_upserted > 0 ? 'info' : 'debug'](fields, 'Cursor done')
     },

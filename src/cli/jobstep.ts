@@ -42,7 +42,7 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep, te
     carryOut: ({ deps, lease, counted, step: number }) =>
       watched(context, deps, async (watching) => {
         const report = await runStep(watching, lease, request, { counted }, number)
-        tell(report, runSummary(report))
+        tell(report, runSummary(report, context.invocation.out.paper))
         return report
       }),
   }
@@ -55,7 +55,7 @@ function verifyWork(context: CommandContext, job: Job, step: JobStep, tell: Tell
     asksSource: true,
     carryOut: async (given) => {
       const { found, report } = await verifyStep(given, job.name, choice, how)
-      tell(report, `${verifyText(found)}\n`)
+      tell(report, `${verifyText(found, context.invocation.out.paper)}\n`)
       return report
     },
   }

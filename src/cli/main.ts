@@ -17,12 +17,16 @@ function bearClosedPipes(): void {
   }
 }
 
-const output = ({ json, quiet }: Globals): Output =>
-  new Output({ json, quiet, stdout: process.stdout, stderr: process.stderr })
+async function output({ json, quiet }: Globals): Promise<Output> {
+  const { stdout, stderr } = process
+  const isTerminal = stdout.isTTY || stderr.isTTY
+  const layout = isTerminal ? await import('./layout.js') : undefined
+  return new Output({ json, quiet, stdout, stderr, ...layout })
+}
 
 /** Carries out one call of a command, and gives the exit code. */
 async function perform(call: ParsedCall, globals: Globals): Promise<number> {
-  const out = output(globals)
+  const out = await output(globals)
   const signals = new Signals((text) => out.note(text))
   const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
   signals.overdue = (exitCode) => {
@@ -73,7 +77,7 @@ async function main(words: readonly string[]): Promise<number> {
     if (!problem) return 0
     // Commander stops at the first wrong word, and has not seen a --json behind that word.
     const globals = { ...globalsOf(root), json: words.includes('--json') }
-    await output(globals).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
+    await (await output(globals)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
     return 2
   }
 }

@@ -1,12 +1,22 @@
 import type { Writable } from 'node:stream'
+import { WriteStream } from 'node:tty'
 import { describeError, Stop, wordsOf } from '../errors.js'
+import { type Paper, plainPaper } from '../paper.js'
 
 export interface OutputOptions {
   readonly json: boolean
   readonly quiet: boolean
   readonly stdout: Writable
   readonly stderr: Writable
+  /** How text is fitted to a terminal; needed only where there is one. */
+  readonly layOut?: (paper: Paper, text: string) => string
 }
+
+/** Colours as Node judges them: none with NO_COLOR or TERM=dumb, and with FORCE_COLOR always some. */
+const paperOf = (stream: Writable): Paper =>
+  stream instanceof WriteStream && stream.isTTY
+    ? { columns: stream.columns || 80, colours: stream.hasColors() }
+    : plainPaper
 
 /** Everything that the program prints. With --json, stdout carries one JSON document and nothing else. */
 export class Output {
@@ -20,12 +30,27 @@ export class Output {
     return this.options.quiet
   }
 
-  /** Text for people: not with --json, not with --quiet. */
-  print(text: string): void {
-    if (!this.json && !this.quiet) this.result(text)
+  /** What text for people goes onto: tables are drawn for it. */
+  get paper(): Paper {
+    return paperOf(this.options.stdout)
   }
 
-  /** The answer to a question, such as a dictionary: --quiet does not silence the answer. */
+  /** Whether somebody reads the texts as they come. */
+  get isRead(): boolean {
+    return !this.json && !this.quiet && this.paper !== plainPaper
+  }
+
+  /** Text for people: not with --json, not with --quiet. */
+  print(text: string): void {
+    if (!this.json && !this.quiet) this.say(text)
+  }
+
+  /** Text for people that is the answer to a question: --quiet does not silence it. */
+  say(text: string): void {
+    this.result(this.#fitted(this.options.stdout, text))
+  }
+
+  /** The answer to a question, such as a dictionary, as it is: --quiet does not silence the answer. */
   result(text: string): void {
     this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
   }
@@ -58,17 +83,17 @@ export class Output {
    * a run that fails without a word would go unnoticed.
    */
   complain(lines: readonly string[]): void {
-    if (this.quiet) for (const line of lines) this.options.stderr.write(`shopsync: ${line}\n`)
+    if (this.quiet) for (const line of lines) this.#tell(`shopsync: ${line}`)
   }
 
   /** A line on stderr that is no log entry. */
   note(text: string): void {
-    if (!this.quiet) this.options.stderr.write(`${text}\n`)
+    if (!this.quiet) this.#tell(text)
   }
 
   /** A line on stderr about what needs somebody: --quiet does not silence it, so that cron mails it. */
   trouble(text: string): void {
-    this.options.stderr.write(`${text}\n`)
+    this.#tell(text)
   }
 
   /**
@@ -76,9 +101,18 @@ export class Output {
    * enough. With --json, stdout gets the error as its document as well.
    */
   async error(error: unknown, exitCode: number): Promise<void> {
-    if (!this.quiet || exitCode !== 4) this.options.stderr.write(`shopsync: ${describeError(error)}\n`)
+    if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${describeError(error)}`)
     if (!this.json) return
     const { message, hint = null } = wordsOf(error)
     await this.document({ error: { message, hint, exit_code: exitCode } })
+  }
+  #tell(text: string): void {
+    const { stderr } = this.options
+    stderr.write(`${this.#fitted(stderr, text)}\n`)
+  }
+
+  #fitted(stream: Writable, text: string): string {
+    const { layOut } = this.options
+    return layOut ? layOut(paperOf(stream), text) : text
   }
 }

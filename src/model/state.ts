@@ -15,10 +15,7 @@ const counts = {
   quarantined: integer('Values, items and records that went to quarantine.'),
 }
 
-/**
- * The product's own tables, in the vocabulary of the resources; BI tools may read them. Used by the warehouse, which
- * creates and writes them, and by the data dictionary.
- */
+/** The product's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them. */
 export const stateTables = {
   tenants: define({
     doc: 'The tenants that have granted access, and those that once had. From the API document, Resources: Authorization.',
@@ -142,6 +139,7 @@ export const stateTables = {
       started_at: timestamp('Start of this cursor in the run.'),
       finished_at: timestamp('End.'),
       records: integer('API records read.'),
+      records_changed: integer('Of these, new or other than before; null in runs of older versions.'),
       ...counts,
       books: json('The numbers that the verdict rests on.'),
       error: text('Why it failed; null when it did not.'),

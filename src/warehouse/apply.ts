@@ -282,5 +282,5 @@ export async function applyBatch<R extends Rows<R>, E>(
   }
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
-  return { written, removed, stale: sorted.stale.size, previous, drift }
+  return { written, changed: ofRoots, removed, stale: sorted.stale.size, previous, drift }
 }

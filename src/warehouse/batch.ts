@@ -54,6 +54,8 @@ export interface Version {
 export interface Applied {
   /** Warehouse rows that changed, child and embedded rows included. */
   readonly written: number
+  /** Records that are new here, or other than they were. */
+  readonly changed: number
   /** Child rows that were removed because the new version lacks them. */
   readonly removed: number
   /** Records that were older than the stored version. */

@@ -19,12 +19,15 @@ describe('sync', () => {
   test('brings everything, then nothing, and says so in words', async () => {
     const first = await here.run('sync')
     expect(first).toMatchObject({ code: 0 })
-    expect(first.stdout).toMatch(/^sync: done in .*: 2 tenants, \d+ requests, \d+ records$/m)
+    expect(first.stdout).toMatch(
+      /^sync: done in .*: [\d,]+ records new or changed, 2 tenants, \d+ requests$/m,
+    )
     expect(first.stdout).toMatch(/^customers +2 .* proven$/m)
     const second = await here.run('sync')
     expect(second.code).toBe(0)
+    expect(second.stdout).toMatch(/^sync: done in .*: nothing new, 2 tenants, \d+ requests$/m)
     expect(second.stdout).toMatch(
-      new RegExp(`^Nothing new: ${Object.keys(resources).length} resources without changes`, 'm'),
+      new RegExp(`^${Object.keys(resources).length} resources without changes`, 'm'),
     )
     const db = open()
     expect(db.prepare('select count(*) n from customers').get()).toEqual({
@@ -49,7 +52,7 @@ describe('sync', () => {
         here.sandbox.tenantIds.map((id) => [id, 'categories']),
       )
       expect(Object.keys(report.cursors[0] ?? {}).sort()).toEqual(
-        'completeness error reason records requests resource rows_deleted rows_upserted status step tenant_id watermark'.split(
+        'completeness error reason records records_changed requests resource rows_deleted rows_upserted status step tenant_id watermark'.split(
           ' ',
         ),
       )
@@ -175,10 +178,12 @@ describe('what goes wrong gets its exit code and a way out', () => {
     const { code, stdout } = await here.run('sync')
     expect(code).toBe(1)
     expect(stdout).toMatch(/finished, but something failed/)
-    expect(stdout).toMatch(/2 cursors failed; everything else is stored:\n {2}✗ tenant \d+, vendors: .*500/)
+    expect(stdout).toMatch(
+      /2 cursors failed; everything else is stored:\n {2}✗ tenants 101, 102: vendors: .*500/,
+    )
     const status = await here.run('status')
     expect(status.code).toBe(1)
-    expect(status.stdout).toMatch(/✗ tenant \d+, vendors: failed, never complete: .*500/)
+    expect(status.stdout).toMatch(/✗ tenants 101, 102: vendors: failed, never complete: .*500/)
     here.sandbox.script([])
     expect((await here.run('sync')).code).toBe(0)
     expect((await here.run('status')).code).toBe(0)

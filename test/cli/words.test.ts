@@ -3,8 +3,9 @@ import { createLog } from '../../src/cli/log.js'
 import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
 import { runSummary } from '../../src/cli/text/summary.js'
 import { verifyText } from '../../src/cli/text/verify.js'
-import { count, dollars, span, table } from '../../src/format.js'
+import { count, dollars, span } from '../../src/format.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
+import { table } from '../../src/table.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
@@ -16,6 +17,7 @@ const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   watermark: null,
   requests: 1,
   records: 10,
+  records_changed: 10,
   rows_upserted: 10,
   rows_deleted: 0,
   error: null,
@@ -76,7 +78,9 @@ describe('the summary of a run', () => {
         ],
       }),
     )
-    expect(text).toContain('finished, but something failed in 1 min 5 s: 2 tenants, 5 requests, 40 records')
+    expect(text).toContain(
+      'finished, but something failed in 1 min 5 s: 40 records new or changed, 2 tenants, 5 requests',
+    )
     expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
     expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
     expect(text).toContain('Not offered by the API (404): shops')
@@ -100,7 +104,7 @@ describe('the progress line', () => {
     )
     return { written, tracker, progress, at: (now: number) => (time = now) }
   }
-  const page = { tenantId: 1, resource: 'notes', records: 100, rows: 100, expected: 400, done: 100 }
+  const page = { tenantId: 1, resource: 'notes', records: 100, changed: 100, expected: 400, done: 100 }
 
   test('tells tenants, cursors, records a second, the window and the time to go', () => {
     const { tracker, progress } = start()

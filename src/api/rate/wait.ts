@@ -3,7 +3,7 @@
  * governor, which waits for everybody, and by the retry loop, which waits for one request.
  */
 import { type ErrorDetails, Skip } from '../../errors.js'
-import { span } from '../../format.js'
+import { atMinute, span } from '../../format.js'
 import { fromMicros } from '../../timestamp.js'
 import type { RateReport } from '../http/headers.js'
 
@@ -50,7 +50,10 @@ export function tooLong(
   { until, now, maxWait }: { readonly until: number; readonly now: number; readonly maxWait: number },
   details: Omit<ErrorDetails, 'code' | 'hint'> = {},
 ): Skip {
-  const when = until < 253_402_300_800_000 ? ` (until ${atMinute(until)})` : ''
+  const when =
+    until < 253_402_300_800_000
+      ? ` (until ${atMinute(fromMicros(BigInt(Math.round(until)) * 1000n))} UTC)`
+      : ''
   return new Skip(
     `${why}: it would have to wait ${span(until - now)}${when}, expected at most ${span(maxWait)}`,
     {
@@ -61,6 +64,3 @@ export function tooLong(
     },
   )
 }
-
-const atMinute = (milliseconds: number): string =>
-  `${fromMicros(BigInt(Math.round(milliseconds)) * 1000n).slice(0, 16)}Z`

@@ -27,8 +27,8 @@ those find is kept in the warehouse, if there is one, and compared the next time
     const document = { ok: exitCode === 0, exit_code: exitCode, checks, probe: ways ?? null }
     const { out } = invocation
     // --quiet silences good news only.
-    if (out.json || exitCode === 0) await out.answer(document, checkText(made))
-    else out.result(checkText(made))
+    if (out.json || exitCode === 0) await out.answer(document, checkText(made, out.paper))
+    else out.say(checkText(made, out.paper))
     return exitCode
   },
 }

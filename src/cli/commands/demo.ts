@@ -51,12 +51,12 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     out.print(text.work(changes))
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
-    out.print(text.sideBySide(first, second))
+    out.print(text.sideBySide(first, second, out.paper))
     const checked = await execute(context, { ...request, mode: 'reconcile' })
     if (signals.signal.aborted) return 1
     out.print(text.afterReconcile(checked))
     const report = await writeReport(context, page, null)
-    out.print(text.answers(report.data))
+    out.print(text.answers(report.data, out.paper))
     out.print(text.closing(file, page))
     if (out.json)
       await out.document({

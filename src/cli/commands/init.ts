@@ -45,7 +45,7 @@ that are there are left alone without --force (exit 2).`,
     out.print(`${text.wroteText(written)}\n`)
     const [config] = written
     const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
-    out.print(`${checkText(trials)}\n`)
+    out.print(`${checkText(trials, out.paper)}\n`)
     const start = await startOf(folder)
     const isSandbox = answers.baseUrl === sandbox.baseUrl
     out.print(text.nextText(start, { isSandbox }))

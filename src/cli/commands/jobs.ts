@@ -32,7 +32,7 @@ export const jobsCommand: Command = {
     ])
     const files = await jobFiles(invocation, second)
     const text = {
-      list: jobsText,
+      list: (all: readonly JobFile[]) => jobsText(all, out.paper),
       show: (all: readonly JobFile[]) => all.map(jobText).join('\n\n'),
       validate: validText,
     }

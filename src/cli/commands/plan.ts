@@ -63,7 +63,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     const made = await makePlan(deps, request, config.api.rateReserve)
     const views = await plannedViews(deps.warehouse, context.viewsWanted)
     if (out.json) await out.document({ ...made, view_changes: views.made })
-    else out.result(planText(made, views))
+    else out.say(planText(made, views, out.paper))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
   })
 }

@@ -37,7 +37,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
   const warehouse = await context.readingWarehouse()
   const isNew = isNewWarehouse(await warehouse.plan())
   const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
-  await out.answer(entries, isNew ? noWarehouseText(warehouse.where) : quarantineText(entries))
+  await out.answer(entries, isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.paper))
   return 0
 }
 
@@ -45,7 +45,7 @@ async function replay({ out }: Invocation, context: CommandContext): Promise<num
   const { replayQuarantine, replayText, leftText } = await parts()
   const deps = await context.dependencies(await context.existingWarehouse())
   const outcomes = await replayQuarantine(deps, context.choice)
-  await out.answer(outcomes, replayText(outcomes))
+  await out.answer(outcomes, replayText(outcomes, out.paper))
   const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
   if (left > 0) out.complain([leftText(left)])
   return left === 0 ? 0 : 1

@@ -27,7 +27,7 @@ Examples:
     checkPlace(file)
     return withContext(invocation, async (context) => {
       const written = await writeReport(context, file, context.choice.tenants)
-      await invocation.out.answer(written.document, reportText(written))
+      await invocation.out.answer(written.document, reportText(written, invocation.out.paper))
       return 0
     })
   },

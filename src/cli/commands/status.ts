@@ -38,7 +38,7 @@ the last run ended without a word. Asks the warehouse only, not the API.
       })
       const failing = invocation.options.failing === true
       const { tenantNames } = config.report
-      const text = statusText(report, { failing, tenantNames })
+      const text = statusText(report, { failing, tenantNames, paper: invocation.out.paper })
       await invocation.out.answer(failing ? onlyFailing(report) : report, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1

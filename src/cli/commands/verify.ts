@@ -30,7 +30,7 @@ field by field, at the cost of one request each.`,
     return withContext(invocation, async (context) => {
       const how = { full: options.full === true, sample }
       const report = await compareWithSource(context, context.choice, how)
-      await out.answer(report, verifyText(report))
+      await out.answer(report, verifyText(report, out.paper))
       out.complain(runTroubles(asRun(report)))
       return report.status === 'equal' ? 0 : 1
     })

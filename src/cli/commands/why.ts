@@ -27,7 +27,7 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
       const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)
       if (out.json) await out.document(answer)
-      else out.result(whyText(answer))
+      else out.say(whyText(answer))
       return answer.rows.length > 0 ? 0 : 1
     })
   },

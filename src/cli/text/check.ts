@@ -4,8 +4,10 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { wordsOf } from '../../errors.js'
-import { count, indent, paragraphs, plural, span, table } from '../../format.js'
+import { count, indent, paragraphs, plural, shortRequests, span } from '../../format.js'
+import { type Paper, plainPaper } from '../../paper.js'
 import type { Trial } from '../../sync/ask/trials.js'
+import { table } from '../../table.js'
 import { adoptionHint, foreignText } from '../../warehouse/belonging.js'
 import type { ViewTrouble } from '../../warehouse/viewstore.js'
 import { changesText, probeFault, probeText } from './probe.js'
@@ -153,7 +155,7 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
 const shownTenants = 20
 
 /** What is well, the source's ways, then each fault once and how to mend it. */
-export function checkText(trials: readonly Trial[]): string {
+export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): string {
   const findings = trials.map(findingOf)
   const good = findings.filter(({ ok }) => ok)
   const tenants = good.filter(({ what }) => what.startsWith('tenant '))
@@ -161,13 +163,13 @@ export function checkText(trials: readonly Trial[]): string {
   const rows = shown.map(({ what, found }) => ['✓', what, found])
   if (tenants.length > shownTenants) rows.push(['✓', 'tenants', `${count(tenants.length)} readable`])
   const ways = trials.flatMap((trial) =>
-    trial.of === 'probe' ? [probeText(trial.probe, trial.changes)] : [],
+    trial.of === 'probe' ? [probeText(trial.probe, trial.changes, paper)] : [],
   )
   const bad = findings.filter(({ ok }) => !ok)
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
-  const wellText = rows.length === 0 ? '' : table(['', 'checked', 'found'], rows)
+  const wellText = rows.length === 0 ? '' : table(['', 'checked', 'found'], rows, paper)
   return `${paragraphs([wellText, ...ways, [end, ...bad.map(remedy)].join('\n')])}\n`
 }
 
 const remedy = ({ what, found, hint }: CheckFinding): string =>
-  indent(`✗ ${what}: ${found}${hint ? `\n  → ${hint}` : ''}`)
+  indent(`✗ ${what}: ${shortRequests(found)}${hint ? `\n  → ${hint}` : ''}`)

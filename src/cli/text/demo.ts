@@ -1,8 +1,10 @@
-import { count, plural, right, span, table } from '../../format.js'
+import { count, plural, span } from '../../format.js'
+import type { Paper } from '../../paper.js'
 import type { ReportData } from '../../report/data.js'
 import { answersText } from '../../report/text.js'
 import type { RunReport } from '../../sync/run/report.js'
-import { elapsed } from './summary.js'
+import { right, table } from '../../table.js'
+import { changedText, elapsed } from './summary.js'
 
 /* The words of the demo. */
 
@@ -12,11 +14,11 @@ It goes away when the demo ends.
 
 First sync: everything there is.`
 
-const recordsOf = (report: RunReport): number =>
-  report.cursors.reduce((sum, cursor) => sum + cursor.records, 0)
+const changedOf = (report: RunReport): number =>
+  report.cursors.reduce((sum, cursor) => sum + cursor.records_changed, 0)
 
 export const afterSync = (report: RunReport): string =>
-  `  ${plural(recordsOf(report), 'record')} in ${span(elapsed(report))}.`
+  `  ${changedText(report)}, in ${span(elapsed(report))}.`
 
 export function work(changes: readonly { readonly action: string }[]): string {
   const amount = (action: string): string =>
@@ -34,28 +36,28 @@ const verdicts = (report: RunReport): string => {
   return `${count(proven)} of ${count(report.cursors.length)}`
 }
 
-export function sideBySide(first: RunReport, second: RunReport): string {
+export function sideBySide(first: RunReport, second: RunReport, paper: Paper): string {
   const line = (title: string, of: (report: RunReport) => string): string[] => [title, of(first), of(second)]
   const rows = [
     line('outcome', (report) => report.status),
     line('requests', (report) => count(report.requests)),
-    line('records', (report) => count(recordsOf(report))),
+    line('records new or changed', (report) => count(changedOf(report))),
     line('rows written', (report) => count(report.rows_upserted)),
     line('rows removed', (report) => count(report.rows_deleted)),
     line('proven complete', verdicts),
     line('time', (report) => span(elapsed(report))),
   ]
-  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows)}`
+  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows, paper)}`
 }
 
 export const afterReconcile = (report: RunReport): string => `
 Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
   ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
 
-export const answers = (data: ReportData): string => `
+export const answers = (data: ReportData, paper: Paper): string => `
 The shops ask their warehouse.
 
-${answersText(data)}`
+${answersText(data, paper)}`
 
 const firstQuestion = 'select shop_name, sum(sales_cents) / 100 as sales from daily_sales group by shop_name'
 

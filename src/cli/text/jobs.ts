@@ -1,7 +1,9 @@
 import type { Job, JobStep } from '../../config/job.js'
-import { atSecond, indent, span, table } from '../../format.js'
+import { atMinute, atSecond, indent, span } from '../../format.js'
 import { toJson } from '../../json.js'
+import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { LastOfJob } from '../../sync/ask/lastofjobs.js'
+import { table, unbroken } from '../../table.js'
 
 /** A file in jobs/, as far as it can be read. */
 export interface JobFile {
@@ -19,18 +21,30 @@ export interface JobFile {
 const lastText = (last: LastOfJob | null): string =>
   last?.started_at ? `${atSecond(last.started_at)}, ${last.status}` : ''
 
-export function jobsText(files: readonly JobFile[]): string {
+const lastInk = (last: string): Ink | undefined =>
+  last === '' ? undefined : last.endsWith('ok') ? 'good' : 'bad'
+const doesInk = (does: string): Ink | undefined => (does.startsWith('✗') ? 'bad' : undefined)
+
+export function jobsText(files: readonly JobFile[], paper: Paper = plainPaper): string {
   if (files.length === 0) return 'There is no job. Write jobs/NAME.json; schema/job.schema.json says how.'
   return table(
-    ['job', 'schedule', 'next', 'last', 'does', 'file'],
+    [
+      unbroken('job'),
+      unbroken('schedule', { spare: 2 }),
+      unbroken('next (UTC)'),
+      { title: 'last (UTC)', spare: 1, ink: lastInk },
+      { title: 'does', ink: doesInk },
+      { title: 'file', spare: 3 },
+    ],
     files.map(({ name, file, job, problem, last, next: [next] }) => [
       name,
       job?.schedule ?? '',
-      next === undefined ? '' : atSecond(next),
-      lastText(last),
+      next === undefined ? '' : atMinute(next),
+      last?.started_at ? `${atMinute(last.started_at)}, ${last.status}` : '',
       problem === null ? (job?.description ?? '') : '✗ shopsync jobs validate says what is wrong',
       file,
     ]),
+    paper,
   )
 }
 

@@ -1,16 +1,26 @@
 import type { ViewsMade } from '../../analytics/makeviews.js'
-import { count, firstOf, indent, paragraphs, plural, right, span, table } from '../../format.js'
+import { count, firstOf, paragraphs, plural, span } from '../../format.js'
+import { type Paper, plainPaper } from '../../paper.js'
 import type { RunPlan } from '../../sync/ask/plan.js'
+import { right, table } from '../../table.js'
+import { groupsText } from './grouped.js'
 import { changeLine, viewChangesText } from './tables.js'
 
 const shownChanges = 12
+/** More lines of one kind would push the others off the screen. */
+const shownLines = 20
 
-export function planText(made: RunPlan, views: ViewsMade): string {
+export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPaper): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
     `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
-    made.tenants.map(tenantText).join('\n'),
-    cursorsText(made.cursors),
+    firstOf(
+      made.tenants.toSorted((a, b) => b.requests - a.requests),
+      shownLines,
+      tenantText,
+      (others) => `… and ${plural(others, 'tenant')} more with as many requests or fewer: --json`,
+    ),
+    cursorsText(made.cursors, paper),
     changesText(made.table_changes),
     viewsText(views),
     `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
@@ -27,25 +37,35 @@ function limitText(rate: RunPlan['rate']): string {
 }
 
 const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
-  indent(`tenant ${tenant_id}: ${plural(requests, 'request')}, ${plural(records, 'record')}`)
+  `tenant ${tenant_id}: ${plural(requests, 'request')}, ${plural(records, 'record')}`
 
-function cursorsText(cursors: RunPlan['cursors']): string {
-  const busy = cursors
-    .filter(({ requests, records }) => requests > 1 || records > 0)
-    .toSorted((a, b) => b.requests - a.requests)
-  const rows = busy.map(({ tenant_id, resource, requests, records, status, error }) => [
-    String(tenant_id),
-    resource,
-    count(requests),
-    count(records),
-    status === 'ok' ? '' : (error ?? status),
-  ])
-  const idle = cursors.length - rows.length
+function cursorsText(cursors: RunPlan['cursors'], paper: Paper): string {
+  const well = cursors.filter(({ status }) => status === 'ok')
+  const busy = well.filter(({ requests }) => requests > 1).toSorted((a, b) => b.requests - a.requests)
+  const rows = busy
+    .slice(0, shownLines)
+    .map(({ tenant_id, resource, requests, records }) => [
+      String(tenant_id),
+      resource,
+      count(requests),
+      count(records),
+    ])
+  const more = busy.length - rows.length
+  const idle = well.filter(({ requests }) => requests <= 1)
+  const read = idle.reduce((sum, { records }) => sum + records, 0)
   return paragraphs([
     rows.length > 0
-      ? table([right('tenant'), 'resource', right('requests'), right('records'), ''], rows)
+      ? table([right('tenant'), 'resource', right('requests'), right('records')], rows, paper)
       : '',
-    idle > 0 ? `${plural(idle, 'cursor')} with nothing new: one request each.` : '',
+    more > 0 ? `… and ${plural(more, 'cursor')} more with as many requests or fewer: --json` : '',
+    idle.length > 0
+      ? `${plural(idle.length, 'cursor')} with one request at most: ${plural(read, 'record')} in all.`
+      : '',
+    groupsText(
+      cursors.filter(({ status }) => status !== 'ok'),
+      '✗',
+      ({ status, error }) => error ?? status,
+    ),
   ])
 }
 

@@ -1,6 +1,8 @@
 /* What the probe of `shopsync check` found, in words. Used by src/cli/text/check.ts. */
-import { count, table } from '../../format.js'
+import { count } from '../../format.js'
+import { type Paper, plainPaper } from '../../paper.js'
 import type { Probe, ProbeAnswers, ProbeChange } from '../../sync/ask/probe.js'
+import { table } from '../../table.js'
 
 type Words = { readonly [Q in keyof ProbeAnswers]: Readonly<Record<NonNullable<ProbeAnswers[Q]>, string>> }
 
@@ -59,7 +61,7 @@ const said = (question: keyof ProbeAnswers, answer: string | null): string =>
   answer === null ? 'could not be told' : ((words[question] as Record<string, string>)[answer] ?? answer)
 
 /** A table of the source's ways, and what has changed since the last probe. */
-export function probeText(probe: Probe, changes: readonly ProbeChange[]): string {
+export function probeText(probe: Probe, changes: readonly ProbeChange[], paper: Paper = plainPaper): string {
   const questions = Object.keys(titles) as (keyof ProbeAnswers)[]
   const changed = new Map(changes.map(({ question, before }) => [question, before]))
   const rows = questions.map((question) => {
@@ -69,7 +71,7 @@ export function probeText(probe: Probe, changes: readonly ProbeChange[]): string
   })
   const { tenant_id, resource, records, requests } = probe
   const head = `The source's ways, by ${requests} requests about ${resource} of tenant ${tenant_id} (${count(records)} records):`
-  return `${head}\n${table(['asked', 'found', ''], rows)}`
+  return `${head}\n${table(['asked', 'found', ...(changes.length > 0 ? ['news'] : [])], rows, paper)}`
 }
 
 /** What has changed, in one line. */

@@ -1,5 +1,8 @@
-import { plural, table } from '../../format.js'
+import { atSecond, plural, shortRequests } from '../../format.js'
+import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { Quarantined, Replayed } from '../../sync/ask/quarantine.js'
+import { right, table, unbroken } from '../../table.js'
+import { shortened } from '../../width.js'
 
 const empty = 'Nothing is in quarantine.'
 
@@ -9,35 +12,40 @@ export const noWarehouseText = (where: string): string =>
 export const leftText = (left: number): string =>
   `${plural(left, 'record')} could not be stored still: shopsync quarantine list`
 
-const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 39)}…` : text)
+/** The document of --json has the values whole. */
+const shownOfValue = 40
 
-export function quarantineText(entries: readonly Quarantined[]): string {
+export function quarantineText(entries: readonly Quarantined[], paper: Paper = plainPaper): string {
   if (entries.length === 0) return empty
   return table(
-    ['tenant', 'resource', 'record', 'path', 'reason', 'value', 'last seen'],
+    [right('tenant'), 'resource', 'record', 'path', 'reason', 'value', unbroken('last seen', { spare: 1 })],
     entries.map((entry) => [
       String(entry.tenant_id),
       entry.resource,
       entry.record_id,
       entry.path === '' ? '(the record)' : entry.path,
       entry.reason ?? '',
-      shortened(entry.value ?? ''),
-      entry.last_seen_at ?? '',
+      shortened(entry.value ?? '', shownOfValue),
+      entry.last_seen_at === null ? '' : atSecond(entry.last_seen_at),
     ]),
+    paper,
   )
 }
 
-export function replayText(outcomes: readonly Replayed[]): string {
+const outcomeInk = (outcome: string): Ink => (outcome === 'stored' ? 'good' : 'odd')
+
+export function replayText(outcomes: readonly Replayed[], paper: Paper = plainPaper): string {
   if (outcomes.length === 0) return empty
   const tried = table(
-    ['tenant', 'resource', 'record', 'outcome', 'detail'],
+    [right('tenant'), 'resource', 'record', { title: 'outcome', ink: outcomeInk }, 'detail'],
     outcomes.map((one) => [
       String(one.tenant_id),
       one.resource,
       one.record_id,
       one.outcome,
-      one.detail ?? '',
+      shortRequests(one.detail ?? ''),
     ]),
+    paper,
   )
   const stored = outcomes.filter(({ outcome }) => outcome === 'stored').length
   return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${stored} stored.`

@@ -1,5 +1,8 @@
-import { atSecond, count, firstOf, paragraphs, right, span, table } from '../../format.js'
+import { atMinute, count, firstOf, paragraphs, shortRequests, span } from '../../format.js'
+import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { PastRun } from '../../sync/ask/runs.js'
+import { right, table, unbroken } from '../../table.js'
+import { groupLines } from './grouped.js'
 
 export const noRunsText = (where: string): string =>
   `There is no warehouse at ${where} yet, and nothing has run. Type shopsync sync`
@@ -12,46 +15,56 @@ const number = (value: number | bigint | null): string => (value === null ? '' :
 function troubleOf({ run_id, error, reason, failures }: PastRun): string {
   const what = error ?? reason
   const lines = firstOf(
-    failures,
+    groupLines(
+      failures,
+      ({ status, error: why, reason: code }) => `${status}: ${why ?? code ?? 'no word of why'}`,
+    ),
     mostFailures,
-    ({ tenant_id, resource, status, error: why, reason: code }) =>
-      `tenant ${tenant_id}, ${resource}: ${status}: ${why ?? code ?? 'no word of why'}`,
+    (line) => `✗ ${line}`,
     (others) => `… and ${count(others)} more`,
   )
   if (what === null && failures.length === 0) return ''
-  return [`${run_id}${what === null ? '' : `: ${what}`}`, lines].filter((line) => line !== '').join('\n')
+  return [`${run_id}${what === null ? '' : `: ${shortRequests(what)}`}`, lines]
+    .filter((line) => line !== '')
+    .join('\n')
 }
 
+const inks: Readonly<Record<string, Ink>> = { ok: 'good', running: 'good', partial: 'odd' }
+const statusInk = (status: string): Ink => inks[status] ?? 'bad'
+
 /** The oldest first, so that the newest stands where the eye is. */
-export function runsText(runs: readonly PastRun[], onlyFailed: boolean): string {
+export function runsText(runs: readonly PastRun[], onlyFailed: boolean, paper: Paper = plainPaper): string {
   if (runs.length === 0)
     return onlyFailed ? 'No run on record has failed.' : 'No run is on record yet. Type shopsync sync'
   const inTime = [...runs].reverse()
   const shown = table(
     [
-      'run',
+      unbroken('run', { spare: 1 }),
       'what',
-      'started',
+      unbroken('started (UTC)'),
       right('took'),
-      'ended',
-      right('requests'),
-      right('records'),
-      right('rows'),
-      right('deleted'),
+      unbroken('ended', { ink: statusInk }),
+      right('requests', { spare: 3 }),
+      right('new or changed'),
+      right('read', { spare: 4 }),
+      right('rows', { spare: 2 }),
+      right('deleted', { spare: 5 }),
       right('not done'),
     ],
     inTime.map((run) => [
       run.run_id,
       run.job ?? run.mode ?? '',
-      run.started_at === null ? '' : atSecond(run.started_at),
+      run.started_at === null ? '' : atMinute(run.started_at),
       run.took_ms === null ? '' : span(run.took_ms),
       run.status ?? '',
       number(run.requests),
+      number(run.records_changed),
       count(run.records),
       number(run.rows_upserted),
       number(run.rows_deleted),
       run.failures.length === 0 ? '' : count(run.failures.length),
     ]),
+    paper,
   )
   return paragraphs([shown, ...inTime.map(troubleOf)])
 }

@@ -1,5 +1,6 @@
 /* The document of `shopsync status` in words. Used by src/cli/commands/status.ts. */
-import { atSecond, count, firstOf, paragraphs, plural, right, since, span, table } from '../../format.js'
+import { atSecond, count, paragraphs, plural, since, span } from '../../format.js'
+import { type Paper, plainPaper } from '../../paper.js'
 import {
   type CursorStatus,
   isLostTenant,
@@ -10,11 +11,11 @@ import {
 } from '../../sync/ask/status.js'
 import { revokedText } from '../../sync/run/absence.js'
 import { reasonText } from '../../sync/run/reasontext.js'
+import { right, table } from '../../table.js'
 import { toMicros } from '../../timestamp.js'
 import { foreignAdvice } from './belonging.js'
+import { groupLines, groupsText } from './grouped.js'
 import { perResource, perTenant } from './statustables.js'
-
-const shownTroubles = 40
 
 /** What people asked to see. */
 interface StatusView {
@@ -22,12 +23,13 @@ interface StatusView {
   readonly failing?: boolean
   /** By tenant. */
   readonly tenantNames?: Readonly<Record<string, string>>
+  readonly paper?: Paper
 }
 
 /** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
 export function statusText(
   whole: StatusReport,
-  { failing = false, tenantNames = {} }: StatusView = {},
+  { failing = false, tenantNames = {}, paper = plainPaper }: StatusView = {},
 ): string {
   const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)
@@ -37,17 +39,17 @@ export function statusText(
     belonging(report),
     lastRun(report, now),
     lease(report, now),
-    perTenant(report, tenantNames),
-    perResource(report),
+    perTenant(report, tenantNames, paper),
+    perResource(report, paper),
     lostTenants(report)
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    troubles(troubled),
+    troublesText(troubled),
     stampsAhead(report),
     oddLists(report),
     refills(report),
     setBack(report),
-    lateness(report),
+    lateness(report, paper),
     quarantine(report),
     next(report, troubled),
   ])
@@ -101,7 +103,7 @@ export function statusTroubles(report: StatusReport): string[] {
     owner?.configured === false ? foreignAdvice : '',
     run?.ended_without_a_word ? lostRun(run, now) : '',
     ...lostTenants(report),
-    troubles(troubled).replaceAll('✗ ', ''),
+    ...troubleLines(troubled),
   ]
   return lines
     .filter((line) => line !== '')
@@ -115,30 +117,33 @@ function lease({ lease: holder }: StatusReport, now: bigint): string {
   return `At work${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
 }
 
-const troubles = (troubled: readonly CursorStatus[]): string =>
-  firstOf(
-    troubled,
-    shownTroubles,
-    ({ tenant_id, resource, state, age_seconds, last_error, ...cursor }) => {
-      if (cursor.deletes_unchecked && !isStateTrouble({ state }))
-        return `✗ tenant ${tenant_id}, ${resource}: deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
-      const age = age_seconds === null ? 'never complete' : `complete ${span(age_seconds * 1000)} ago`
-      const error = last_error ? `: ${last_error}` : ''
-      return `✗ tenant ${tenant_id}, ${resource}: ${state}, ${age}${error}`
-    },
-    (others) => `… and ${others} more: shopsync status --json`,
-  )
+const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus): string => {
+  if (cursor.deletes_unchecked && !isStateTrouble({ state }))
+    return `deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
+  const age = age_seconds === null ? 'never complete' : `complete ${span(age_seconds * 1000)} ago`
+  const error = last_error ? `: ${last_error}` : ''
+  return `${state === 'never' ? '' : `${state}, `}${age}${error}`
+}
+
+/** The oldest first: of cursors with the same trouble, the first one's age is told. */
+const byUrgency = (troubled: readonly CursorStatus[]): readonly CursorStatus[] =>
+  troubled.toSorted((a, b) => (b.age_seconds ?? 0) - (a.age_seconds ?? 0))
+
+const troubleLines = (troubled: readonly CursorStatus[]): string[] =>
+  groupLines(byUrgency(troubled), troubleOf)
+
+const troublesText = (troubled: readonly CursorStatus[]): string =>
+  groupsText(byUrgency(troubled), '✗', troubleOf)
 
 const setBack = ({ cursors }: StatusReport): string =>
-  firstOf(
+  groupsText(
     cursors.filter(({ complete_through_before: before }) => before !== null),
-    shownTroubles,
-    ({ tenant_id, resource, complete_through, complete_through_before }) =>
-      `! tenant ${tenant_id}, ${resource}: complete through ${atSecond(complete_through ?? '')}, set back from ${atSecond(complete_through_before ?? '')} by a record that became visible late`,
-    (others) => `… and ${others} more: shopsync status --json`,
+    '!',
+    ({ complete_through, complete_through_before }) =>
+      `complete through ${atSecond(complete_through ?? '')}, set back from ${atSecond(complete_through_before ?? '')} by a record that became visible late`,
   )
 
-const lateness = (report: StatusReport): string => {
+const lateness = (report: StatusReport, paper: Paper): string => {
   const late = report.lateness.filter((one) => one.largest_seconds + one.reconciled_largest_seconds > 0)
   if (late.length === 0) return ''
   const seconds = (amount: number): string => span(Math.ceil(amount) * 1000)
@@ -154,16 +159,16 @@ const lateness = (report: StatusReport): string => {
   return table(
     ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'by reconcile alone'],
     rows as string[][],
+    paper,
   )
 }
 
 const stampsAhead = ({ cursors }: StatusReport): string =>
-  firstOf(
+  groupsText(
     cursors.filter(({ stamps_ahead }) => stamps_ahead !== null),
-    shownTroubles,
-    ({ tenant_id, resource, stamps_ahead }) =>
-      `! tenant ${tenant_id}, ${resource}: ${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
-    (others) => `… and ${others} more: shopsync status --json`,
+    '!',
+    ({ stamps_ahead }) =>
+      `${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
   )
 
 /** What is odd about a list, in words, with what people can do. */
@@ -184,20 +189,17 @@ function oddities({ odd }: CursorStatus): string[] {
 }
 
 const oddLists = ({ cursors }: StatusReport): string =>
-  firstOf(
+  groupsText(
     cursors.filter(({ odd }) => odd !== null),
-    shownTroubles,
-    (cursor) => `! tenant ${cursor.tenant_id}, ${cursor.resource}: the list ${oddities(cursor).join('; ')}`,
-    (others) => `… and ${others} more: shopsync status --json`,
+    '!',
+    (cursor) => `the list ${oddities(cursor).join('; ')}`,
   )
 
 const refills = ({ cursors }: StatusReport): string =>
-  firstOf(
+  groupsText(
     cursors.filter(({ refill }) => refill !== null),
-    shownTroubles,
-    ({ tenant_id, resource, refill }) =>
-      `! tenant ${tenant_id}, ${resource}: the next sync reads the whole list, because ${refill}`,
-    (others) => `… and ${others} more: shopsync status --json`,
+    '!',
+    ({ refill }) => `the next sync reads the whole list, because ${refill}`,
   )
 
 const quarantine = (report: StatusReport): string =>

@@ -1,6 +1,7 @@
 /* The tables of `shopsync status`: a line a tenant, and a line a resource. Used by status.ts. */
 import type { Int64 } from '../../../schema/resource.js'
-import { atSecond, count, plural, right, span, table } from '../../format.js'
+import { atMinute, atSecond, count, plural, span } from '../../format.js'
+import type { Ink, Paper } from '../../paper.js'
 import {
   type CursorStatus,
   isLostTenant,
@@ -8,6 +9,7 @@ import {
   type StatusReport,
   type TenantStatus,
 } from '../../sync/ask/status.js'
+import { right, table, unbroken } from '../../table.js'
 
 const ageOf = (cursors: readonly CursorStatus[]): string => {
   const ages = cursors.map((cursor) => cursor.age_seconds).filter((age) => age !== null)
@@ -20,7 +22,7 @@ const newest = (cursors: readonly CursorStatus[]): string => {
     (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
     '',
   )
-  return latest === '' ? '-' : atSecond(latest)
+  return latest === '' ? '-' : atMinute(latest)
 }
 
 const states = (cursors: readonly CursorStatus[]): string => {
@@ -33,68 +35,92 @@ const states = (cursors: readonly CursorStatus[]): string => {
 const rowsOf = (cursors: readonly CursorStatus[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
-const perGroup = (title: string, rows: readonly string[][]): string =>
+const stateInk = (cell: string): Ink =>
+  /failed|unproven|never|revoked/.test(cell) ? 'bad' : cell.includes('stale') ? 'odd' : 'good'
+
+const perGroup = (title: string, rows: readonly string[][], paper: Paper): string =>
   rows.length === 0
     ? ''
     : table(
         [
           title,
-          'oldest',
-          'newest record',
-          'complete through',
-          'deletes checked',
+          unbroken('oldest'),
+          unbroken('newest record (UTC)', { spare: 3 }),
+          unbroken('complete through (UTC)', { spare: 1 }),
+          unbroken('deletes checked (UTC)', { spare: 2 }),
           right('live records'),
-          'state',
+          { title: 'state', ink: stateInk },
         ],
         rows,
+        paper,
       )
 
-/** Tenants that are well fit on a screen; of more of them, only how many they are is told. */
-const shownTenants = 40
+/** Tenants that fit on a screen beside the resources; of more, those that are well share a line. */
+const shownTenants = 20
 
 /** The tenants, those that need somebody first. */
 export function perTenant(
   { tenants, cursors }: StatusReport,
   names: Readonly<Record<string, string>>,
+  paper: Paper,
 ): string {
   const byTenant = new Map<Int64, CursorStatus[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
   for (const cursor of cursors) byTenant.get(cursor.tenant_id)?.push(cursor)
   const ofTenant = ({ tenant_id }: TenantStatus): readonly CursorStatus[] => byTenant.get(tenant_id) ?? []
   const isWell = (tenant: TenantStatus): boolean => !isLostTenant(tenant) && !ofTenant(tenant).some(isTrouble)
-  const sorted = [...tenants.filter((tenant) => !isWell(tenant)), ...tenants.filter(isWell)]
-  const rows = sorted.slice(0, shownTenants).map((tenant) => {
-    const { tenant_id, revoked_at, excepted } = tenant
-    const own = ofTenant(tenant)
-    const access = revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
-    const state = excepted ? 'left out by sync.exceptTenants' : access || states(own)
-    const name = [tenant_id, names[String(tenant_id)]].join(' ').trim()
-    return [name, ageOf(own), newest(own), ...completeness(own), rowsOf(own), state]
+  const ill = tenants.filter((tenant) => !isWell(tenant))
+  const well = tenants.filter(isWell)
+  const shown = tenants.length <= shownTenants ? [...ill, ...well] : ill.slice(0, shownTenants)
+  const rows = shown.map((tenant) => {
+    const name = [tenant.tenant_id, names[String(tenant.tenant_id)]].join(' ').trim()
+    return cellsOf(name, ofTenant(tenant), standingOf(tenant))
   })
-  const left = sorted.slice(shownTenants)
-  const ill = left.filter((tenant) => !isWell(tenant)).length
+  if (tenants.length > shownTenants && well.length > 0)
+    rows.push(cellsOf(wellText(well.length, ill.length), well.flatMap(ofTenant).filter(isWalked), ''))
+  const hidden = ill.length - Math.min(ill.length, shown.length)
   const rest =
-    left.length === 0
-      ? ''
-      : `\n… and ${plural(left.length, 'tenant')} more, ${ill === 0 ? 'all of them well' : `${ill} of which need somebody`}: shopsync status --json`
-  return `${perGroup('tenant', rows)}${rest}`
+    hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need somebody: shopsync status --json`
+  return `${perGroup('tenant', rows, paper)}${rest}`
 }
 
-/** Its tenant is not walked. */
-const isOutside = ({ state }: CursorStatus): boolean => state === 'revoked' || state === 'excepted'
+const wellText = (well: number, ill: number): string =>
+  ill === 0 ? `all ${count(well)} tenants` : `the ${count(well)} others`
 
-export const perResource = ({ cursors }: StatusReport): string =>
+/** Why a tenant is not walked; empty where it is. */
+const standingOf = ({ revoked_at, excepted }: TenantStatus): string => {
+  if (excepted) return 'left out by sync.exceptTenants'
+  return revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
+}
+
+const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: string): string[] => [
+  name,
+  ageOf(cursors),
+  newest(cursors),
+  ...completeness(cursors),
+  rowsOf(cursors),
+  standing || states(cursors),
+]
+
+/** Its tenant is granted, and is to be walked. */
+const isWalked = ({ state }: CursorStatus): boolean => state !== 'revoked' && state !== 'excepted'
+
+export const perResource = ({ cursors }: StatusReport, paper: Paper): string =>
   perGroup(
     'resource',
     [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
-      const own = cursors.filter((cursor) => cursor.resource === name && !isOutside(cursor))
-      return [name, ageOf(own), newest(own), ...completeness(own), rowsOf(own), states(own)]
+      return cellsOf(
+        name,
+        cursors.filter((cursor) => cursor.resource === name && isWalked(cursor)),
+        '',
+      )
     }),
+    paper,
   )
 
 /** The earliest of the cursors' instants; `-` where one has none. */
 const earliest = (times: readonly (string | null)[]): string => {
   const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
-  return first ? atSecond(first) : '-'
+  return first ? atMinute(first) : '-'
 }
 
 const completeness = (cursors: readonly CursorStatus[]): string[] => [

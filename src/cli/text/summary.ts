@@ -2,21 +2,28 @@
  * The end of a run in words: headline, totals by resource, failures, next steps. Used by the commands that run, by the
  * steps of a job and by the demo.
  */
-import { count, firstOf, paragraphs, plural, right, span, table } from '../../format.js'
+import { count, paragraphs, plural, span } from '../../format.js'
+import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import { reasonText } from '../../sync/run/reasontext.js'
 import type { CursorReport, RunReport } from '../../sync/run/report.js'
+import { right, table } from '../../table.js'
 import { toMicros } from '../../timestamp.js'
 import { type Verdict, worstFirst } from '../../walk/types.js'
-import { cursorLine, failedCursors, isLeftOut, tenantTroubles } from './troubles.js'
+import { groupsText } from './grouped.js'
+import { failedCursors, failureText, isLeftOut, tenantTroubles } from './troubles.js'
+
+const verdictInk = (cell: string): Ink =>
+  /failed|unproven/.test(cell) ? 'bad' : /skipped|not offered/.test(cell) ? 'odd' : 'good'
 
 const headings = [
   'resource',
-  right('tenants'),
-  right('requests'),
-  right('records'),
-  right('rows written'),
-  right('rows removed'),
-  'completeness',
+  right('tenants', { spare: 2 }),
+  right('requests', { spare: 1 }),
+  right('new or changed'),
+  right('read again', { spare: 4 }),
+  right('rows written', { spare: 5 }),
+  right('rows removed', { spare: 3 }),
+  { title: 'completeness', ink: verdictInk },
 ]
 
 const sum = (cursors: readonly CursorReport[], of: (cursor: CursorReport) => number): number =>
@@ -27,7 +34,7 @@ export const elapsed = (report: RunReport): number =>
   Number(toMicros(report.finished_at) - toMicros(report.started_at)) / 1000
 
 /** The end of a run: its outcome, its totals, its failures, and the next steps. */
-export function runSummary(report: RunReport): string {
+export function runSummary(report: RunReport, paper: Paper = plainPaper): string {
   const ungranted = tenantTroubles(report)
   const asked = report.cursors.filter((cursor) => !isLeftOut(cursor))
   // Nothing was asked for but the grants: one line says all.
@@ -35,7 +42,7 @@ export function runSummary(report: RunReport): string {
   const failed = failedCursors(report)
   const text = paragraphs([
     headline(report),
-    totals(asked),
+    totals(asked, paper),
     compared(report.cursors),
     [reasonText(report.reason), ...ungranted]
       .filter((line) => line !== '')
@@ -64,23 +71,25 @@ function headline(report: RunReport): string {
   ].filter((part) => part !== '')
   const requests = plural(report.requests, 'request') + (extra.length > 0 ? ` (${extra.join(', ')})` : '')
   const title = report.job ? `${report.job} (${report.mode})` : report.mode
-  const records = sum(report.cursors, (cursor) => cursor.records)
-  const amounts = [plural(tenants, 'tenant'), requests, plural(records, 'record')].join(', ')
+  const amounts = [changedText(report), plural(tenants, 'tenant'), requests].join(', ')
   return `${title}: ${outcome(report)} in ${span(elapsed(report))}: ${amounts}`
 }
 
+/** Of the records that came, only those that were not here yet are news: every run reads its overlap again. */
+export function changedText({ cursors }: Pick<RunReport, 'cursors'>): string {
+  const changed = sum(cursors, (cursor) => cursor.records_changed)
+  return changed === 0 ? 'nothing new' : `${plural(changed, 'record')} new or changed`
+}
+
 /** One line a resource; those that brought nothing share one. */
-function totals(cursors: readonly CursorReport[]): string {
+function totals(cursors: readonly CursorReport[], paper: Paper): string {
   const groups = groupsOf(cursors)
   const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
   const quiet = groups.size - busy.length
   if (busy.length > 1) busy.push(['all of these', busy.flatMap(([, group]) => group)])
   const rows = busy.map(([name, group]) => totalsRow(name, group))
-  const lines = rows.length > 0 ? [table(headings, rows)] : []
-  if (quiet > 0)
-    lines.push(
-      `${rows.length > 0 ? '' : 'Nothing new: '}${plural(quiet, 'resource')} without changes, all of them complete.`,
-    )
+  const lines = rows.length > 0 ? [table(headings, rows, paper)] : []
+  if (quiet > 0) lines.push(`${plural(quiet, 'resource')} without changes, all of them complete.`)
   return lines.join('\n')
 }
 
@@ -103,7 +112,8 @@ const totalsRow = (name: string, group: readonly CursorReport[]): string[] => [
   name,
   count(new Set(group.map((cursor) => String(cursor.tenant_id))).size),
   count(sum(group, (cursor) => cursor.requests)),
-  count(sum(group, (cursor) => cursor.records)),
+  count(sum(group, (cursor) => cursor.records_changed)),
+  count(sum(group, (cursor) => cursor.records - cursor.records_changed)),
   count(sum(group, (cursor) => cursor.rows_upserted)),
   count(sum(group, (cursor) => cursor.rows_deleted)),
   completeness(group),
@@ -137,16 +147,9 @@ function compared(cursors: readonly CursorReport[]): string {
   return `${plural(deleted, 'record')} marked deleted, ${plural(stored, 'record')} brought that a sync had not; ${plural(counting, 'cursor')} compared by counting, ${plural(listed, 'cursor')} by listing every id.`
 }
 
-const shownFailures = 20
-
 function failures(failed: readonly CursorReport[]): string {
   if (failed.length === 0) return ''
-  const list = firstOf(
-    failed,
-    shownFailures,
-    (cursor) => `✗ ${cursorLine(cursor)}`,
-    (others) => `… and ${others} more: shopsync status`,
-  )
+  const list = groupsText(failed, '✗', failureText)
   return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`
 }
 

@@ -5,6 +5,7 @@ import { plural } from '../../format.js'
 import { reasons } from '../../reasons.js'
 import { reasonText } from '../../sync/run/reasontext.js'
 import type { CursorReport, RunReport } from '../../sync/run/report.js'
+import { groupLines } from './grouped.js'
 
 /** More lines of one kind would hide the others. */
 const shownLines = 40
@@ -28,13 +29,12 @@ export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[
 export const failedCursors = ({ cursors }: Pick<RunReport, 'cursors'>): CursorReport[] =>
   cursors.filter((cursor) => cursor.status === 'failed' && !isOfTenant(cursor))
 
-export const cursorLine = ({ tenant_id, resource, error }: CursorReport): string =>
-  `tenant ${tenant_id}, ${resource}: ${error ?? 'no reason given'}`
+export const failureText = ({ error }: CursorReport): string => error ?? 'no reason given'
 
 /** Everything of a run that needs somebody, a line each. */
 export function runTroubles(report: RunReport): string[] {
   const title = report.job ?? report.mode
-  const failed = failedCursors(report).map(cursorLine)
+  const failed = groupLines(failedCursors(report), failureText)
   const more = failed.length - shownLines
   const undone = report.cursors.filter(
     ({ status, reason }) => status === 'skipped' && reason !== 'revoked',
@@ -46,7 +46,7 @@ export function runTroubles(report: RunReport): string[] {
       : '',
     ...tenantTroubles(report),
     ...failed.slice(0, shownLines),
-    more > 0 ? `… and ${plural(more, 'cursor')} more that failed: shopsync status` : '',
+    more > 0 ? `… and ${plural(more, 'line')} more of what failed: shopsync status` : '',
   ]
   // Words of a database may have several lines.
   return lines.filter((line) => line !== '').map((line) => `${title}: ${line.replaceAll(/\s*\n\s*/g, ' ')}`)

@@ -1,10 +1,14 @@
-import { count, paragraphs, plural, table } from '../../format.js'
+import { count, paragraphs, plural, shortRequests } from '../../format.js'
+import { type Paper, plainPaper } from '../../paper.js'
 import type { VerifiedCursor, VerifyReport } from '../../sync/reconcile/verifyrun.js'
 import { reasonText } from '../../sync/run/reasontext.js'
+import { right, table } from '../../table.js'
+import { groupLines } from './grouped.js'
 
-export function verifyText(report: VerifyReport): string {
+export function verifyText(report: VerifyReport, paper: Paper = plainPaper): string {
   const equal = report.cursors.filter(({ status }) => status === 'equal')
-  const different = report.cursors.filter((cursor) => differs(cursor))
+  const different = report.cursors.filter(({ status }) => status === 'differs')
+  const failed = report.cursors.filter((cursor) => cursor.status === 'failed' && !isLost(cursor))
   const live = equal.reduce((sum, { warehouse = 0 }) => sum + warehouse, 0)
   return paragraphs([
     `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}`,
@@ -12,16 +16,15 @@ export function verifyText(report: VerifyReport): string {
       .filter((line) => line !== '')
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    ...(different.length > 0 ? [differences(different), legend] : []),
+    ...(different.length > 0 ? [differences(different, paper), legend] : []),
+    groupLines(failed, ({ error }) => error ?? 'no reason given')
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
     ...skipped(report.cursors),
   ])
 }
 
 const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'
-
-/** Found otherwise than at the source, or not to be compared; a tenant without a grant is told once for all its cursors. */
-const differs = (cursor: VerifiedCursor): boolean =>
-  !['equal', 'unavailable', 'skipped'].includes(cursor.status) && !isLost(cursor)
 
 const lost = ({ cursors }: VerifyReport): string[] => [
   ...new Set(cursors.filter(isLost).map(({ error, tenant_id }) => error ?? `Tenant ${tenant_id}`)),
@@ -40,9 +43,17 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
 const legend =
   'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'
 
-const differences = (cursors: readonly VerifiedCursor[]): string =>
+const differences = (cursors: readonly VerifiedCursor[], paper: Paper): string =>
   table(
-    ['tenant', 'resource', 'missing', 'outdated', 'extra', 'fields', 'why'],
+    [
+      right('tenant'),
+      'resource',
+      right('missing'),
+      right('outdated'),
+      right('extra'),
+      right('fields'),
+      'why',
+    ],
     cursors.map((cursor) => [
       String(cursor.tenant_id),
       cursor.resource,
@@ -50,6 +61,7 @@ const differences = (cursors: readonly VerifiedCursor[]): string =>
       count(cursor.outdated ?? 0),
       count(cursor.extra ?? 0),
       count(cursor.differences?.length ?? 0),
-      cursor.error ?? '',
+      shortRequests(cursor.error ?? ''),
     ]),
+    paper,
   )

@@ -42,6 +42,8 @@ export interface PastRun {
   readonly took_ms: number | null
   readonly requests: Int64 | null
   readonly records: number
+  /** Those that were new, or other than the warehouse had them; null where no cursor says so. */
+  readonly records_changed: number | null
   readonly rows_upserted: Int64 | null
   readonly rows_deleted: Int64 | null
   readonly quarantined: Int64 | null
@@ -65,6 +67,11 @@ const isBad = ({ status, failures }: PastRun, isChosen: boolean): boolean =>
   status === 'interrupted' ||
   (!isChosen && (status === 'partial' || status === 'failed'))
 
+function changedOf(cursors: readonly CursorRow[]): number | null {
+  const known = cursors.flatMap(({ records_changed: changed }) => (changed == null ? [] : [Number(changed)]))
+  return known.length === 0 ? null : known.reduce((sum, changed) => sum + changed, 0)
+}
+
 function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolder | null): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
   // A run that was killed could not record its end: it runs only as long as it holds the lease.
@@ -77,6 +84,7 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
       started_at && finished_at ? Number((toMicros(finished_at) - toMicros(started_at)) / 1000n) : null,
     requests: row.requests,
     records: cursors.reduce((sum, { records }) => sum + Number(records ?? 0), 0),
+    records_changed: changedOf(cursors),
     rows_upserted: row.rows_upserted,
     rows_deleted: row.rows_deleted,
     quarantined: row.quarantined,

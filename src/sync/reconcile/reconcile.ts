@@ -99,10 +99,11 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   get progress(): CursorProgress {
-    const { written, removed } = this.#store.counts
+    const { written, changed, removed } = this.#store.counts
     const own = {
       records: this.#list.records,
       unstorable: this.#unstorable,
+      changed,
       written,
       removed: removed + this.#deleted,
     }

@@ -59,6 +59,7 @@ function asCursor(cursor: VerifiedCursor, step: number): CursorReport {
     watermark: null,
     requests,
     records: cursor.source ?? 0,
+    records_changed: 0,
     rows_upserted: 0,
     rows_deleted: 0,
     error: status === 'differs' ? (cursor.error ?? differs) : cursor.error,

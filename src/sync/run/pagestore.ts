@@ -76,11 +76,12 @@ export class PageStore {
       ...(disowned && { disowned }),
       ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
     })
-    const { written, removed } = applied
-    this.#counts = addCounts(this.#counts, { records, unstorable: flattened.unstorable, written, removed })
+    const { written, changed, removed } = applied
+    const { unstorable } = flattened
+    this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
     this.#tell(flattened, applied)
     if (expected !== undefined)
-      observer.page?.({ ...this.key, records, rows: written, expected, done: this.#counts.records })
+      observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })
     return applied
   }
 

@@ -42,6 +42,8 @@ export interface CursorReport {
   readonly watermark: string | null
   readonly requests: number
   readonly records: number
+  /** Those that were new to the warehouse, or other than it had them; the rest was read again. */
+  readonly records_changed: number
   readonly rows_upserted: number
   readonly rows_deleted: number
   readonly error: string | null
@@ -78,8 +80,8 @@ export interface Observer {
     resource: string
     /** Records of this page. */
     records: number
-    /** Rows that this page has written. */
-    rows: number
+    /** Those that were new to the warehouse, or other than it had them. */
+    changed: number
     /** Records that the list holds, by the source's count. */
     expected: number
     /** Records of the list that were read so far. */

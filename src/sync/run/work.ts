@@ -12,6 +12,8 @@ import type { Reconciled } from './report.js'
 export interface Counts {
   /** Records that the source showed. */
   readonly records: number
+  /** Records that were new to the warehouse, or other than it had them; the rest was read again. */
+  readonly changed: number
   /** Records that could not be stored. */
   readonly unstorable: number
   /** Rows written. */
@@ -20,10 +22,11 @@ export interface Counts {
   readonly removed: number
 }
 
-export const noCounts: Counts = { records: 0, unstorable: 0, written: 0, removed: 0 }
+export const noCounts: Counts = { records: 0, changed: 0, unstorable: 0, written: 0, removed: 0 }
 
 export const addCounts = (a: Counts, b: Counts): Counts => ({
   records: a.records + b.records,
+  changed: a.changed + b.changed,
   unstorable: a.unstorable + b.unstorable,
   written: a.written + b.written,
   removed: a.removed + b.removed,

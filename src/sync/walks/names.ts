@@ -111,10 +111,11 @@ export class NamesSync implements CursorWork {
     await store.storeFlat(read, { statements: [gone, cursor] })
     // Every name's row is written each time, for its stamp: new names alone count as written.
     const written = surplus(names, before)
-    observer.page?.({ ...key, records, rows: written, expected: records, done: records })
+    observer.page?.({ ...key, records, changed: written, expected: records, done: records })
     return {
       ...store.counts,
       written,
+      changed: written,
       removed: surplus(before, names),
       watermark: null,
       outcome,

@@ -1,0 +1,48 @@
+/*
+ * How many columns a text takes on a terminal, and how it breaks into lines. Used by tables and by the layout of texts.
+ */
+import stringWidth from 'string-width'
+
+/** Columns that a text takes: a character of Chinese takes two, and so does an emoji, however many code points it has. */
+export const widthOf = (text: string): number => stringWidth(text)
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The part of a text that fits, by whole characters. At least one, so that every loop over the rest ends. */
+export function headOf(text: string, columns: number): string {
+  let head = ''
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) {
+    width += widthOf(segment)
+    if (head !== '' && width > columns) break
+    head += segment
+  }
+  return head
+}
+
+/** The text in lines of at most so many columns, broken between words, and within those that are longer than a line. */
+export function wrapped(text: string, columns: number): string[] {
+  if (widthOf(text) <= columns) return [text]
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (widthOf(longer) <= columns) {
+      line = longer
+      continue
+    }
+    if (line !== '') lines.push(line)
+    let rest = word
+    while (widthOf(rest) > columns) {
+      const head = headOf(rest, columns)
+      lines.push(head)
+      rest = rest.slice(head.length)
+    }
+    line = rest
+  }
+  return line === '' ? lines : [...lines, line]
+}
+
+/** The text cut to fit, with a sign where something is missing. */
+export const shortened = (text: string, columns: number): string =>
+  widthOf(text) <= columns ? text : `${headOf(text, columns - 1)}…`

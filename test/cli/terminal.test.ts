@@ -1,0 +1,104 @@
+/** What people see on a terminal: tables that fit its width, colours, and the same text plain wherever it goes else. */
+import { stripVTControlCharacters } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { layOut } from '../../src/cli/layout.js'
+import { type JobFile, jobsText } from '../../src/cli/text/jobs.js'
+import { planText } from '../../src/cli/text/plan.js'
+import { runsText } from '../../src/cli/text/runs.js'
+import { statusText } from '../../src/cli/text/status.js'
+import { runSummary } from '../../src/cli/text/summary.js'
+import { verifyText } from '../../src/cli/text/verify.js'
+import type { Paper } from '../../src/paper.js'
+import type { RunPlan } from '../../src/sync/ask/plan.js'
+import type { PastRun } from '../../src/sync/ask/runs.js'
+import type { StatusReport } from '../../src/sync/ask/status.js'
+import type { VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
+import type { RunReport } from '../../src/sync/run/report.js'
+import { widthOf } from '../../src/width.js'
+import { type Place, place } from '../support/place.js'
+import { type OnTerminal, onTerminal } from '../support/terminal.js'
+
+const names = {
+  101: 'Main Street Auto',
+  102: '東京自動車整備',
+  103: "Joe's Garage 🚗 & Sons of the Northern Valley",
+}
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 3 })
+  here.configure({
+    sync: { resources: ['notes', 'staffs', 'payment_transactions'] },
+    report: { tenantNames: names },
+  })
+  here.sandbox.script([{ when: { tenant: [102, 103] }, fault: { kind: 'status', status: 403 } }])
+  expect((await here.run('sync')).code).toBe(1)
+})
+afterAll(() => here.remove())
+
+const at = (
+  columns: number,
+  words: readonly string[],
+  env: Record<string, string> = {},
+): Promise<OnTerminal> =>
+  onTerminal(words, { cwd: here.folder, columns, env: { API_SECRET: here.sandbox.secret, ...env } })
+
+/** Each text as its command makes it, from the documents that the program gives. */
+async function textsOf(): Promise<Record<string, (paper: Paper) => string>> {
+  const told = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
+  const [status, { runs }, plan, verified, jobs, done] = await Promise.all([
+    told<StatusReport>('status'),
+    told<{ runs: PastRun[] }>('runs'),
+    told<RunPlan>('plan'),
+    told<VerifyReport>('verify'),
+    told<{ jobs: JobFile[] }>('jobs', 'list'),
+    told<RunReport>('sync'),
+  ])
+  return {
+    status: (paper) => statusText(status, { tenantNames: names, paper }),
+    runs: (paper) => runsText(runs, false, paper),
+    plan: (paper) => planText(plan, { made: [], troubles: [] }, paper),
+    verify: (paper) => verifyText(verified, paper),
+    jobs: (paper) => jobsText(jobs.jobs, paper),
+    sync: (paper) => runSummary(done, paper),
+  }
+}
+
+test('every screen fits terminals of 60, 80, 120 and 200 columns', async () => {
+  const texts = await textsOf()
+  for (const [name, draw] of Object.entries(texts))
+    for (const columns of [60, 80, 120, 200]) {
+      const paper = { columns, colours: true }
+      const lines = stripVTControlCharacters(layOut(paper, draw(paper))).split('\n')
+      const tooWide = lines.filter((line) => widthOf(line) > columns)
+      expect(tooWide, `${name} at ${columns}`).toEqual([])
+    }
+})
+
+test.each([
+  [60, ['sync', '--tenant', '101', '--tenant', '102']],
+  [120, ['check']],
+])('on a real terminal of %s columns, too: %j', async (columns, words) => {
+  const { lines, raw } = await at(columns, words)
+  expect(lines.filter((line) => widthOf(line) > columns)).toEqual([])
+  expect(lines.join('\n')).toMatch(/^ *✗/m)
+  expect(raw).toContain('\u001B[31m✗')
+})
+
+test('no colour with NO_COLOR, on a dumb terminal, and in a pipe, where no line is broken either', async () => {
+  const [asked, dumb, piped] = await Promise.all([
+    at(80, ['status'], { NO_COLOR: '1' }),
+    at(80, ['status'], { TERM: 'dumb' }),
+    here.run('status'),
+  ])
+  for (const text of [asked.raw, dumb.raw, piped.stdout]) expect(text).not.toContain('\u001B')
+  expect(asked.lines.filter((line) => widthOf(line) > 80)).toEqual([])
+  const sentence =
+    /^ {2}✗ tenants 102, 103: notes, payment_transactions, staffs: failed, never complete: the request answered 403, expected 200\. .*$/m
+  expect(piped.stdout).toMatch(sentence)
+})
+
+test('documents are the same on a terminal', async () => {
+  const { lines } = await at(60, ['status', '--json'])
+  expect(JSON.parse(lines.join('\n'))).toMatchObject({ healthy: false })
+})
