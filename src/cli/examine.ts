@@ -52,17 +52,25 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
 }
 
-async function examineAlerts({ config, clock }: CommandContext): Promise<Trial[]> {
-  const [{ testAlerts }, { secretsOf }] = await Promise.all([
+async function examineAlerts({ config, clock, invocation }: CommandContext): Promise<Trial[]> {
+  const [{ testAlerts }, { secretsOf }, { jobHeartbeats }, { failure }] = await Promise.all([
     import('../service/testalerts.js'),
     import('./secrets.js'),
+    import('./jobfiles.js'),
+    import('../sync/ask/trials.js'),
   ])
   const { alerts, warehouse } = config
-  const tests = await testAlerts(alerts, { clock, label: warehouse.label, secrets: secretsOf(config) })
-  return tests.map(({ whom, sent: { delivered, found } }) => ({
-    of: 'alert',
-    whom,
-    found,
-    exitCode: delivered ? 0 : 1,
-  }))
+  const { heartbeats, broken } = jobHeartbeats(invocation)
+  const label = warehouse.label
+  const tests = await testAlerts(alerts, heartbeats, { clock, label, secrets: secretsOf(config) })
+  const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
+  const trials = tests.map(
+    ({ whom, sent: { delivered, found } }): Trial => ({
+      of: 'alert',
+      whom,
+      found,
+      exitCode: delivered ? 0 : 1,
+    }),
+  )
+  return [...trials, ...wrong]
 }

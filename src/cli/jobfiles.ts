@@ -1,6 +1,10 @@
-/* The job files there are, with when each is due and how it last ended. Used by the command `jobs`. */
+/*
+ * The job files there are, with when each is due, how it last ended, and which address it calls. Used by the command
+ * `jobs`, and by the test of alerts.
+ */
 import { nextInstants } from '../config/cron.js'
 import { jobFile, jobNames, readJob } from '../config/job.js'
+import type { Secret } from '../config/secret.js'
 import { describeError, Retry, Skip, Stop } from '../errors.js'
 import { type LastOfJob, lastOfJobs } from '../sync/ask/lastofjobs.js'
 import type { Invocation } from './command.js'
@@ -11,6 +15,28 @@ import type { JobFile } from './text/jobs.js'
 
 /** How many of the next instants of a schedule are told. */
 const instantsTold = 5
+
+interface JobHeartbeats {
+  readonly heartbeats: { readonly job: string; readonly address: Secret }[]
+  /** Files that are wrong: nobody knows whom they would call. */
+  readonly broken: { readonly name: string; readonly error: unknown }[]
+}
+
+/** The heartbeats that jobs have of their own. */
+export function jobHeartbeats(invocation: Invocation): JobHeartbeats {
+  const folders = jobFolders()
+  const environment = variablesOf(invocation.globals)
+  const found: JobHeartbeats = { heartbeats: [], broken: [] }
+  for (const name of jobNames(folders)) {
+    try {
+      const { heartbeat } = readJob(name, folders, { environment })
+      if (heartbeat !== undefined) found.heartbeats.push({ job: name, address: heartbeat })
+    } catch (error) {
+      found.broken.push({ name, error })
+    }
+  }
+  return found
+}
 
 interface Known {
   readonly timeZone: string

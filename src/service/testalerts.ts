@@ -1,6 +1,7 @@
-/* A test of everybody who is to be told: `shopsync check --alerts`. */
+/* A test of everybody who is to be told, and of every heartbeat: `shopsync check --alerts`. */
 import type { Clock } from '../clock.js'
 import type { Config } from '../config/config.js'
+import type { Secret } from '../config/secret.js'
 import { testText } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
 import { beat } from './heartbeat.js'
@@ -24,9 +25,16 @@ interface Testing {
 /** Whoever runs the test waits for it, and tries it again if need be. */
 const budgetMs = 15_000
 
-/** Sends a test message to each rule, without an incident, and calls the heartbeat as a good run would. */
+/** The heartbeat that a job has of its own. */
+interface JobHeartbeat {
+  readonly job: string
+  readonly address: Secret
+}
+
+/** Sends a test message to each rule, without an incident, and calls each heartbeat as a good run would. */
 export function testAlerts(
   { rules, heartbeat }: Config['alerts'],
+  ofJobs: readonly JobHeartbeat[],
   { clock, label, secrets }: Testing,
 ): Promise<AlertTest[]> {
   const message: AlertMessage = {
@@ -42,9 +50,11 @@ export function testAlerts(
     const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
     return { whom: ruleName(rule), sent: await deliver(fresh, message, { clock, secrets, budgetMs }) }
   })
-  const called = async (url: string): Promise<AlertTest> => ({
-    whom: 'alerts.heartbeat',
-    sent: await beat(url, 0, clock),
+  const called = async (whom: string, address: Secret): Promise<AlertTest> => ({
+    whom,
+    sent: await beat(address.reveal(), 0, clock),
   })
-  return Promise.all([...tests, ...(heartbeat === undefined ? [] : [called(heartbeat.reveal())])])
+  const calls = ofJobs.map(({ job, address }) => called(`heartbeat of ${job}`, address))
+  if (heartbeat !== undefined) calls.unshift(called('alerts.heartbeat', heartbeat))
+  return Promise.all([...tests, ...calls])
 }

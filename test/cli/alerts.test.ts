@@ -79,6 +79,12 @@ test('a job calls the heartbeat of its own and that of the configuration, each o
   here.sandbox.script([{ when: { tenant, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   expect(await run(['run', 'beating'])).toBe(1)
   expect(beaten().sort()).toEqual(['/job/hidden-token?exit=1', '/ping/hidden-uuid?rid=1&exit=1'])
+  const since = expect.stringMatching(/^20.*Z$/)
+  const { incidents } = (await here.run('status', '--json')).json<{ incidents: object[] }>()
+  expect(incidents).toMatchObject([{ kind: 'failed', tenant_id: tenant, resource: 'notes', since }])
+  expect((await here.run('status')).stdout).toMatch(
+    new RegExp(`Open: 1 incident\\n +✗ failed since 20.* UTC \\(.*\\): tenant ${tenant}, notes: `),
+  )
   here.sandbox.script([])
   await run(['run', 'beating'])
   expect(hook.take().map(lineOf)).toEqual([
@@ -162,14 +168,17 @@ test('of a tenant that is forgotten, whoever was told that it is revoked is told
 test('check --alerts sends a test to everybody, and says who did not take it', async () => {
   expect(await run(['check'])).toBe(0)
   expect([hook.take(), beaten()]).toEqual([[], []])
+  writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
   expect(await run(['check', '--alerts'])).toBe(0)
   const text = said.at(-2)
   expect(text).toMatch(/✓ {2}alerts\.rules\[0\] \(webhook\) +took the test: it answered 200/)
   expect(text).toMatch(/✓ {2}alerts\.heartbeat +took the test/)
+  expect(text).toMatch(/✓ {2}heartbeat of beating +took the test/)
   expect(hook.take()).toMatchObject([
     { type: 'opened', incidents: [], text: expect.stringContaining('a test') },
   ])
-  expect(beaten()).toEqual(['/ping/hidden-uuid?rid=1&exit=0'])
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=0', '/ping/hidden-uuid?rid=1&exit=0'])
+  writeFileSync(join(here.folder, 'jobs', 'broken.json'), '{"description": "Broken", "steps": [}')
   writeFileSync(join(here.folder, 'tell.sh'), 'cat >/dev/null; echo "no $API_SECRET mail" >&2; exit 7')
   configure([{ command: ['sh', 'tell.sh'] }])
   hook.status = 404
@@ -178,6 +187,7 @@ test('check --alerts sends a test to everybody, and says who did not take it', a
   expect(said.at(-2)).toMatch(
     /✗ alerts\.rules\[1\] \(command\): did not take the test: exit code 7: no {2}mail/,
   )
+  expect(said.at(-2)).toMatch(/✗ job broken: .*broken\.json/)
 })
 
 test('no address, no key and no secret is in anything that was said', () => {

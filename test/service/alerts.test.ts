@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
+import { openIncidents } from '../../src/sync/ask/openincidents.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { startRun } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -215,11 +216,14 @@ describe.each(warehouses())('telling, $name', (kind) => {
   })
 
   it('keeps what nobody took, tells it in the next run under the same name, and tells no end of it before', async () => {
-    const { world, sandbox, hook } = await worldOf(kind)
+    const { world, sandbox, warehouse, hook } = await worldOf(kind)
     await world.run()
     hook.status = 503
     sandbox.script(failing)
     await world.run()
+    const open = (resources: string[] | null) => openIncidents(warehouse, { tenants: [101], resources })
+    expect(await open(null)).toMatchObject([{ kind: 'failed', tenant_id: 101, resource: 'notes' }])
+    expect(await open(['payments'])).toEqual([])
     const name = hook.got[0]?.headers['webhook-id']
     expect(hook.got.length).toBeGreaterThan(1)
     expect(world.notices).toEqual([
@@ -249,6 +253,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     hook.status = 200
     hook.take()
     await world.run()
+    expect(await open(null)).toEqual([])
     // Of the trouble that began and ended meanwhile, nobody knows.
     expect(hook.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
   })

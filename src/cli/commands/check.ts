@@ -8,9 +8,10 @@ Costs one request for the grants, one for each tenant, one for each resource of 
 questions about the source's ways (order, totals, times, ids, headers), asked of the largest list of that tenant. What
 those find is kept in the warehouse, if there is one, and compared the next time. Writes nothing else.
 
---alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat, and says what came back.`,
+--alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and says
+what came back.`,
   options: [
-    { flags: '--alerts', description: 'also send a test to each rule of alerts and to the heartbeat' },
+    { flags: '--alerts', description: 'also send a test to each rule of alerts and call each heartbeat' },
   ],
   run: async (invocation) => {
     const [{ worstExit }, { checkText, findingOf }, { examine }] = await Promise.all([

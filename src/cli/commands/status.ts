@@ -6,7 +6,8 @@ export const statusCommand: Command = {
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
 deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, or if
-the last run ended without a word. Asks the warehouse only, not the API.
+the last run ended without a word. Incidents that somebody was to be told of and that
+are not over are named, and leave the exit code alone. Asks the warehouse only, not the API.
 --json lists every tenant and resource.
 
   shopsync status --failing                    only what needs somebody
@@ -16,17 +17,27 @@ the last run ended without a word. Asks the warehouse only, not the API.
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [{ withContext }, { onlyFailing, readStatus }, { statusText, statusTroubles }] = await Promise.all([
+    const [
+      { withContext },
+      { onlyFailing, readStatus },
+      { openIncidents },
+      { statusText, statusTroubles },
+      { incidentsText },
+    ] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
+      import('../../sync/ask/openincidents.js'),
       import('../text/status.js'),
+      import('../text/incidents.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
       const { tenants, resources } = context.choice
+      const warehouse = await context.readingWarehouse()
+      const nowMicros = context.clock.nowMicros()
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({
-        warehouse: await context.readingWarehouse(),
+        warehouse,
         label: config.warehouse.label,
         source: config.api,
         tenants,
@@ -34,12 +45,15 @@ the last run ended without a word. Asks the warehouse only, not the API.
         resources: enabled.filter((name) => resources?.includes(name) ?? true),
         staleAfterMs: config.status.staleAfter,
         deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
-        nowMicros: context.clock.nowMicros(),
+        nowMicros,
       })
       const failing = invocation.options.failing === true
       const { tenantNames } = config.report
-      const text = statusText(report, { failing, tenantNames, paper: invocation.out.paper })
-      await invocation.out.answer(failing ? onlyFailing(report) : report, text)
+      const incidents = await openIncidents(warehouse, context.choice)
+      const { paper } = invocation.out
+      const shown = incidentsText(incidents, nowMicros)
+      const text = statusText(report, { failing, tenantNames, paper, incidents: shown })
+      await invocation.out.answer({ ...(failing ? onlyFailing(report) : report), incidents }, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })

@@ -108,7 +108,8 @@ function revokedWords(tenantId: Int64): Words {
 }
 
 function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
-  const hint = ok ? null : 'Nobody is told there: mend it in the section alerts of the configuration'
+  const where = whom.startsWith('alerts.') ? 'the section alerts of the configuration' : 'the file of the job'
+  const hint = ok ? null : `Nobody is told there: mend it in ${where}`
   return { what: whom, found: `${ok ? 'took the test' : 'did not take the test'}: ${found}`, hint }
 }
 

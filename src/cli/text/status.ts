@@ -24,18 +24,22 @@ interface StatusView {
   /** By tenant. */
   readonly tenantNames?: Readonly<Record<string, string>>
   readonly paper?: Paper
+  /** The open incidents in words. */
+  readonly incidents?: string
 }
 
 /** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
 export function statusText(
   whole: StatusReport,
-  { failing = false, tenantNames = {}, paper = plainPaper }: StatusView = {},
+  { failing = false, tenantNames = {}, paper = plainPaper, incidents = '' }: StatusView = {},
 ): string {
   const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
-    failing && whole.healthy ? `${whole.warehouse}: nothing needs somebody.` : headline(whole, troubled),
+    failing && whole.healthy && incidents === ''
+      ? `${whole.warehouse}: nothing needs somebody.`
+      : headline(whole, troubled),
     belonging(report),
     lastRun(report, now),
     lease(report, now),
@@ -45,6 +49,7 @@ export function statusText(
       .map((line) => `✗ ${line}`)
       .join('\n'),
     troublesText(troubled),
+    incidents,
     stampsAhead(report),
     oddLists(report),
     refills(report),
