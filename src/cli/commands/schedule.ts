@@ -11,7 +11,8 @@ read again when they change; the configuration is read once.
 Serves the report at http://127.0.0.1:8788/, and /runs, /dictionary, /metrics, /ready and /health; schedule.listen says
 where, or that there is no server. There is no password: whoever reaches the port reads the report.
 
-SIGTERM ends it after the transaction in hand, with exit code 0: what was cut short goes on when it is started again.
+SIGTERM ends the job in hand after its transaction, and the program with exit code 0: what was cut short goes on when it
+is started again. Where the database does not answer, it ends ten seconds later with 143.
 
 Examples:
   shopsync schedule
