@@ -56,7 +56,7 @@ const owners: Record<string, readonly string[]> = {
   echarts: ['src/report'],
   'playwright-core': [],
   '@dagrejs/dagre': ['src/model/dictionary/page'],
-  yaml: ['src/model/dictionary'],
+  yaml: ['src/model/dictionary', 'src/cli/text'],
 }
 
 describe('the rooms', () => {

@@ -4,14 +4,22 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { shopsync } from '../support/place.js'
 import { program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
+import { root } from '../support/tree.js'
 import { warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
 const given = ['init', '--base-url', sandbox.url, '--partner-id', sandbox.partnerId]
+
+interface ComposeService {
+  readonly working_dir: string
+  readonly command: readonly string[]
+  readonly volumes: readonly { readonly source: string }[]
+}
 
 /** A folder with a file of the secret. */
 function folderOf(name = 'plain'): string {
@@ -22,16 +30,17 @@ function folderOf(name = 'plain'): string {
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  test('flags alone: files, a check, and lines that cron and systemd take as they are', async () => {
+  test('flags alone: files, a check, and lines that cron, systemd and compose take as they are', async () => {
     const folder = folderOf("o'brien 100%")
     const { url } = kind.name === 'sqlite' ? { url: 'sqlite:./w.db' } : kind.address()
     const words = [...given, '--secret-file', 'key.txt', '--warehouse', url, '--yes', '--json']
     const made = await shopsync(words, { cwd: folder })
     expect(made.code, made.stdout + made.stderr).toBe(0)
-    const { files, crontab, systemd, checks } = made.json<{
+    const { files, crontab, systemd, compose, checks } = made.json<{
       files: string[]
       crontab: string[]
       systemd: string
+      compose: string
       checks: unknown[]
     }>()
     expect(files).toEqual([join(folder, 'config.json'), join(folder, 'shopsync.env')])
@@ -42,6 +51,11 @@ describe.each(warehouses())('$name', (kind) => {
     const { $schema } = JSON.parse(config) as { $schema: string }
     expect(existsSync(join(folder, $schema))).toBe(true)
     expect(systemd).toContain(`WorkingDirectory=${folder.replaceAll('%', '%%')}`)
+    const { services } = parse(compose.replaceAll('$$', '$')) as { services: { shopsync: ComposeService } }
+    const { command, volumes, working_dir } = services.shopsync
+    expect([working_dir, volumes.map(({ source }) => source)]).toEqual([folder, [folder, root]])
+    const [, ...started] = command.map((word) => word.replace('schedule', '--version'))
+    expect((await promisify(execFile)(process.execPath, started)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     if (kind.name !== 'sqlite') return
     // cron takes a % that stands behind a backslash for itself.
     const [hourly = ''] = crontab.map((line) => line.split(' ').slice(5).join(' ').trim())

@@ -14,7 +14,7 @@ export const initCommand: Command = {
   shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes
 
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both by itself. Then it does what shopsync check does, and prints lines for crontab and a systemd unit. Files
+reads both by itself. Then it does what shopsync check does, and prints lines for crontab, a systemd unit and a compose file. Files
 that are there are left alone without --force (exit 2).`,
   options: [
     { flags: '--base-url <url>', description: 'address of the API, such as https://api.example.com' },
@@ -55,6 +55,7 @@ that are there are left alone without --force (exit 2).`,
         checks: trials.map(findingOf),
         crontab: text.crontab(start),
         systemd: text.systemdUnit(start),
+        compose: text.composeFile(start),
       })
     return worstExit(trials)
   },
@@ -62,11 +63,13 @@ that are there are left alone without --force (exit 2).`,
 
 async function startOf(folder: string) {
   const [{ realpathSync }, { userInfo }] = await Promise.all([import('node:fs'), import('node:os')])
+  const { username, uid, gid } = userInfo()
   return {
     node: process.execPath,
     program: realpathSync(process.argv[1] ?? ''),
     folder,
-    user: userInfo().username,
+    user: username,
+    ids: `${uid}:${gid}`,
   }
 }
 

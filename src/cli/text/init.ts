@@ -1,4 +1,5 @@
-/* What `init` prints: how the program is started by cron and by systemd, with absolute paths. */
+/* What `init` prints: how cron, systemd or compose start the program, with absolute paths. */
+import { stringify } from 'yaml'
 
 /** How the program is started on this machine. */
 export interface Start {
@@ -7,6 +8,8 @@ export interface Start {
   /** The folder of the configuration. */
   readonly folder: string
   readonly user: string
+  /** As a container names it: numbers of user and group. */
+  readonly ids: string
 }
 
 /** A word of a shell's command line. */
@@ -64,6 +67,37 @@ Persistent=true
 [Install]
 WantedBy=timers.target`
 
+/** What the program needs of this machine: the package, with the packages beside it. */
+const packagesOf = (program: string): string =>
+  program.replace(/(?<=\/node_modules)\/.*|\/dist\/(bin|src)\/.*/, '')
+
+/** The libraries were built for this machine, so that Node of its kind and version runs them. */
+export function composeFile({ program, folder, ids }: Start): string {
+  const mounted = packagesOf(program)
+  const [major] = process.versions.node.split('.')
+  const shopsync = {
+    image: `node:${major}-bookworm-slim`,
+    init: true,
+    user: ids,
+    // The page of the scheduler listens on this machine alone, as do a sandbox and a Postgres of this machine.
+    network_mode: 'host',
+    working_dir: folder,
+    command: ['node', '--', program, 'schedule'],
+    volumes: [
+      { type: 'bind', source: folder, target: folder },
+      { type: 'bind', source: mounted, target: mounted, read_only: true },
+    ],
+    restart: 'unless-stopped',
+  }
+  // Compose expands $.
+  return stringify(
+    { services: { shopsync } },
+    { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' },
+  )
+    .replaceAll('$', () => '$$')
+    .trimEnd()
+}
+
 export const wroteText = (files: readonly string[]): string => files.map((file) => `Wrote ${file}`).join('\n')
 
 export function nextText(start: Start, { isSandbox }: { readonly isSandbox: boolean }): string {
@@ -76,5 +110,11 @@ ${crontab(start).join('\n')}
 
 or by systemd (systemctl enable --now shopsync.timer; a second pair of files for nightly, with OnCalendar=02:30):
 
-${systemdUnit(start)}`
+${systemdUnit(start)}
+
+or by compose (docker compose up --detach), where the program keeps time itself and serves its report on
+http://127.0.0.1:8788, as shopsync schedule does without Docker:
+
+# compose.yaml
+${composeFile(start)}`
 }
