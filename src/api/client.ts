@@ -30,6 +30,7 @@ import type {
   Shown,
   Source,
   SourceStats,
+  SourceTraffic,
   Strings,
 } from './source.js'
 
@@ -128,10 +129,14 @@ export function createSource(options: SourceOptions): Source {
 }
 
 class HttpSource implements Source {
+  readonly #waitedBefore: number
+
   constructor(
     private readonly shared: SharedSource,
     private readonly counter: Counter,
-  ) {}
+  ) {
+    this.#waitedBefore = shared.exchange.governor.waited()
+  }
 
   get address(): SourceAddress {
     return this.shared.address
@@ -198,9 +203,11 @@ class HttpSource implements Source {
     return showAnswer({ ...call, gzip }, (asked) => this.#ask(asked, ({ value }) => value))
   }
 
-  stats(): SourceStats {
-    const { requests, retries, rateLimited, bytes } = this.counter
-    return { requests, retries, rateLimited, bytes, window: this.shared.exchange.governor.window() }
+  stats(): SourceStats & SourceTraffic {
+    const { requests, retries, rateLimited, bytes, traffic } = this.counter
+    const { governor } = this.shared.exchange
+    const waited = governor.waited() - this.#waitedBefore
+    return { requests, retries, rateLimited, bytes, traffic, waited, window: governor.window() }
   }
 
   tagged(): Source {

@@ -4,6 +4,7 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { SourceAddress } from '../config/address.js'
+import type { Traffic } from './http/traffic.js'
 
 /** Which request goes first when the rate limit is short (docs/architecture.md, The rate governor): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
@@ -114,6 +115,14 @@ export interface SourceStats {
     | undefined
 }
 
+/** The same requests as the metrics count them. */
+export interface SourceTraffic {
+  /** By what they were for, with the times of their answers. */
+  readonly traffic: Pick<Traffic, 'answers' | 'times'>
+  /** Milliseconds in which requests stood still because of the rate limit. */
+  readonly waited: number
+}
+
 /**
  * The API, read only. Every method retries what can be retried (bounded) and then throws: `Skip` when this cursor
  * cannot go on (404: reason absent; 403/422: refused; retries used up: failed), `Stop` when nobody can (401; exit 3).
@@ -137,7 +146,7 @@ export interface Source {
   /** Shows an answer as it came; throws as the others do where none came. */
   ask(question: PlainRequest): Promise<Shown>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */
-  stats(): SourceStats
+  stats(): SourceStats & SourceTraffic
   /** The same source, whose own `stats()` count only the requests that are sent through it: one for each cursor. */
   tagged(): Source
   close(): Promise<void>

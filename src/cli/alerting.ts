@@ -1,5 +1,6 @@
 /*
- * What stands around every command that records a run: at its end, incidents are told and heartbeats are called. Used by
+ * What stands around every command that records a run: at its end, incidents are told, heartbeats are called and metrics
+ * are written. Used by
  * the commands that are one run, and by jobs.
  */
 import type { Int64 } from '../../schema/resource.js'
@@ -9,6 +10,7 @@ import { now } from '../sync/run/context.js'
 import type { RunReport } from '../sync/run/report.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CommandContext } from './context.js'
+import { writeMetrics } from './metrics.js'
 import { secretsOf } from './secrets.js'
 
 /** Which run it is, for those who are told. */
@@ -56,6 +58,7 @@ async function afterRun(context: CommandContext, name: RunName, ended: Ended): P
   const { error, exitCode } = ended
   // 2: nothing was done. 3: nothing could begin. 4: another run is at work, which calls the heartbeat itself.
   const beats = exitCode <= 1 ? callHeartbeats(context, name, exitCode) : undefined
+  if (exitCode !== 2) await writeMetrics(context)
   if (error === undefined || isOfTheRun(error)) await tellRules(context, name, ended)
   await beats
 }

@@ -6,7 +6,6 @@ import { toHtml } from '../model/dictionary/page/page.js'
 import { describeModel } from '../model/dictionary.js'
 import { type ListeningServer, type Served, serve } from '../service/http.js'
 import { JobBook, type ScheduledJob } from '../service/jobbook.js'
-import { metricsText } from '../service/metrics.js'
 import { Schedule } from '../service/schedule.js'
 import { readRuns } from '../sync/ask/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
@@ -15,6 +14,7 @@ import { variablesOf } from './configuration.js'
 import { type CommandContext, withConfig } from './context.js'
 import { jobFolders } from './jobfolders.js'
 import { carryOutJob } from './jobrun.js'
+import { metricsOf } from './metrics.js'
 import { Output } from './output.js'
 import { packageVersion } from './package.js'
 import { PageMaker } from './pagemaker.js'
@@ -93,7 +93,8 @@ interface Parts {
   readonly warehouse: Warehouse
 }
 
-function served({ model, clock }: CommandContext, { schedule, pages, warehouse }: Parts): Served {
+function served(context: CommandContext, { schedule, pages, warehouse }: Parts): Served {
+  const { model, clock } = context
   let dictionary: string | undefined
   return {
     health: () => ({
@@ -106,7 +107,7 @@ function served({ model, clock }: CommandContext, { schedule, pages, warehouse }
       running: schedule.running,
       jobs: schedule.rows,
     }),
-    metrics: () => metricsText(packageVersion()),
+    metrics: () => metricsOf(context, warehouse),
     page: () => pages.page(),
     runs: async () => ({
       runs: await readRuns({

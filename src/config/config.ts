@@ -109,6 +109,14 @@ export interface Config {
     readonly timeZone: string
     readonly listen: false | { readonly host: string; readonly port: number }
   }
+  readonly metrics: {
+    /** The file that is written after each run. */
+    readonly textfile: string | undefined
+    /** Beyond so many tenants, none has series of its own. */
+    readonly maxTenants: number
+    /** Labels of every series. */
+    readonly labels: Readonly<Record<string, string>>
+  }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
 }
 

@@ -161,7 +161,8 @@ function toConfig(
     environment,
   }: Pick<DocumentOptions, 'file' | 'environment'> & { readonly resources: Resources },
 ): Config {
-  const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, log } = document
+  const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, metrics, log } =
+    document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
@@ -186,6 +187,7 @@ function toConfig(
     alerts: toAlerts(alerts),
     report: { ...report, schema: report.schema, names: given(report.names) },
     schedule,
+    metrics: { ...metrics, textfile: metrics.textfile },
     log: { level: log.level, format: log.format },
   }
 }

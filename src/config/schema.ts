@@ -25,6 +25,7 @@ import {
   textLeaf,
   whole,
 } from './leaf.js'
+import { metricsSection } from './metrics.js'
 import { report } from './report.js'
 import { scheduleSection } from './schedule.js'
 
@@ -269,6 +270,7 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
       alerts,
       report,
       schedule: scheduleSection,
+      metrics: metricsSection,
       log: section(
         {
           level: choice(logLevels)

@@ -1,7 +1,8 @@
 import { integer, text, timestamp } from '../../schema/resource.js'
+import { counterTables } from './countertable.js'
 import { define } from './statetable.js'
 
-/** What `shopsync schedule` keeps of the jobs that it runs. Written by src/warehouse/jobs.ts. */
+/** What `shopsync schedule` keeps of the jobs that it runs (src/warehouse/jobs.ts), and the totals of all runs. */
 export const jobTables = {
   sync_jobs: define({
     doc: 'When each job with a schedule is due next, and when it was last: so that what was missed is caught up.',
@@ -18,4 +19,5 @@ export const jobTables = {
       attempts: integer('How often it was begun for planned_at and did not come to its end.'),
     },
   }),
+  ...counterTables,
 } as const

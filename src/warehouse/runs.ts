@@ -77,6 +77,24 @@ export async function soundWatermark(
   return row?.watermark ?? null
 }
 
+/** Runs that nobody will record the end of, beside the one that has just begun. */
+export const orphansBeside = (db: Dialect['db'], runId: string) =>
+  db
+    .selectFrom('sync_runs')
+    .select(['job', 'mode'])
+    .where('status', '=', 'running')
+    .where('run_id', '!=', runId)
+    .compile()
+
+/** One row where the end of the run is on record. */
+export const hasEnded = (db: Dialect['db'], runId: string) =>
+  db
+    .selectFrom('sync_runs')
+    .select('run_id')
+    .where('run_id', '=', runId)
+    .where('finished_at', 'is not', null)
+    .compile()
+
 /** A killed run could not record its own end; whoever holds the lease after it knows that it has ended. */
 export const endOrphans = (db: Dialect['db']): CompiledQuery =>
   db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()

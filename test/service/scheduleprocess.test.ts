@@ -37,11 +37,11 @@ const start = (): Promise<RunningScheduler> =>
   })
 
 /** One request, its host name as told. */
-const statusOf = (url: string, host: string, method = 'GET'): Promise<string> =>
+const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promise<string> =>
   new Promise((resolve, reject) => {
     const { port, hostname } = new URL(url)
     const socket = createConnection(Number(port), hostname, () => {
-      socket.write(`${method} /health HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+      socket.write(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
     })
     socket.on('error', reject).on('data', (chunk: Buffer) => resolve(chunk.toString().slice(9, 12)))
   })
@@ -63,7 +63,12 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect(ready.jobs).toMatchObject([{ job: 'mine', planned_at: expect.stringMatching(/-01-01T03:00:00/) }])
   expect(((await (await ask('/runs')).json()) as { runs: unknown[] }).runs).toHaveLength(1)
   expect((await ask('/nothing')).status).toBe(404)
-  expect(await statusOf(first.url, 'attacker.example', 'GET')).toBe('421')
+  expect(await statusOf(first.url, 'attacker.example')).toBe('421')
+  // Prometheus and probes know a container by its name.
+  for (const path of ['/metrics', '/metrics?name=a', '/health', '/ready'])
+    expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '200'])
+  for (const path of ['/runs', '/dictionary', '/metrics/../runs', '//metrics'])
+    expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '421'])
   expect(await statusOf(first.url, '127.0.0.1:1', 'POST')).toBe('405')
   first.run.kill('SIGTERM')
   expect(await first.run.ended).toMatchObject({ code: 0, signal: null })

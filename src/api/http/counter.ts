@@ -1,9 +1,12 @@
+import { type SentRequest, Traffic } from './traffic.js'
+
 /** Counts the requests of one source; the source that it was split from counts them too. */
 export class Counter {
   requests = 0
   retries = 0
   rateLimited = 0
   bytes = 0
+  readonly traffic = new Traffic()
 
   constructor(private readonly parent?: Counter) {}
 
@@ -21,9 +24,10 @@ export class Counter {
     this.parent?.retried()
   }
 
-  answered(status: number | undefined, bytes: number): void {
-    if (status === 429) this.rateLimited++
+  answered(request: SentRequest, bytes: number): void {
+    if (request.status === 429) this.rateLimited++
     this.bytes += bytes
-    this.parent?.answered(status, bytes)
+    this.traffic.take(request)
+    this.parent?.answered(request, bytes)
   }
 }

@@ -153,13 +153,14 @@ export class Exchange {
 
   #log(permit: Permit, bytes: number): void {
     const status = this.#outcome?.status
-    this.counter.answered(status, bytes)
+    const ms = this.options.governor.now() - permit.sentAt
+    this.counter.answered({ purpose: this.call.priority, status, seconds: ms / 1000 }, bytes)
     this.options.onRequest?.({
       path: this.call.path,
       attempt: this.attempt,
       status,
       requestId: this.#requestId,
-      ms: this.options.governor.now() - permit.sentAt,
+      ms,
       bytes,
     })
   }

@@ -49,6 +49,8 @@ export interface Governor {
   now(): number
   /** The tightest rate-limit window, when one is known. */
   window(): WindowView | undefined
+  /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
+  waited(): number
   close(): void
 }
 
@@ -81,6 +83,10 @@ class ClockedGovernor implements Governor {
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: AbortController | undefined
 
+  /** Since when the governor sleeps, in ms since the epoch, and for how long it has slept before. */
+  #asleepSince: number | undefined
+  #slept = 0
+
   /** Until when people were told that everybody waits. */
   #toldUntil = Number.NEGATIVE_INFINITY
 
@@ -99,6 +105,11 @@ class ClockedGovernor implements Governor {
 
   window(): WindowView | undefined {
     return this.#budget.window(this.now())
+  }
+
+  waited(): number {
+    const since = this.#asleepSince
+    return this.#slept + (since === undefined ? 0 : Math.max(0, this.now() - since))
   }
 
   acquire({ tenantId, priority, signal }: RequestClaim): Promise<Permit> {
@@ -183,12 +194,13 @@ class ClockedGovernor implements Governor {
     this.#wake()
     const sleeper = new AbortController()
     this.#sleeper = sleeper
+    this.#asleepSince = now
     this.#wakeAt = at
     // A timer longer than 2^31 ms would fire at once.
     const milliseconds = Math.min(Math.max(1, Math.ceil(at - now)), 3_600_000)
     void this.#clock.sleep(milliseconds, sleeper.signal).then(() => {
       if (sleeper !== this.#sleeper) return
-      this.#sleeper = undefined
+      this.#awake()
       this.#pump()
     })
   }
@@ -196,8 +208,14 @@ class ClockedGovernor implements Governor {
   /** Ends the sleep, if there is one: no timer may outlive the requests that wait for it. */
   #wake(): void {
     const sleeper = this.#sleeper
-    this.#sleeper = undefined
+    this.#awake()
     sleeper?.abort()
+  }
+
+  #awake(): void {
+    this.#slept = this.waited()
+    this.#asleepSince = undefined
+    this.#sleeper = undefined
   }
 }
 

@@ -23,12 +23,14 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
       { forgetQuestion, forgetText },
       { confirmTyped },
       { farewell },
+      { writeMetrics },
     ] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/forget.js'),
       import('../text/forget.js'),
       import('../confirm.js'),
       import('../alerting.js'),
+      import('../metrics.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out } = invocation
@@ -55,6 +57,7 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
       const gone = await forgetTenant({ warehouse, model, clock, signal }, tenantId)
       await out.answer(gone, forgetText(gone))
       await tellThatItIsOver()
+      await writeMetrics(context)
       if (gone.traces_left === null) return 0
       if (out.quiet) out.trouble(gone.traces_left)
       return 1

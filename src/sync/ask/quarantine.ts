@@ -10,6 +10,7 @@ import { LiveRows } from '../reconcile/liverows.js'
 import { asWriter, type CursorTask, type Dependencies, keyOf, type WriterLease } from '../run/context.js'
 import { PageStore } from '../run/pagestore.js'
 import type { CursorChoice } from '../run/report.js'
+import { RunTally } from '../run/tally.js'
 import { type CursorList, flatList } from '../walks/list.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
@@ -111,7 +112,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     const fetched = await list.item(id)
     if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
     // The outcome tells what is left in quarantine: the log need not.
-    const store = new PageStore({ ...run, observer: {}, counted: { quarantined: 0 } }, key, 'replay')
+    const store = new PageStore({ ...run, observer: {}, counted: new RunTally() }, key, 'replay')
     await store.storeFlat(fetched)
     const left = fetched.flattened.quarantine.length
     return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)

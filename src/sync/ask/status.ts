@@ -230,7 +230,7 @@ async function readCursors(
         state: excepted
           ? 'excepted'
           : revoked_at === null
-            ? stateOf(row, age, options.staleAfterMs)
+            ? cursorStateOf(row, age, options.staleAfterMs)
             : 'revoked',
         completeness: row?.completeness ?? null,
         reason: row?.reason ?? null,
@@ -272,7 +272,7 @@ interface CursorRow {
   readonly completeness: string | null
 }
 
-function stateOf(
+export function cursorStateOf(
   row: CursorRow | undefined,
   age: number | null,
   staleAfterMs: number,

@@ -22,7 +22,9 @@ export class Latecomers {
 
   /** `walkedAt`: when the walk began that should have found them; null where rows that vanished look like late records. */
   measureFrom(walkedAt: string | null): void {
-    this.#meter = new LatenessMeter(walkedAt, true)
+    const { context, task } = this
+    const tell = (micros: number): void => context.counted.late(task.resource.name, micros)
+    this.#meter = new LatenessMeter(walkedAt, { lateOnly: true, tell })
   }
 
   take({ flattened }: Fetched, { previous }: Pick<Applied, 'previous'>): void {

@@ -16,6 +16,7 @@ import { usualLeaseMs } from '../../warehouse/lease.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { ResourceLateness } from './lateness.js'
 import type { Note, Observer } from './report.js'
+import type { RunTally } from './tally.js'
 
 /** What a run is given. */
 export interface Dependencies {
@@ -54,8 +55,8 @@ export interface CursorContext extends Dependencies {
   readonly cursors: ReadonlyMap<string, CursorState>
   /** How late records became visible in the last 30 days, by resource. */
   readonly lateness: ReadonlyMap<string, ResourceLateness>
-  /** Values, items and records that went to quarantine so far. */
-  readonly counted: { quarantined: number }
+  /** What the run has counted so far. */
+  readonly counted: RunTally
   /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
   readonly grants: { standingOf(tenantIds: readonly Int64[]): Promise<readonly GrantStanding[]> }
 }

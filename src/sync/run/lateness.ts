@@ -75,12 +75,24 @@ export function overlapOf(
 export class LatenessMeter {
   readonly #buckets = new Map<number, { records: number; largestMicros: number }>()
   #largest = 0
+  readonly #tell: ((micros: number) => void) | undefined
 
-  /** `since`: when the walk before began; null where lateness cannot be measured. `lateOnly`: what came in time is not counted. */
+  readonly #lateOnly: boolean
+
+  /**
+   * `since`: when the walk before began; null where lateness cannot be measured. `lateOnly`: what came in time is not
+   * counted. `tell` hears of each record that is.
+   */
   constructor(
     private readonly since: string | null,
-    private readonly lateOnly = false,
-  ) {}
+    {
+      lateOnly = false,
+      tell,
+    }: { readonly lateOnly?: boolean; readonly tell?: (micros: number) => void } = {},
+  ) {
+    this.#lateOnly = lateOnly
+    this.#tell = tell
+  }
 
   get largestMicros(): number {
     return this.#largest
@@ -106,7 +118,8 @@ export class LatenessMeter {
   }
 
   #count(micros: number): void {
-    if (micros === 0 && this.lateOnly) return
+    if (micros === 0 && this.#lateOnly) return
+    this.#tell?.(micros)
     this.#largest = Math.max(this.#largest, micros)
     const upToMs = micros === 0 ? 0 : 2 ** Math.max(0, Math.ceil(Math.log2(micros / 1000)))
     const { records, largestMicros } = this.#buckets.get(upToMs) ?? { records: 0, largestMicros: 0 }

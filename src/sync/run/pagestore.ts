@@ -66,7 +66,7 @@ export class PageStore {
     { statements = [], expected, disowned }: PageDetails = {},
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
-    const { warehouse, runId, fence, observer } = this.context
+    const { warehouse, runId, fence, observer, counted } = this.context
     const applied = await warehouse.apply({
       ...this.key,
       page: flattened,
@@ -79,6 +79,7 @@ export class PageStore {
     const { written, changed, removed } = applied
     const { unstorable } = flattened
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
+    counted.stored(this.key.resource, changed)
     this.#tell(flattened, applied)
     if (expected !== undefined)
       observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })

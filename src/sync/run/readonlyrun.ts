@@ -10,6 +10,7 @@ import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import { latenessOf } from './lateness.js'
 import type { CursorChoice } from './report.js'
+import { RunTally } from './tally.js'
 import type { Begin } from './work.js'
 
 /** What came of a run that writes nothing. */
@@ -43,7 +44,7 @@ export async function readOnlyRun(
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
     ),
-    counted: { quarantined: 0 },
+    counted: new RunTally(),
     grants: new GrantWatch(ask),
   }
   const { tasks, left } = planTasks(context, choice, { resources, grants })

@@ -8,12 +8,13 @@ import { pruneHistory } from './prune.js'
 import { recordEnd, recordStart } from './records.js'
 import type { RunReport, RunRequest } from './report.js'
 import { reasonOf, reportOf, rowsIn } from './runend.js'
+import { RunTally } from './tally.js'
 
 /** A run that is on record and has not ended. */
 export interface RecordedRun {
   readonly startedAt: string
-  /** Values, items and records that went to quarantine so far. */
-  readonly counted: { quarantined: number }
+  /** What it has counted so far. */
+  readonly counted: RunTally
   /** What came of the steps that have ended. */
   readonly done: RunReport[]
 }
@@ -25,13 +26,14 @@ export async function onRecord(
   purpose: Pick<RunRequest, 'job' | 'mode'>,
   work: (run: RecordedRun) => Promise<RunReport>,
 ): Promise<RunReport> {
-  const run: RecordedRun = { startedAt: now(deps), counted: { quarantined: 0 }, done: [] }
+  const run: RecordedRun = { startedAt: now(deps), counted: new RunTally(), done: [] }
   const context = { ...deps, ...lease }
   try {
     await recordStart(context, purpose, run.startedAt)
     const report = await work(run)
     const status = report.reason === 'interrupted' ? 'interrupted' : report.status
-    await recordEnd(context, report, { status, error: null })
+    const { counted } = run
+    await recordEnd(context, report, { status, error: null, counted, cursors: report.cursors })
     await pruneHistory(context)
     return report
   } catch (error) {
@@ -44,7 +46,8 @@ export async function onRecord(
       rows_deleted: rowsIn(run.done, 'rows_deleted'),
     }
     const status = reason === 'interrupted' ? 'interrupted' : 'failed'
-    await recordEnd(context, report, { status, error }).catch(() => {})
+    const cursors = run.done.flatMap((done) => done.cursors)
+    await recordEnd(context, report, { status, error, counted: run.counted, cursors }).catch(() => {})
     throw error
   }
 }

@@ -5,11 +5,21 @@
 import { hostname } from 'node:os'
 import { describeError } from '../../errors.js'
 import { toMicros } from '../../timestamp.js'
+import { addToCounters, setCounters } from '../../warehouse/counters.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { forgetKnownFields } from '../../warehouse/drift.js'
-import { endOrphans, endRun, newestOrphanStamp, startRun, storeRunCursors } from '../../warehouse/runs.js'
+import {
+  endOrphans,
+  endRun,
+  hasEnded,
+  newestOrphanStamp,
+  orphansBeside,
+  startRun,
+  storeRunCursors,
+} from '../../warehouse/runs.js'
 import { type Dependencies, keyOf, type RunContext, stateOf, type WriterLease } from './context.js'
 import type { CursorEnd } from './cursor.js'
+import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetime.js'
 import type { Mode, RunReport, RunRequest } from './report.js'
 
 /** Cursors in one statement. */
@@ -45,7 +55,19 @@ export async function recordStart(
     const names = Object.keys(promoted)
     return names.length > 0 ? [forgetKnownFields(warehouse.db, name, names)] : []
   })
-  await warehouse.write([endOrphans(warehouse.db), startRun(warehouse.db, row), ...known], fence)
+  const { db } = warehouse
+  await warehouse.transaction(async (session) => {
+    // The work is repeated when the answer to its commit was lost: this run is on record then, and no orphan.
+    const orphans = await session.run(orphansBeside(db, runId))
+    const killed = new Map<string, number>()
+    for (const { job: name, mode: its } of orphans.rows) {
+      const label = jobLabel(name, its)
+      killed.set(label, (killed.get(label) ?? 0) + 1)
+    }
+    const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
+    const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
+    for (const statement of statements) await session.run(statement)
+  }, fence)
 }
 
 /**
@@ -94,20 +116,31 @@ export async function recordCursors(
     await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))], fence)
 }
 
-/** Records the end of the run. Without the fence: a run that has lost its lease records its end all the same. */
+/** What a run has counted, for the lifetime totals. */
+type Counted = Pick<EndedWork, 'counted' | 'cursors'>
+
+/**
+ * Records the end of the run, and adds it to the lifetime totals once, however often its end is recorded. Without the
+ * fence: a run that has lost its lease records its end all the same.
+ */
 export async function recordEnd(
-  { warehouse, runId }: Pick<Dependencies, 'warehouse'> & WriterLease,
+  { warehouse, source, runId }: Pick<Dependencies, 'warehouse' | 'source'> & WriterLease,
   report: RunReport,
-  { status, error }: { readonly status: string; readonly error: unknown },
+  { status, error, ...counts }: { readonly status: string; readonly error: unknown } & Counted,
 ): Promise<void> {
   const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
-  const counts = { requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined }
   const row = {
     status,
     finished_at,
     reason: report.reason,
-    ...counts,
+    ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
     error: error === null ? null : describeError(error),
   }
-  await warehouse.write([endRun(warehouse.db, runId, row)])
+  const { db } = warehouse
+  const { added, found } = entriesOf({ report, outcome: status, stats: source.stats(), ...counts })
+  await warehouse.transaction(async (session) => {
+    const { rows: ended } = await session.run(hasEnded(db, runId))
+    const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]
+    for (const statement of [...totals, endRun(db, runId, row)]) await session.run(statement)
+  })
 }

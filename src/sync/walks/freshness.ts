@@ -34,7 +34,9 @@ export class Freshness {
   ) {
     const state = stateOf(context, task)
     const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
-    this.#meter = new LatenessMeter(isMeasured ? since : null)
+    const { counted } = context
+    const tell = (micros: number): void => counted.late(task.resource.name, micros)
+    this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
     this.#older = isMeasured ? undefined : new OlderVersions(now(context))
   }
 
