@@ -1,6 +1,7 @@
 /* Tries every part that a sync needs. Used by `check`, and by `init` on what it has written. */
 import type { Config } from '../config/config.js'
 import type { Trial } from '../sync/ask/trials.js'
+import type { Observer } from '../sync/run/report.js'
 import type { Invocation } from './command.js'
 import type { CommandContext } from './context.js'
 
@@ -9,10 +10,11 @@ const attempts = 2
 
 /** The trials of a configuration, in the order in which a sync needs the parts. */
 export async function examine(invocation: Invocation): Promise<Trial[]> {
-  const [{ loadConfiguration }, { withConfig }, { failure }] = await Promise.all([
+  const [{ loadConfiguration }, { withConfig }, { failure }, { shown }] = await Promise.all([
     import('./configuration.js'),
     import('./context.js'),
     import('../sync/ask/trials.js'),
+    import('./display.js'),
   ])
   let loaded: ReturnType<typeof loadConfiguration>
   try {
@@ -25,12 +27,14 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
     { of: 'configuration', file: config.file ?? '', exitCode: 0 },
     { of: 'environment', variables, exitCode: 0 },
     ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
-    ...(await examineParts(context, config)),
+    ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
+      examineParts(context, config, shows),
+    )),
     ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
   ])
 }
 
-async function examineParts(context: CommandContext, config: Config): Promise<Trial[]> {
+async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
   const [{ checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays }, { Stamps }] =
     await Promise.all([import('../sync/ask/check.js'), import('../clock.js')])
   const { model, clock, invocation } = context
@@ -39,7 +43,9 @@ async function examineParts(context: CommandContext, config: Config): Promise<Tr
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
   const except = config.sync.exceptTenants
-  const { trials, largest, granted } = await checkApi({ source, model, tenants, except, nowMicros, signal })
+  const { trials, largest, granted } = await checkApi({
+    ...{ source, model, tenants, except, nowMicros, signal, observer },
+  })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
   const views = warehouse

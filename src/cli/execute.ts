@@ -13,9 +13,10 @@ import { parseRanges } from '../sync/walks/timerange.js'
 import { alerting } from './alerting.js'
 import type { Invocation } from './command.js'
 import { type CommandContext, withContext } from './context.js'
+import { shown, showProgress } from './display.js'
 import { listOf } from './flags.js'
-import { ProgressDisplay, type ProgressTally, resumption, Tracker } from './text/progress.js'
 import { runSummary } from './text/summary.js'
+import { type ProgressTally, resumption, Tracker } from './text/tally.js'
 import { runTroubles } from './text/troubles.js'
 import { timeLimitOf } from './timelimit.js'
 
@@ -87,7 +88,12 @@ export async function compareWithSource(
   const warehouse = await context.readingWarehouse()
   await checkTables({ warehouse })
   const deps = await context.dependencies(warehouse)
-  return within(limit, deps, (limited) => runVerify({ ...deps, ...limited }, choice, options))
+  return shown(context, { stats: () => deps.source.stats() }, (shows) =>
+    within(limit, deps, (limited) => {
+      const observer = { ...deps.observer, ...shows }
+      return runVerify({ ...deps, ...limited, observer }, choice, options)
+    }),
+  )
 }
 
 /** An error that ends a cursor ends the whole run where no cursor has begun. */
@@ -104,24 +110,6 @@ function forTheRun(error: unknown, tally: ProgressTally): unknown {
 /** Exit code of a run that came to its end. */
 export const exitCodeOf = (report: RunReport): number => (report.status === 'ok' ? 0 : 1)
 
-function showProgress(
-  context: CommandContext,
-  tracker: Tracker,
-  stats: ConstructorParameters<typeof ProgressDisplay>[2],
-): () => void {
-  const { stderr } = process
-  if (!stderr.isTTY || context.invocation.out.quiet) return () => undefined
-  const screen = { write: (text: string) => void stderr.write(text), width: () => stderr.columns || 80 }
-  const progress = new ProgressDisplay(tracker, screen, stats)
-  const { writeLog } = context
-  context.writeLog = (text) => progress.around(() => writeLog(text))
-  context.invocation.signals.cleanUp = () => progress.stop()
-  return () => {
-    progress.stop()
-    context.writeLog = writeLog
-  }
-}
-
 /** Passes the events of a run to the tracker and to the log. */
 function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Observer {
   // Who sits at the terminal reads it a moment later in the summary, equal troubles together.
@@ -131,6 +119,8 @@ function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Obse
       tracker.planned(tenants, cursors)
       log.info({ tenants, cursors }, 'Planned')
     },
+    begun: (cursor) => tracker.begun(cursor),
+    step: (what, done, total) => tracker.step(what, done, total),
     page: (event) => {
       tracker.page(event)
       const { tenantId: tenant, resource, records, done, expected } = event

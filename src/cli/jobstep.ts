@@ -14,6 +14,7 @@ import { type Snapshot, snapshotStep, takeSnapshot } from '../sync/run/snapshot.
 import { parseRange } from '../sync/walks/timerange.js'
 import { chooseFrom } from './choice.js'
 import type { CommandContext } from './context.js'
+import { shown } from './display.js'
 import { watched } from './execute.js'
 import { prepareReport } from './reportstep.js'
 import { snapshotText } from './text/snapshot.js'
@@ -54,7 +55,11 @@ function verifyWork(context: CommandContext, job: Job, step: JobStep, tell: Tell
   return {
     asksSource: true,
     carryOut: async (given) => {
-      const { found, report } = await verifyStep(given, job.name, choice, how)
+      const { deps } = given
+      const { found, report } = await shown(context, { stats: () => deps.source.stats() }, (shows) => {
+        const observer = { ...deps.observer, ...shows }
+        return verifyStep({ ...given, deps: { ...deps, observer } }, job.name, choice, how)
+      })
       tell(report, `${verifyText(found, context.invocation.out.paper)}\n`)
       return report
     },

@@ -163,9 +163,14 @@ interface Rederiving {
   readonly transact: Transact
   /** Now, canonical. */
   readonly at: () => string
+  /** Hears how many records of a tenant are done, several hundred at a time. */
+  readonly progress?: ((table: string, tenantId: Int64, done: number) => void) | undefined
 }
 
-async function rederiveOne({ dialect, rules, transact, at }: Rederiving, one: Outdated): Promise<Rederived> {
+async function rederiveOne(
+  { dialect, rules, transact, at, progress }: Rederiving,
+  one: Outdated,
+): Promise<Rederived> {
   const { resource, derived, tenantId } = one
   const { name, version } = derived.declared
   const state = { tenant_id: tenantId, name, version, settings: rules.textOf(tenantId) }
@@ -183,6 +188,7 @@ async function rederiveOne({ dialect, rules, transact, at }: Rederiving, one: Ou
     })
     doneTo = ids.at(-1) ?? doneTo
     done += ids.length
+    progress?.(name, tenantId, done)
     if (ids.length < recordsAtOnce) return { table: name, tenantId, records: done - one.done }
   }
 }
@@ -191,14 +197,18 @@ async function rederiveOne({ dialect, rules, transact, at }: Rederiving, one: Ou
 export async function rederive(
   warehouse: DerivedWarehouse,
   model: Model,
-  { fence, signal, at }: { readonly fence: Int64; readonly signal: AbortSignal; readonly at: () => string },
+  {
+    fence,
+    signal,
+    ...heard
+  }: Pick<Rederiving, 'at' | 'progress'> & { readonly fence: Int64; readonly signal: AbortSignal },
 ): Promise<Rederived[]> {
   const { dialect, rules } = warehouse
   const transact: Transact = (work) => {
     signal.throwIfAborted()
     return warehouse.transaction(work, fence)
   }
-  const how = { dialect, rules, transact, at }
+  const how = { dialect, rules, transact, ...heard }
   const all = await readOutdated(warehouse, model)
   const empty = all.filter(({ hasRecords }) => !hasRecords)
   if (empty.length > 0) {

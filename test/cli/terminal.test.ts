@@ -36,6 +36,8 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
+const clear = '\r\u001B[2K'
+
 const at = (
   columns: number,
   words: readonly string[],
@@ -84,6 +86,31 @@ test.each([
   expect(lines.join('\n')).toMatch(/^ *✗/m)
   expect(raw).toContain('\u001B[31m✗')
 })
+
+test.each([
+  [['sync', '--tenant', '101'], 'asking which tenants there are'],
+  [
+    ['backfill', '--tenant', '101', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z'],
+    'asking',
+  ],
+  [['reconcile', '--tenant', '101'], 'asking which tenants there are'],
+  [['verify', '--tenant', '101'], 'asking which tenants there are'],
+  [['plan'], 'asking which tenants there are'],
+  [['check'], 'asking the API who is granted'],
+  [['run', 'weekly-verify'], 'asking which tenants there are'],
+  [['quarantine', 'replay'], 'looking at the quarantine'],
+  [['migrate'], 'looking at what is stored'],
+  [['snapshot'], 'keeping how each shop stands'],
+  [['report'], 'asking the warehouse, and drawing the page'],
+])(
+  '%j shows its progress on a terminal, leaves nothing of it, and is still with --quiet',
+  async (words, first) => {
+    const [loud, quiet] = await Promise.all([at(80, words), at(80, [...words, '--quiet'])])
+    expect(loud.raw).toContain(`${clear}${first}`)
+    expect(loud.lines.join('\n')).not.toContain(first)
+    expect(quiet.raw).not.toContain(clear)
+  },
+)
 
 test('no colour with NO_COLOR, on a dumb terminal, and in a pipe, where no line is broken either', async () => {
   const [asked, dumb, piped] = await Promise.all([

@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/cli/log.js'
-import { ProgressDisplay, Tracker } from '../../src/cli/text/progress.js'
+import { ProgressDisplay, timeToGo } from '../../src/cli/text/progress.js'
 import { runSummary } from '../../src/cli/text/summary.js'
+import { Tracker } from '../../src/cli/text/tally.js'
 import { verifyText } from '../../src/cli/text/verify.js'
 import { count, dollars, span } from '../../src/format.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
@@ -90,7 +92,7 @@ describe('the summary of a run', () => {
 })
 
 describe('the progress line', () => {
-  const start = () => {
+  const start = (columns = 60) => {
     const written: string[] = []
     let time = 1000
     const tracker = new Tracker()
@@ -98,7 +100,7 @@ describe('the progress line', () => {
     const stats = () => ({ requests: 1, retries: 0, rateLimited: 0, bytes: 0, window })
     const progress = new ProgressDisplay(
       tracker,
-      { write: (text) => written.push(text), width: () => 60 },
+      { write: (text) => written.push(text), width: () => columns },
       stats,
       () => time,
     )
@@ -106,17 +108,38 @@ describe('the progress line', () => {
   }
   const page = { tenantId: 1, resource: 'notes', records: 100, changed: 100, expected: 400, done: 100 }
 
-  test('tells tenants, cursors, records a second, the window and the time to go', () => {
-    const { tracker, progress } = start()
+  test('tells how much is done, the time to go, the list at hand, and what else fits', () => {
+    const { tracker, progress } = start(120)
     tracker.planned(2, 4)
+    expect(progress.line(1500)).toBe(
+      '─────────────────────── 0 % · 0 of 4 cursors · 400 of 1,000 requests left',
+    )
+    tracker.begun({ tenantId: 1, resource: 'notes' })
     tracker.page(page)
     tracker.cursor(cursor({ tenant_id: 2, resource: 'shops' }))
     tracker.cursor(cursor({ tenant_id: 2, resource: 'vendors' }))
-    const line = progress.line(6000)
-    progress.stop()
-    expect(line).toBe(
-      'tenants 1/2 · cursors 2/4 · 100 records · 20/s · 400 of 1,000 requests left · 22 s to go',
+    expect(progress.line(6000)).toBe(
+      '━━━━─────────────────── 18 % · about 22 s to go · tenant 1, notes · 2 of 4 cursors · 100 records',
     )
+    progress.stop()
+    const narrow = start(60)
+    narrow.tracker.planned(2, 4)
+    narrow.tracker.page(page)
+    expect(narrow.progress.line(6000)).toBe('━────────── 6 % · about 1 min 15 s to go · tenant 1, notes')
+    narrow.progress.stop()
+  })
+
+  test('of work that is no cursor tells what it is, and how far where that is known', () => {
+    const { tracker, progress } = start(80)
+    expect(progress.line(4000)).toBe('asking which tenants there are … 3.0 s')
+    tracker.step('drawing the page', 0, 0)
+    expect(progress.line(4000)).toBe('drawing the page … 3.0 s')
+    tracker.step('asking for each record again', 12, 48)
+    expect(progress.line(4000)).toBe('━━━━─────────── 25 % · asking for each record again · 12 of 48')
+    tracker.begun({ tenantId: 1, resource: 'notes' })
+    tracker.planned(1, 1)
+    expect(progress.line(4000)).toContain('0 of 1 cursors')
+    progress.stop()
   })
 
   test('is drawn at most ten times a second, fits the terminal, makes room and leaves nothing behind', () => {
@@ -139,6 +162,51 @@ describe('the progress line', () => {
     progress.stop()
     expect(written).toHaveLength(4)
   })
+})
+
+/** Milliseconds that so much of some work takes, which the source grants so many requests a window. */
+function lasts(requests: number, { limit, length, each }: { limit: number; length: number; each: number }) {
+  let now = 0
+  for (let sent = 0; sent < requests; sent += 1) {
+    if (sent > 0 && sent % limit === 0) now = Math.max(now, (sent / limit) * length)
+    now += each
+  }
+  return now
+}
+
+type ToGo = typeof timeToGo
+
+/** From a tenth of the work on, the time to go is off by a tenth and two seconds at most, whatever the limit. */
+const isHonest = (toGo: ToGo) =>
+  fc.property(
+    fc.integer({ min: 200, max: 2000 }),
+    fc.integer({ min: 50, max: 3000 }),
+    fc.double({ min: 0.1, max: 0.95, noNaN: true }),
+    (all, limit, share) => {
+      const source = { limit, length: 60_000, each: 20 }
+      const requests = Math.ceil(all * share)
+      const elapsed = lasts(requests, source)
+      const rest = lasts(all, source) - elapsed
+      const spent = Math.ceil(requests / limit)
+      const window = { limit, remaining: spent * limit - requests, resetsAt: spent * 60_000, length: 60_000 }
+      const worked = requests * source.each
+      const said = toGo({ share: requests / all, worked, now: elapsed, stats: { requests, window } })
+      return said === undefined || Math.abs(said - rest) <= rest * 0.1 + 2000
+    },
+  )
+
+test('the time to go is honest where a rate limit is spent', () => {
+  fc.assert(isHonest(timeToGo))
+  const byPace: ToGo = ({ share, worked }) => (worked / share) * (1 - share)
+  const byClock: ToGo = (so) => timeToGo({ ...so, worked: so.now })
+  for (const other of [byPace, byClock]) expect(fc.check(isHonest(other), { numRuns: 500 }).failed).toBe(true)
+})
+
+test('nobody guesses from the first two seconds, or from a fiftieth', () => {
+  const stats = { requests: 3, window: undefined }
+  expect(timeToGo({ share: 0.5, worked: 1900, now: 0, stats })).toBeUndefined()
+  expect(timeToGo({ share: 0.01, worked: 60_000, now: 0, stats })).toBeUndefined()
+  expect(timeToGo({ share: 0.5, worked: 60_000, now: 0, stats })).toBe(60_000)
 })
 
 describe('the log', () => {

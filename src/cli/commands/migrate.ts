@@ -9,23 +9,23 @@ names, between _extra and their columns; and computes tables that follow from ot
 orders, anew where their rule or settings have changed. What has to be created under rows that are there is filled by the next sync,
 which reads the lists concerned whole. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
   run: async (invocation) => {
-    const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }] = await Promise.all([
-      import('../context.js'),
-      import('../text/tables.js'),
-      import('../../sync/run/settle.js'),
-    ])
+    const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }, { shown }] =
+      await Promise.all([
+        import('../context.js'),
+        import('../text/tables.js'),
+        import('../../sync/run/settle.js'),
+        import('../display.js'),
+      ])
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse()
       const made = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
       const { clock, model } = context
       const views = await context.makeViews(warehouse)
       await context.refreshAnalytics(warehouse)
-      const { moved, rederived } = await settleAlone({
-        warehouse,
-        model,
-        clock,
-        signal: invocation.signals.signal,
-      })
+      const { signal } = invocation.signals
+      const { moved, rederived } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
+        settleAlone({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+      )
       const changes = [
         ...made,
         ...views.made,

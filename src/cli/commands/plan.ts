@@ -38,15 +38,23 @@ function modeOf(word = 'sync'): (typeof modes)[number] {
 
 /** Also the work of `backfill --dry-run`. */
 export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
-  const [{ withContext }, { makePlan }, { plannedViews }, { rangesByFlags }, { planText }, { Stamps }] =
-    await Promise.all([
-      import('../context.js'),
-      import('../../sync/ask/plan.js'),
-      import('../../analytics/makeviews.js'),
-      import('../execute.js'),
-      import('../text/plan.js'),
-      import('../../clock.js'),
-    ])
+  const [
+    { withContext },
+    { makePlan },
+    { plannedViews },
+    { rangesByFlags },
+    { planText },
+    { Stamps },
+    { shown },
+  ] = await Promise.all([
+    import('../context.js'),
+    import('../../sync/ask/plan.js'),
+    import('../../analytics/makeviews.js'),
+    import('../execute.js'),
+    import('../text/plan.js'),
+    import('../../clock.js'),
+    import('../display.js'),
+  ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {
     const { config, clock } = context
@@ -60,7 +68,9 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     }
     // A plan stores nothing: its stamps need not lie behind those of the warehouse, which may have no tables yet.
     const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
-    const made = await makePlan(deps, request, config.api.rateReserve)
+    const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
+      makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
+    )
     const views = await plannedViews(deps.warehouse, context.viewsWanted)
     if (out.json) await out.document({ ...made, view_changes: views.made })
     else out.say(planText(made, views, out.paper))

@@ -42,9 +42,14 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
 }
 
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
-  const { replayQuarantine, replayText, leftText } = await parts()
+  const [{ replayQuarantine, replayText, leftText }, { shown }] = await Promise.all([
+    parts(),
+    import('../display.js'),
+  ])
   const deps = await context.dependencies(await context.existingWarehouse())
-  const outcomes = await replayQuarantine(deps, context.choice)
+  const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
+    replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
+  )
   await out.answer(outcomes, replayText(outcomes, out.paper))
   const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
   if (left > 0) out.complain([leftText(left)])

@@ -18,15 +18,18 @@ Examples:
     { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { checkPlace, writeReport }, { reportText }] = await Promise.all([
+    const [{ withContext }, { checkPlace, writeReport }, { reportText }, { shown }] = await Promise.all([
       import('../context.js'),
       import('../reportfile.js'),
       import('../text/report.js'),
+      import('../display.js'),
     ])
     const file = String(invocation.options.out ?? 'report.html')
     checkPlace(file)
     return withContext(invocation, async (context) => {
-      const written = await writeReport(context, file, context.choice.tenants)
+      const written = await shown(context, { what: 'asking the warehouse, and drawing the page' }, () =>
+        writeReport(context, file, context.choice.tenants),
+      )
       await invocation.out.answer(written.document, reportText(written, invocation.out.paper))
       return 0
     })

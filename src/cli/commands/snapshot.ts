@@ -13,13 +13,16 @@ first. The nightly job does it after sync and reconcile.
 
 Sends no request.`,
   run: async (invocation) => {
-    const [{ withContext }, { snapshotOf }, { snapshotText }] = await Promise.all([
+    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }] = await Promise.all([
       import('../context.js'),
       import('../jobstep.js'),
       import('../text/snapshot.js'),
+      import('../display.js'),
     ])
     return withContext(invocation, async (context) => {
-      const taken = await snapshotOf(context, context.choice)
+      const taken = await shown(context, { what: 'keeping how each shop stands' }, () =>
+        snapshotOf(context, context.choice),
+      )
       await invocation.out.answer(taken, snapshotText(taken))
       return 0
     })

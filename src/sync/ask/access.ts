@@ -7,6 +7,7 @@ import type { Source } from '../../api/source.js'
 import { Skip, Stop } from '../../errors.js'
 import type { Model, ResourceModel } from '../../model/registry.js'
 import { unixEpoch } from '../../walk/cutpoint.js'
+import type { Observer } from '../run/report.js'
 import { failure, type Trial } from './trials.js'
 
 export interface ApiCheck {
@@ -18,6 +19,7 @@ export interface ApiCheck {
   readonly except: readonly Int64[]
   readonly nowMicros: () => bigint
   readonly signal: AbortSignal
+  readonly observer: Pick<Observer, 'step'>
 }
 
 interface Access {
@@ -51,7 +53,15 @@ export class AccessCheck {
 
   async run(tenants: readonly Int64[]): Promise<Access> {
     const limit = pLimit(atOnce)
-    const asked = await Promise.all(tenants.map((tenantId) => limit(() => this.#tenant(tenantId))))
+    let done = 0
+    const ask = async (tenantId: Int64) => {
+      const found = await this.#tenant(tenantId)
+      done += 1
+      this.options.observer.step?.('asking each tenant for a list', done, tenants.length)
+      return found
+    }
+    const asked = await Promise.all(tenants.map((tenantId) => limit(() => ask(tenantId))))
+    this.options.observer.step?.('asking about the source, the warehouse and the views', 0, 0)
     const [best] = asked
       .flatMap(({ tenantId, answering }) => (answering ? [{ tenantId, answering }] : []))
       .sort((a, b) => b.answering.records - a.answering.records)

@@ -127,8 +127,10 @@ export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Prom
   return asWriter(deps, 'quarantine replay', async (lease) => {
     await checkBelonging(deps.warehouse, deps.source.address)
     const outcomes: Replayed[] = []
-    for (const record of recordsOf(deps, await listQuarantine(deps.warehouse, choice))) {
+    const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
+    for (const record of records) {
       if (lease.signal.aborted) break
+      deps.observer.step?.('asking for each record again', outcomes.length, records.length)
       outcomes.push(await replayOne({ ...deps, ...lease }, record))
     }
     return outcomes

@@ -85,6 +85,7 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
   const before = context.counted.quarantined
   const source = context.source.tagged()
   const work = begin(task, source)
+  context.observer.begun?.(keyOf(task))
   const end = (result: CursorResult, error: string | null, failure?: Explained): CursorEnd => ({
     task,
     startedAt,

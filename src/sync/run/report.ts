@@ -75,6 +75,10 @@ export type Note = (message: string, fields: Record<string, unknown>) => void
 /** What a run tells while it works. The progress display and the log listen. */
 export interface Observer {
   planned?(tenants: number, cursors: number): void
+  /** The work on a cursor begins. */
+  begun?(cursor: { readonly tenantId: Int64; readonly resource: string }): void
+  /** Work that is no cursor's: so many of `total` are done. */
+  step?(what: string, done: number, total: number): void
   page?(event: {
     tenantId: Int64
     resource: string

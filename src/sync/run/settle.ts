@@ -1,4 +1,6 @@
+import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
+import { count } from '../../format.js'
 import type { MovedColumn } from '../../warehouse/columns.js'
 import { type Rederived, readOutdated, rederive } from '../../warehouse/rederive.js'
 import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
@@ -28,7 +30,10 @@ export async function settleDerived(
   { warehouse, model, clock, observer }: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'observer'>,
   lease: Pick<WriterLease, 'fence' | 'signal'>,
 ): Promise<readonly Rederived[]> {
-  const done = await rederive(warehouse, model, { ...lease, at: () => now({ clock }) }).catch((error) => {
+  const progress = (table: string, tenantId: Int64, records: number): void =>
+    observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
+  const how = { ...lease, at: () => now({ clock }), progress }
+  const done = await rederive(warehouse, model, how).catch((error) => {
     // The next run goes on where a signal has ended the work.
     if (lease.signal.aborted) return []
     // One table's trouble is that table's: the next run tries again.
@@ -50,7 +55,7 @@ export async function settleDerived(
 
 /** As `settleColumns`, without a run; claims the warehouse only where something is to be moved. */
 export async function settleAlone(
-  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal'>,
+  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer'>,
 ): Promise<{ readonly moved: readonly MovedColumn[]; readonly rederived: readonly Rederived[] }> {
   const { warehouse, model } = deps
   await warehouse.learnRules()
@@ -58,6 +63,6 @@ export async function settleAlone(
     return { moved: [], rederived: [] }
   return asWriter(deps, 'migrate', async (lease) => ({
     moved: await warehouse.settleColumns(lease),
-    rederived: await settleDerived({ ...deps, observer: {} }, lease),
+    rederived: await settleDerived(deps, lease),
   }))
 }
