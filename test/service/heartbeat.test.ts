@@ -42,9 +42,16 @@ describe('a heartbeat', () => {
       response.writeHead(302, { location: other.url })
       response.end()
     })
-    expect((await beat(moved.url, 0)).found).toBe('it answered 302, and redirects are not followed')
+    expect(await beat(moved.url, 0)).toEqual({
+      delivered: false,
+      worthRetrying: false,
+      found: 'it answered 302, and redirects are not followed',
+    })
     expect(other.seen).toEqual([])
-    const silent = await beat('http://127.0.0.1:9/secret-path', 0, new HandClock('2026-01-01T00:00:00Z'))
+    const clock = new HandClock('2026-01-01T00:00:00Z')
+    const begun = clock.micros
+    const silent = await beat('http://127.0.0.1:9/secret-path', 0, clock)
+    expect(clock.micros - begun).toBeLessThan(15_000_000n)
     expect(silent.delivered).toBe(false)
     expect(silent.found).toMatch(/^the connection was refused \(ECONNREFUSED\), \d+ times$/)
   })

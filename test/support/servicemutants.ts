@@ -660,7 +660,7 @@ export const serviceMutants: MutantTable = {
       file: 'src/service/send.ts',
       old: 'if (now() + wait >= end)',
       now: 'if (attempt >= 50)',
-      ...kept,
+      ...noticed('test/service/heartbeat.test.ts', 'follows no redirect'),
     },
     {
       without: 'another attempt',
