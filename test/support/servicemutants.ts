@@ -386,7 +386,7 @@ export const serviceMutants: MutantTable = {
     {
       without: 'the check of the host name',
       file: 'src/service/http.ts',
-      old: 'if (!isTrusted(request.host, host))',
+      old: 'if (!watched.has(pathOf(request.url)) && !isTrusted(request.host, host))',
       now: 'if (false)',
       ...serves,
     },
