@@ -1,4 +1,4 @@
-import { toMicros } from './timestamp.js'
+import { toMillis } from './timestamp.js'
 
 /* Numbers, times and lists, written one way wherever a person reads them: texts of the commands, the bench. */
 
@@ -44,7 +44,7 @@ export const atSecond = (timestamp: string): string =>
 
 /** Milliseconds from a canonical timestamp to now. */
 export const since = (timestamp: string, nowMicros: bigint): number =>
-  Number((nowMicros - toMicros(timestamp)) / 1000n)
+  Math.round(Number(nowMicros) / 1000 - toMillis(timestamp))
 
 /**
  * A text with its requests as people read them: the list and its page, in place of a whole address with encoded times.

@@ -171,6 +171,13 @@ export const minuteOf = (instant: string): number =>
 const dayOfEpoch = (instant: string): number =>
   dayNumber(two(instant, 0) * 100 + two(instant, 2), two(instant, 5), two(instant, 8)) - EPOCH_DAY
 
+/** Milliseconds since 1970-01-01T00:00:00Z: for ages that a person reads, of many instants. */
+export const toMillis = (instant: string): number =>
+  (dayOfEpoch(instant) * SECONDS_A_DAY + two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)) *
+    1000 +
+  two(instant, 20) * 10 +
+  two(instant, 22) / 10
+
 /** Microseconds since 1970-01-01T00:00:00Z. */
 export function toMicros(instant: string): bigint {
   const clock = two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)

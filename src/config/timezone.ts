@@ -1,11 +1,23 @@
 /** Names of time zones. Used by the check of the configuration, and wherever the API names a shop's zone. */
 import { nearest } from './nearest.js'
 
-/** What Intl lists, and what it takes besides: names of the IANA list that are links, such as US/Central. */
-const listed: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'))
+interface ZoneNames {
+  /** What Intl lists; it takes others besides: names of the IANA list that are links, such as US/Central. */
+  readonly listed: ReadonlySet<string>
+  /** To tell a link of the list from a listed name in other capitals, both of which Intl takes. */
+  readonly capitalized: ReadonlySet<string>
+}
 
-/** To tell a link of the list from a listed name in other capitals, both of which Intl takes. */
-const capitalized: ReadonlySet<string> = new Set([...listed].map((name) => name.toLowerCase()))
+let names: ZoneNames | undefined
+
+/** Asked once, and not before a name is met: most commands meet none. */
+function zoneNames(): ZoneNames {
+  if (names === undefined) {
+    const all = Intl.supportedValuesOf('timeZone')
+    names = { listed: new Set(all), capitalized: new Set(all.map((name) => name.toLowerCase())) }
+  }
+  return names
+}
 
 function isTaken(name: string): boolean {
   try {
@@ -27,6 +39,7 @@ const placeless: ReadonlySet<string> = new Set(
  * stand for an hour that never changes, although people think of a place where it does.
  */
 export function isTimeZone(name: string): boolean {
+  const { listed, capitalized } = zoneNames()
   if (listed.has(name) || placeless.has(name)) return name.includes('/') || placeless.has(name)
   return (
     /^[A-Z]\w+(\/[A-Z][A-Za-z0-9_+-]*)+$/.test(name) && !capitalized.has(name.toLowerCase()) && isTaken(name)
@@ -56,6 +69,7 @@ export function nearestTimeZone(name: string): string | undefined {
   if (short) return short
   // Nobody knows which place an offset is meant for.
   if (/^(UTC|GMT)?[+-]?\d/i.test(name)) return undefined
+  const { listed } = zoneNames()
   const city = name.split('/').at(-1) ?? name
   const cities = new Map([...listed].map((zone) => [zone.split('/').at(-1) ?? zone, zone]))
   const near = nearest(name, listed)
