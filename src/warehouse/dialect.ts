@@ -5,7 +5,7 @@
 import type { CompiledQuery, Expression, SqlBool } from 'kysely'
 import type { Int64, Kind } from '../../schema/resource.js'
 import type { Clock } from '../clock.js'
-import type { Flattened } from '../model/flatten/batch.js'
+import type { Flattened, Tuple } from '../model/flatten/batch.js'
 import type { GrownKey } from '../model/statetable.js'
 import type { Table } from '../model/tables.js'
 import type { NumberForm } from '../numbertoken.js'
@@ -43,6 +43,11 @@ export interface Session<R extends Rows<R> = AnyRows> {
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
   /** Writes the rows whose keys no stored row has, and leaves out the others. Returns the number of rows written. */
   insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
+  /**
+   * Writes rows as they are, a value for each of the table's columns, stamps included; leaves out those whose keys are
+   * there. Only copying a warehouse writes so: whatever else writes rows goes by their versions.
+   */
+  load(table: Table, tuples: readonly Tuple[]): Promise<void>
   /** Moves the stamp of root rows that a request has shown unchanged. */
   confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
   /** How many of the rows are stored as they are. */
@@ -119,6 +124,12 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
   /** Runs work that only reads in one transaction. The work asks what it is given alone: SQLite's one connection is lent to it. */
   atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T>
+  /**
+   * All rows of a table in the order of its key, text by its bytes: so many at a time, with a value for each of the
+   * table's columns. Where the database holds more digits than a double, numbers come as text; JSON always does. `held`:
+   * as of one instant; one scan of it after the other.
+   */
+  scan(held: Db, table: Table, rowsAtOnce: number): AsyncIterable<readonly Tuple[]>
   /** Starts threads and connections ahead of a long load. */
   warm(): void
   /** Encodes the rows of a page, by table name; the tuples are not needed afterwards. */

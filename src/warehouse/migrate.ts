@@ -34,6 +34,28 @@ function refuseNewer(meta: Meta, where: string): void {
   )
 }
 
+/** In sync_meta, while rows are copied into this warehouse: what they are copied from, and since when. */
+export const copyMark = 'copy'
+
+export interface UnfinishedCopy {
+  /** Where the original lies. */
+  readonly from: string
+  readonly since: string
+}
+
+/** `value`: of the mark; undefined where there is none. */
+export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
+  value ? (JSON.parse(value) as UnfinishedCopy) : undefined
+
+function refuseUnfinished(meta: Meta, where: string): void {
+  const copy = unfinishedCopy(meta.get(copyMark))
+  if (!copy) return
+  throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, begun at ${copy.since}`, {
+    exitCode: 2,
+    hint: 'With the configuration of the original, type the same shopsync copy again: it goes on where it was cut short',
+  })
+}
+
 async function writeMeta(dialect: Dialect, session: Session, values: Record<string, string>): Promise<void> {
   for (const [name, value] of Object.entries(values))
     await session.run(
@@ -68,6 +90,7 @@ async function survey(
   const live = await dialect.liveColumns()
   const meta = await readMeta(dialect, live, ask)
   refuseNewer(meta, dialect.where)
+  refuseUnfinished(meta, dialect.where)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
   const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
   const consequences = consequencesOf(model, readLayout(meta.get('columns')), changes)

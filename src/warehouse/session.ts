@@ -5,6 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
+import type { Tuple } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
 import type { BatchStamp, Version } from './batch.js'
 import type { Claim, Parameter, Session } from './dialect.js'
@@ -15,6 +16,7 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
   abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
   abstract insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
+  abstract load(table: Table, tuples: readonly Tuple[]): Promise<void>
   abstract claimed(
     table: Table,
     tenantId: Int64,

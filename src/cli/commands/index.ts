@@ -3,6 +3,7 @@ import { adoptCommand } from './adopt.js'
 import { backfillCommand } from './backfill.js'
 import { checkCommand } from './check.js'
 import { completionCommand } from './completion.js'
+import { copyCommand } from './copy.js'
 import { demoCommand } from './demo.js'
 import { dictionaryCommand } from './dictionary.js'
 import { forgetCommand } from './forget.js'
@@ -43,6 +44,7 @@ export const commands: readonly Command[] = [
   quarantineCommand,
   forgetCommand,
   adoptCommand,
+  copyCommand,
   reportCommand,
   dictionaryCommand,
   sandboxCommand,

@@ -19,6 +19,7 @@ import { extra } from './extra.js'
 import { growKey } from './growkey.js'
 import { readAtOneInstant } from './oneinstant.js'
 import type { BinaryRows } from './rows.js'
+import { scan } from './scan.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { endPool, endSilentConnections } from './silence.js'
@@ -212,6 +213,7 @@ export function postgresDialect(
     numbers: 'numeric',
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
+    scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
     warm: () => warm(pool),
     encode,
     rows: rowsOf,

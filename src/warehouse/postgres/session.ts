@@ -6,12 +6,14 @@ import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { Int64, Kind } from '../../../schema/resource.js'
 import { columnTypes } from '../../model/dictionary.js'
+import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
 import type { Claim, Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
 import { alikeSql, insertSql, slots, tupleIndex, upsertSql } from '../upsert.js'
+import { binaryArrays } from './arrays.js'
 import type { BinaryRows } from './rows.js'
 
 /** `unnest` of array parameters of these kinds; the first is `$first`. */
@@ -34,6 +36,14 @@ function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update
   const qualify = (name: string) => sql.id(schema, name)
   if (way === 'insert') return insertSql(db, table, source, qualify)
   return upsertSql(db, table, source, way === 'update', qualify)
+}
+
+/** One array a column, stamps included. */
+function loadText(db: Db, table: Table, schema: string): string {
+  const kinds = table.columns.map(({ kind }) => kind)
+  const names = kinds.map((_, i) => `c${i}`).join(', ')
+  const source = sql.raw(`select ${names} from ${unnested(kinds, 1)} as u(${names})`)
+  return insertSql(db, table, source, (name) => sql.id(schema, name))
 }
 
 /** Counts the rows that are stored as they are. $1: tenant, then one array a column. */
@@ -101,9 +111,21 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     const text = this.cache.text(`${way} ${table.name}`, (db, schema) => writeText(db, table, schema, way))
     const values = [String(stamp.tenantId), stamp.syncedAt, ...rows.columns]
     const { affected } = await this.#query({ text, values })
-    const { written } = this.cache
-    written.set(table.name, (written.get(table.name) ?? 0) + affected)
+    this.#count(table, affected)
     return affected
+  }
+
+  async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
+    const text = this.cache.text(`load ${table.name}`, (db, schema) => loadText(db, table, schema))
+    const columns = table.columns.map(({ kind }, place) => ({ kind, place }))
+    const { affected } = await this.#query({ text, values: binaryArrays(tuples, columns) })
+    this.#count(table, affected)
+  }
+
+  /** Rows since the last statistics. */
+  #count({ name }: Table, rows: number): void {
+    const { written } = this.cache
+    written.set(name, (written.get(name) ?? 0) + rows)
   }
 
   async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: BinaryRows): Promise<number> {

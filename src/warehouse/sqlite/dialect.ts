@@ -17,6 +17,7 @@ import { classify, classifyOpening } from './errors.js'
 import { extra } from './extra.js'
 import { growKey } from './growkey.js'
 import type { TupleRows } from './rows.js'
+import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/client.js'
 import { versionWords } from './versionwords.js'
@@ -147,6 +148,7 @@ export function sqliteDialect(
     // Deferred, as Kysely begins it: the instant is that of the first question, and no writer waits.
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
+    scan,
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,

@@ -6,13 +6,14 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { type CompiledQuery, type Expression, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { exact } from '../../int64.js'
+import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
 import type { Claim, Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
 import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
-import type { TupleRows } from './rows.js'
+import { TupleRows } from './rows.js'
 
 /** Measured best at 16 to 64. The rest of a page goes in halves, so that few statements serve every count of rows. */
 const rowsPerStatement = 32
@@ -79,6 +80,16 @@ export class SqliteSession extends SharedSession<TupleRows> {
   async insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
     return this.#write(`insert ${table.name}`, table, rows, stamp, (source) =>
       insertSql(this.db, table, source),
+    )
+  }
+
+  async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
+    const row = table.columns.map(() => bound)
+    this.#sum(
+      `load ${table.name}`,
+      (count) => insertSql(this.db, table, valuesOf(count, row)),
+      new TupleRows(tuples, 0),
+      (statement, values) => statement.run(...values).changes,
     )
   }
 

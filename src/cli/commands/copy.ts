@@ -1,0 +1,70 @@
+import type { Command } from '../command.js'
+
+export const copyCommand: Command = {
+  name: 'copy',
+  summary: 'copy the whole warehouse into an empty one, of SQLite or Postgres, and compare',
+  help: `
+Copies every row, deleted ones, watermarks, histories and state included, so that the next sync on the copy goes on where
+the original stands. Reads the warehouse of the configuration as of one instant and changes nothing in it; no other run may
+write either side meanwhile (exit 4). Then both sides are read again and compared value by value (exit 1 where they
+differ). A copy that was cut short goes on when the same command is given again; until then no command uses it. What the
+other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is said. Sends no request.
+
+  shopsync copy --to sqlite:./copy.db
+  shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse'
+  shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new`,
+  options: [
+    { flags: '--to <url>', description: `where the copy goes; \${NAME} is taken from the environment` },
+    { flags: '--to-schema <name>', description: 'its Postgres schema (default: warehouse.schema)' },
+  ],
+  run: async (invocation) => {
+    const [
+      { withContext },
+      { copyWarehouse },
+      { copyLine, copyResumption, copyText },
+      { placeOf },
+      { openWarehouse },
+      { variablesOf },
+      { StatusLine },
+    ] = await Promise.all([
+      import('../context.js'),
+      import('../../sync/ask/copy.js'),
+      import('../text/copy.js'),
+      import('../../config/place.js'),
+      import('../../warehouse/open.js'),
+      import('../configuration.js'),
+      import('../statusline.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { options, out, globals, signals } = invocation
+      const { url, schema, pooler } = context.config.warehouse
+      const { signal } = signals
+      const to = placeOf({ to: options.to, schema: options.toSchema }, schema, variablesOf(globals))
+      const { model, clock } = context
+      const usual = { model, clock, signal, pooler }
+      const line = new StatusLine(context)
+      let last: Parameters<typeof copyLine>[0] | undefined
+      signals.resumesAt = () => copyResumption(last)
+      try {
+        const report = await copyWarehouse({
+          model,
+          clock,
+          signal,
+          openSource: () => openWarehouse({ ...usual, url: url.reveal(), schema, existing: true }),
+          openTarget: (how) => openWarehouse({ ...usual, url: to.url.reveal(), schema: to.schema, ...how }),
+          onProgress: (progress) => {
+            last = progress
+            line.show((elapsed) => copyLine(progress, elapsed))
+          },
+        })
+        line.clear()
+        await out.answer(report, copyText(report))
+        if (report.status === 'ok') return 0
+        out.complain([`${report.to} differs from ${report.from}: type the same command again`])
+        return 1
+      } finally {
+        line.clear()
+      }
+    })
+  },
+}

@@ -1,0 +1,47 @@
+/* Where a copy is to go, as a person types it: an address of a warehouse, and the name of a schema. */
+import { homedir } from 'node:os'
+import { Stop } from '../errors.js'
+import { atHome, warehouseProblem } from './address.js'
+import { type Environment, expand } from './expand.js'
+import type { Problem } from './problems.js'
+import { Secret } from './secret.js'
+
+/** A place for a warehouse. */
+export interface WarehousePlace {
+  readonly url: Secret
+  readonly schema: string
+}
+
+const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
+  new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
+
+/** `usual`: the schema where none is named. Text that `${NAME}` stands in is filled in from the environment. */
+export function placeOf(
+  { to, schema }: { readonly to: unknown; readonly schema: unknown },
+  usual: string,
+  environment: Environment,
+): WarehousePlace {
+  if (typeof to !== 'string')
+    throw new Stop('Found no --to, expected where the copy goes', {
+      exitCode: 2,
+      hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
+    })
+  const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
+  const url = atHome(String(value), homedir())
+  const problem = problems[0] ?? warehouseProblem(url)
+  if (problem)
+    throw refuse('--to', {
+      ...problem,
+      hint: problem.hint?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db') ?? '',
+    })
+  if (schema === undefined) return { url: new Secret(url), schema: usual }
+  if (url.startsWith('sqlite:'))
+    throw refuse('--to-schema', { found: 'a schema', expected: 'none, since SQLite has none' })
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(String(schema)))
+    throw refuse('--to-schema', {
+      found: JSON.stringify(schema),
+      expected: 'lower case letters, digits and _, no digit at the beginning, 63 at most',
+      hint: 'Type for example --to-schema shopsync',
+    })
+  return { url: new Secret(url), schema: String(schema) }
+}
