@@ -99,7 +99,7 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
     const source = closing(await deps.openSource())
     const plan = await source.plan()
     if (isNewWarehouse(plan))
-      throw new Stop(`There is no warehouse at ${source.where} yet: nothing was copied`, {
+      throw new Stop(`There is no warehouse at ${source.where} yet: nothing was made`, {
         exitCode: 2,
         hint: 'Expected the warehouse that the configuration names: warehouse.url',
       })

@@ -160,7 +160,7 @@ export function sqliteDialect(
     liveColumns: async () =>
       raw
         .prepare<[], LiveColumn>(
-          `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`,
+          `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
         )
         .all(),
     liveIndexes: async () =>
