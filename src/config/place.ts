@@ -16,7 +16,7 @@ const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>):
   new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
 
 /** `usual`: the schema where none is named. Text that `${NAME}` stands in is filled in from the environment. */
-export function placeOf(
+export function copyPlace(
   { to, schema }: { readonly to: unknown; readonly schema: unknown },
   usual: string,
   environment: Environment,

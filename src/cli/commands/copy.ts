@@ -22,7 +22,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       { withContext },
       { copyWarehouse },
       { copyLine, copyResumption, copyText },
-      { placeOf },
+      { copyPlace },
       { openWarehouse },
       { variablesOf },
       { StatusLine },
@@ -39,7 +39,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       const { options, out, globals, signals } = invocation
       const { url, schema, pooler } = context.config.warehouse
       const { signal } = signals
-      const to = placeOf({ to: options.to, schema: options.toSchema }, schema, variablesOf(globals))
+      const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, variablesOf(globals))
       const { model, clock } = context
       const usual = { model, clock, signal, pooler }
       const line = new StatusLine(context)

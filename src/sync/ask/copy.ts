@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.js'
 import { Stop } from '../../errors.js'
 import type { Model } from '../../model/registry.js'
 import type { Column, Table } from '../../model/tables.js'
-import { bringTable, compareTable, countRows, type Held, type Sum } from '../../warehouse/copy/bring.js'
+import { bringTable, compareTable, type Held, rowCounts, type Sum } from '../../warehouse/copy/bring.js'
 import { type Loss, Losses } from '../../warehouse/copy/losses.js'
 import { type CopiedTables, copiedTables } from '../../warehouse/copy/tables.js'
 import {
@@ -167,14 +167,14 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   return eyes.read(() =>
     eyes.dialect.atOneInstant(async ({ db }) => {
       const held = { dialect: eyes.dialect, db }
-      const counts = await countRows(db, known.tables)
+      const counts = await rowCounts(db, known.tables)
       const copying: Copying = { ...deps, ...known, target, source: held, counts }
       await bring(copying, found)
       const compared = await compare(copying, found)
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
-        await target.write([unmark(target)], deps.fence)
         await target.optimize(known.tables)
+        await target.write([unmark(target)], deps.fence)
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
       const status = isEqual ? 'ok' : 'differs'

@@ -61,7 +61,7 @@ const countOf = async (db: Db, { name }: Table): Promise<number> => {
 }
 
 /** How many rows each table has. */
-export async function countRows(db: Db, tables: readonly Table[]): Promise<Map<string, number>> {
+export async function rowCounts(db: Db, tables: readonly Table[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const table of tables) counts.set(table.name, await countOf(db, table))
   return counts
@@ -139,7 +139,7 @@ export interface Sum {
   readonly digest: string
 }
 
-export interface Comparing {
+export interface BothSides {
   readonly source: Held
   readonly target: Held
   readonly onUnfit: OnUnfit
@@ -166,7 +166,7 @@ async function sumOf(
 /** Reads a table on both sides, whole. */
 export async function compareTable(
   table: Table,
-  { source, target, onUnfit, onRows, signal }: Comparing,
+  { source, target, onUnfit, onRows, signal }: BothSides,
 ): Promise<{ readonly source: Sum; readonly target: Sum }> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)

@@ -67,7 +67,7 @@ function compareValues(a: Value | undefined, b: Value | undefined): number {
 }
 
 /** What is to be done so that the target has the source's rows. */
-export interface Change {
+export interface RowChange {
   /** Rows of the target that go: the source has them no more, or otherwise. */
   readonly gone: readonly Tuple[]
   readonly added: readonly Tuple[]
@@ -95,7 +95,7 @@ export async function* changesOf({
   target,
   isSame,
   rowsAtOnce,
-}: Sides): AsyncGenerator<Change> {
+}: Sides): AsyncGenerator<RowChange> {
   const places = table.key.map((name) => table.columns.findIndex((column) => column.name === name))
   const order = (a: Tuple, b: Tuple): number => {
     for (const place of places) {

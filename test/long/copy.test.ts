@@ -1,0 +1,4 @@
+/** A copy is cut short at many moments more than in test/sync/copying.test.ts. */
+import { copySuite } from '../support/copysuite.js'
+
+await copySuite({ moments: 120 })
