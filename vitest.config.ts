@@ -20,7 +20,14 @@ export default mergeConfig(
   defineConfig({
     test: {
       include: ['test/**/*.test.ts'],
-      exclude: ['test/long/**', 'test/browser/**', 'test/clients/**', 'test/deploy/**', 'test/pooler/**'],
+      exclude: [
+        'test/long/**',
+        'test/browser/**',
+        'test/clients/**',
+        'test/deploy/**',
+        'test/pooler/**',
+        'test/metrics/**',
+      ],
       sequence: { sequencer: LawsFirst },
       testTimeout: 180_000,
       hookTimeout: 180_000,

@@ -1,0 +1,15 @@
+import { defineConfig, mergeConfig } from 'vitest/config'
+import { shipped } from './support/compiled.js'
+
+/** deploy/prometheus as promtool reads it, run by `npm run test:metrics`; where it is lacking, the suite says so. */
+export default mergeConfig(
+  shipped,
+  defineConfig({
+    test: {
+      include: ['test/metrics/**/*.test.ts'],
+      testTimeout: 300_000,
+      hookTimeout: 120_000,
+      env: { DIALECTS: 'sqlite' },
+    },
+  }),
+)
