@@ -58,15 +58,16 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
 }
 
-async function examineAlerts({ config, clock, invocation }: CommandContext): Promise<Trial[]> {
+async function examineAlerts(context: CommandContext): Promise<Trial[]> {
   const [{ testAlerts }, { secretsOf }, { jobHeartbeats }, { failure }] = await Promise.all([
     import('../service/testalerts.js'),
     import('./secrets.js'),
     import('./jobfiles.js'),
     import('../sync/ask/trials.js'),
   ])
+  const { config, clock } = context
   const { alerts, warehouse } = config
-  const { heartbeats, broken } = jobHeartbeats(invocation)
+  const { heartbeats, broken } = jobHeartbeats(context)
   const label = warehouse.label
   const tests = await testAlerts(alerts, heartbeats, { clock, label, secrets: secretsOf(config) })
   const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))

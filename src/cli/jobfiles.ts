@@ -9,7 +9,7 @@ import { describeError, Retry, Skip, Stop } from '../errors.js'
 import { type LastOfJob, lastOfJobs } from '../sync/ask/lastofjobs.js'
 import type { Invocation } from './command.js'
 import { variablesOf } from './configuration.js'
-import { withContext } from './context.js'
+import { type CommandContext, withContext } from './context.js'
 import { jobFolders } from './jobfolders.js'
 import type { JobFile } from './text/jobs.js'
 
@@ -23,13 +23,13 @@ interface JobHeartbeats {
 }
 
 /** The heartbeats that jobs have of their own. */
-export function jobHeartbeats(invocation: Invocation): JobHeartbeats {
+export function jobHeartbeats({ invocation, config }: CommandContext): JobHeartbeats {
   const folders = jobFolders()
-  const environment = variablesOf(invocation.globals)
+  const around = { environment: variablesOf(invocation.globals), allowInsecure: config.api.allowInsecure }
   const found: JobHeartbeats = { heartbeats: [], broken: [] }
   for (const name of jobNames(folders)) {
     try {
-      const { heartbeat } = readJob(name, folders, { environment })
+      const { heartbeat } = readJob(name, folders, around)
       if (heartbeat !== undefined) found.heartbeats.push({ job: name, address: heartbeat })
     } catch (error) {
       found.broken.push({ name, error })
@@ -40,6 +40,7 @@ export function jobHeartbeats(invocation: Invocation): JobHeartbeats {
 
 interface Known {
   readonly timeZone: string
+  readonly allowInsecure: boolean
   readonly last: ReadonlyMap<string, LastOfJob>
 }
 
@@ -47,13 +48,13 @@ interface Known {
 export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
   const folders = jobFolders()
   const names = name === undefined ? jobNames(folders) : [name]
-  const { timeZone, last } = await knownOf(invocation, names)
-  const environment = variablesOf(invocation.globals)
+  const { timeZone, last, allowInsecure } = await knownOf(invocation, names)
+  const around = { environment: variablesOf(invocation.globals), allowInsecure }
   return names.map((one): JobFile => {
     const file = jobFile(one, folders)
     const ran = last.get(one) ?? null
     try {
-      const job = readJob(one, folders, { environment })
+      const job = readJob(one, folders, around)
       const next =
         job.schedule === undefined ? [] : nextInstants(job.schedule, timeZone, new Date(), instantsTold)
       return { name: one, file: file ?? '', job, problem: null, next, last: ran }
@@ -65,14 +66,15 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
   })
 }
 
-const nothing: Known = { timeZone: 'UTC', last: new Map() }
+const nothing: Known = { timeZone: 'UTC', allowInsecure: false, last: new Map() }
 
 /** What the configuration and the warehouse know; nothing where there is none yet: the files can be read without. */
 async function knownOf(invocation: Invocation, names: readonly string[]): Promise<Known> {
   let known = nothing
   try {
     await withContext(invocation, async (context) => {
-      known = { ...nothing, timeZone: context.config.schedule.timeZone }
+      const { schedule, api } = context.config
+      known = { ...nothing, timeZone: schedule.timeZone, allowInsecure: api.allowInsecure }
       known = { ...known, last: await lastOfJobs(await context.readingWarehouse(), names) }
     })
   } catch (error) {

@@ -30,7 +30,10 @@ const readyPatience = 3000
 export async function stayUp(context: CommandContext): Promise<number> {
   const { invocation, config, clock, log } = context
   const { signals, globals, out } = invocation
-  const book = new JobBook(jobFolders(), { environment: variablesOf(globals) })
+  const book = new JobBook(jobFolders(), {
+    environment: variablesOf(globals),
+    allowInsecure: config.api.allowInsecure,
+  })
   const jobs = book.open()
   signals.expected = true
   const warehouse = await context.readyWarehouse()

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
+import { addressProblem } from './address.js'
 import { cronProblem } from './cron.js'
 import { isDays, parseDuration } from './duration.js'
 import { type Environment, expand } from './expand.js'
@@ -23,7 +24,7 @@ import {
 } from './leaf.js'
 import { parseFile, refuse, withoutDoubles } from './load.js'
 import { nearest } from './nearest.js'
-import { problemsOf } from './problems.js'
+import { type Problem, problemsOf } from './problems.js'
 import { Secret } from './secret.js'
 
 const instant = (description: string) =>
@@ -189,26 +190,36 @@ export interface JobSurroundings {
   /** For `${NAME}`; default: the environment of the process. */
   readonly environment?: Environment
   readonly resources?: Resources
+  /** Whether a heartbeat may be called by plain http: what the configuration says of the API. Default: false. */
+  readonly allowInsecure?: boolean
 }
 
 const secrets: ReadonlySet<string> = new Set(['heartbeat'])
 
 /** Reads jobs/NAME.json from the first of the folders that has it. */
 export function readJob(name: string, folders: readonly string[], around: JobSurroundings = {}): Job {
-  const { environment = process.env, resources = declared } = around
+  const { environment = process.env, resources = declared, allowInsecure = false } = around
   const file = jobFile(name, folders)
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
   const filled = expand(value, { environment, folder: dirname(file), secrets })
   const parsed = jobShape(resources).safeParse(filled.value)
-  if (parsed.success && filled.problems.length === 0) return { ...parsed.data, name }
   const schema = jobSchema(resources)
-  const found = parsed.success ? [] : problemsOf(parsed.error, { raw: value, schema, secrets })
+  const found = parsed.success
+    ? insecureHeartbeat(parsed.data.heartbeat, allowInsecure)
+    : problemsOf(parsed.error, { raw: value, schema, secrets })
+  if (parsed.success && filled.problems.length + found.length === 0) return { ...parsed.data, name }
   return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
     name: file,
     lines,
     help: 'Every setting is described in schema/job.schema.json.',
   })
+}
+
+/** Who knows the address of a heartbeat may silence it: plain http would show it to the network. */
+function insecureHeartbeat(heartbeat: Secret | undefined, allowInsecure: boolean): Problem[] {
+  const problem = heartbeat && addressProblem('heartbeat', heartbeat.reveal(), allowInsecure)
+  return problem ? [problem] : []
 }
 
 /** The jobs there are. Only listed names are ever opened, so that a name cannot lead out of the folder. */

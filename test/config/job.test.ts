@@ -60,6 +60,23 @@ describe('jobs', () => {
     expect(refused('../package')).toContain('Found no job')
   })
 
+  test('a heartbeat by plain http is refused, unless the configuration allows it; no message shows it', () => {
+    const steps = [{ command: 'sync' }]
+    const job = (heartbeat: string): object => ({ description: 'A.', steps, heartbeat })
+    const message = refused('a', job('http://beats.example.com/hidden'))
+    expect(message).toMatch(/heartbeat.*http:\/\/ \(not shown\), expected.*https:\/\/.*allowInsecure/)
+    expect(message).not.toContain('hidden')
+    expect(readJob('a', [own], { allowInsecure: true }).heartbeat).toBeDefined()
+    for (const [name, address] of Object.entries({
+      b: 'http://127.0.0.1/x',
+      c: 'https://beats.example.com/x',
+    })) {
+      writeFileSync(join(own, `${name}.json`), JSON.stringify(job(address)))
+      expect(readJob(name, [own]).heartbeat?.reveal()).toBe(address)
+    }
+    expect(refused('d', job('hidden'))).not.toContain('hidden')
+  })
+
   test('mistakes are named like those of the configuration', () => {
     const step = { command: 'sync' }
     expect(refused('a', { description: 'A.', steps: [{ command: 'synk' }] })).toMatch(

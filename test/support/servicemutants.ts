@@ -391,6 +391,13 @@ export const serviceMutants: MutantTable = {
       ...serves,
     },
     {
+      without: 'answers under any name to those who watch',
+      file: 'src/service/http.ts',
+      old: '!watched.has(pathOf(request.url)) &&',
+      now: '',
+      ...serves,
+    },
+    {
       without: 'the refusal of other methods',
       file: 'src/service/http.ts',
       old: "if (request.method !== 'GET' && request.method !== 'HEAD')",
@@ -547,6 +554,27 @@ export const serviceMutants: MutantTable = {
       ...compared,
     },
     {
+      without: 'the incidents of the chosen resources in status',
+      file: 'src/sync/ask/openincidents.ts',
+      old: "resource === '' || (resources?.includes(resource) ?? true)",
+      now: 'true',
+      ...kept,
+    },
+    {
+      without: 'telling status what is over',
+      file: 'src/warehouse/alerts.ts',
+      old: "const open = db.selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null);\n    return (await open.orderBy('since')",
+      now: "const open = db.selectFrom('sync_alerts').selectAll();\n    return (await open.orderBy('since')",
+      ...kept,
+    },
+    {
+      without: 'the incidents in the document of status',
+      file: 'src/cli/commands/status.ts',
+      old: ', incidents }, text)',
+      now: ' }, text)',
+      ...ownHeartbeat,
+    },
+    {
       without: 'claims: two runs that end together',
       file: 'src/service/telling.ts',
       old: 'isDue(row) && isFree(row)',
@@ -633,6 +661,13 @@ export const serviceMutants: MutantTable = {
       ...tested,
     },
     {
+      without: 'refusing a heartbeat in clear text',
+      file: 'src/config/job.ts',
+      old: 'return problem ? [problem] : [];',
+      now: 'return [];',
+      ...noticed('test/config/job.test.ts', 'a heartbeat by plain http is refused'),
+    },
+    {
       without: 'an environment without secrets',
       file: 'src/service/command.ts',
       old: 'env: environmentWithout(secrets),',
@@ -712,6 +747,13 @@ export const serviceMutants: MutantTable = {
       old: 'const parameter = `exit=${exit}`;',
       now: 'const parameter = `exit=0`;',
       ...told,
+    },
+    {
+      without: 'the heartbeats of jobs in the test of alerts',
+      file: 'src/service/testalerts.ts',
+      old: 'return Promise.all([...tests, ...calls]);',
+      now: 'return Promise.all([...tests, ...calls.slice(0, 1)]);',
+      ...tested,
     },
     {
       without: 'silence of a run that could not begin',

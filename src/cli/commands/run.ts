@@ -21,7 +21,10 @@ due; cron has to be told:
         import('../configuration.js'),
       ])
     const environment = variablesOf(invocation.globals)
-    const job = readJob(invocation.argument ?? '', jobFolders(), { environment })
-    return withContext(invocation, (context) => carryOutJob(context, job))
+    return withContext(invocation, (context) => {
+      const { allowInsecure } = context.config.api
+      const job = readJob(invocation.argument ?? '', jobFolders(), { environment, allowInsecure })
+      return carryOutJob(context, job)
+    })
   },
 }
