@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../config/config.js'
-import { readEnvFile } from '../config/envfile.js'
+import { isOpenToAll, readEnvFile } from '../config/envfile.js'
 import { type Environment, expand } from '../config/expand.js'
 import {
   configName,
@@ -20,8 +20,8 @@ import type { Globals } from './command.js'
 const surroundings = () => ({ environment: process.env, workingDirectory: process.cwd(), tablesOf })
 
 interface Found extends Loaded {
-  /** The file of variables, where everybody may read it. */
-  readonly openFile: string | undefined
+  /** The files with secrets that everybody on this machine may read. */
+  readonly openFiles: readonly string[]
 }
 
 /** What the environment has already goes before what a file says. */
@@ -30,13 +30,15 @@ function withVariables(globals: Globals) {
   const config = configName({ file: globals.config, environment: known.environment })
   const found = readEnvFile(globals.envFile, { workingDirectory: known.workingDirectory, config })
   const environment = { ...found?.variables, ...known.environment }
-  return { around: { ...known, environment }, openFile: found?.isOpen ? found.file : undefined }
+  return { around: { ...known, environment }, envFile: found?.file }
 }
 
 /** The configuration that the command line, the environment or the working directory names. */
 export function loadConfiguration(globals: Globals): Found {
-  const { around, openFile } = withVariables(globals)
-  return { ...load({ ...around, file: globals.config }), openFile }
+  const { around, envFile } = withVariables(globals)
+  const loaded = load({ ...around, file: globals.config })
+  const files = new Set([...(envFile === undefined ? [] : [envFile]), ...loaded.secretFiles])
+  return { ...loaded, openFiles: [...files].filter(isOpenToAll) }
 }
 
 /** The variables that `${NAME}` in a job may name. */

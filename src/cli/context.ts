@@ -6,11 +6,12 @@ import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import type { Int64 } from '../../schema/resource.js'
 import type { ViewsMade, ViewsWanted } from '../analytics/makeviews.js'
+import type { WaitNotice } from '../api/rate/wait.js'
 import type { Source } from '../api/source.js'
 import { type Clock, Stamps, systemClock } from '../clock.js'
 import type { Config, LogLevel } from '../config/config.js'
 import { describeError, Stop } from '../errors.js'
-import { span } from '../format.js'
+import { shortRequests, span } from '../format.js'
 import { type Model, model } from '../model/registry.js'
 import type { Dependencies } from '../sync/run/context.js'
 import type { CursorChoice, Observer } from '../sync/run/report.js'
@@ -166,7 +167,11 @@ export class CommandContext {
       source: (await this.source(given)).tagged(),
       clock,
       stamps: given,
-      observer: { notice: (message, fields) => log.warn(fields, message), ...observer },
+      observer: {
+        notice: (message, fields) => log.info(fields, message),
+        warning: (message, fields) => log.warn(fields, message),
+        ...observer,
+      },
       signal: invocation.signals.signal,
     }
   }
@@ -183,8 +188,7 @@ export class CommandContext {
       clock: this.clock,
       stamps,
       userAgent: `shopsync/${packageVersion()}`,
-      onWait: ({ who, milliseconds, why }) =>
-        this.log.warn({ who, why }, `Waiting ${span(milliseconds)} (${who}): ${why}`),
+      onWait: (wait) => this.#tellWait(wait),
       onRetry: (info) => this.log.info(info, 'Trying again'),
       onRequest: (info) => this.log.debug(info, 'Request'),
     })
@@ -193,10 +197,17 @@ export class CommandContext {
     return source
   }
 
+  /** Nobody need do anything about a wait. Who sits at the terminal would wonder all the same why nothing moves. */
+  #tellWait({ who, milliseconds, why }: WaitNotice): void {
+    const text = `Waiting ${span(milliseconds)} (${who}): ${shortRequests(why)}`
+    if (this.invocation.out.isRead) this.writeLog(`${text}\n`)
+    else this.log.info({ who, why }, text)
+  }
+
   async close(): Promise<void> {
     for (const close of this.#closers.reverse()) {
       await close().catch((error: unknown) =>
-        this.log.warn({ error: describeError(error) }, 'Could not close'),
+        this.log.info({ error: describeError(error) }, 'Could not close'),
       )
     }
   }
@@ -213,15 +224,17 @@ export function withContext<T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
-  const { config, openFile } = loadConfiguration(invocation.globals)
+  const { config, openFiles } = loadConfiguration(invocation.globals)
   return withConfig(invocation, config, (context) => {
-    if (openFile !== undefined)
-      context.log.warn(
-        { file: openFile },
-        `Everybody on this machine may read it: type chmod 600 ${openFile}`,
-      )
+    warnOfOpen(context, openFiles)
     return use(context)
   })
+}
+
+/** Files with secrets that everybody may read. */
+export function warnOfOpen({ log }: CommandContext, files: readonly string[]): void {
+  for (const file of files)
+    log.warn({ file }, `Everybody on this machine may read the secret in it: type chmod 600 ${file}`)
 }
 
 export async function withConfig<T>(

@@ -10,7 +10,7 @@ const attempts = 2
 
 /** The trials of a configuration, in the order in which a sync needs the parts. */
 export async function examine(invocation: Invocation): Promise<Trial[]> {
-  const [{ loadConfiguration }, { withConfig }, { failure }, { shown }] = await Promise.all([
+  const [{ loadConfiguration }, { warnOfOpen, withConfig }, { failure }, { shown }] = await Promise.all([
     import('./configuration.js'),
     import('./context.js'),
     import('../sync/ask/trials.js'),
@@ -22,16 +22,19 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
   } catch (error) {
     return [failure('configuration', error, 2)]
   }
-  const { config, variables } = loaded
-  return withConfig(invocation, config, async (context) => [
-    { of: 'configuration', file: config.file ?? '', exitCode: 0 },
-    { of: 'environment', variables, exitCode: 0 },
-    ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
-    ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
-      examineParts(context, config, shows),
-    )),
-    ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
-  ])
+  const { config, variables, openFiles } = loaded
+  return withConfig(invocation, config, async (context): Promise<Trial[]> => {
+    warnOfOpen(context, openFiles)
+    return [
+      { of: 'configuration', file: config.file ?? '', exitCode: 0 },
+      { of: 'environment', variables, exitCode: 0 },
+      ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
+      ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
+        examineParts(context, config, shows),
+      )),
+      ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
+    ]
+  })
 }
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {

@@ -69,6 +69,11 @@ export async function watched(
   try {
     const report = await work({ ...deps, observer })
     const { cursors, ...totals } = report
+    if (report.quarantined > 0 && !context.invocation.out.isRead)
+      context.log.warn(
+        { quarantined: report.quarantined },
+        'Values could not be stored: shopsync quarantine list',
+      )
     context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
     return report
   } catch (error) {

@@ -14,12 +14,18 @@ export const usualEnvFile = 'shopsync.env'
 export interface EnvFile {
   readonly file: string
   readonly variables: Environment
-  /** Others than its owner and group may read it. */
-  readonly isOpen: boolean
 }
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+
+/** Where containers mount secrets: their modes are those of who runs them, and nobody else is in there. */
+const mounted = /^(\/var)?\/run\/secrets\//
+
+/** Whether others than its owner and group may read a file. */
+export const isOpenToAll = (file: string): boolean =>
+  // The mode's last three bits are those of everybody.
+  !mounted.test(file) && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
 
 /** Reads the named file, else the usual one beside the configuration; undefined where there is none. */
 export function readEnvFile(
@@ -30,8 +36,7 @@ export function readEnvFile(
   const file = named === undefined ? usual : resolve(workingDirectory, named)
   try {
     const text = readFileSync(file, 'utf8')
-    // The mode's last three bits are those of everybody.
-    return { file, variables: parseEnv(text), isOpen: (statSync(file).mode & 0o004) !== 0 }
+    return { file, variables: parseEnv(text) }
   } catch (cause) {
     if (named === undefined && codeOf(cause) === 'ENOENT') return undefined
     throw new Stop(`Could not read the variables in ${file} (${codeOf(cause)})`, {

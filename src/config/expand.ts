@@ -10,6 +10,10 @@ export interface Expansion {
   readonly problems: Problem[]
   /** Names of the environment variables that were used. */
   readonly variables: ReadonlySet<string>
+  /** Files that secrets were read from. */
+  readonly files: readonly string[]
+  /** A secret stands in the document itself. */
+  readonly holdsSecrets: boolean
 }
 
 interface Context {
@@ -24,16 +28,25 @@ interface Context {
 export function expand(value: unknown, context: Context): Expansion {
   const problems: Problem[] = []
   const variables = new Set<string>()
+  const files: string[] = []
+  let holdsSecrets = false
   const visit = (item: unknown, path: string): unknown => {
+    if (typeof item === 'string' && context.secrets.has(path) && isSecret(item, path)) holdsSecrets = true
     if (typeof item === 'string') return fillIn(item, path, context.environment, problems, variables)
     if (Array.isArray(item)) return item.map((member, index) => visit(member, `${path}[${index}]`))
     if (typeof item !== 'object' || item === null) return item
     const members = Object.entries(item).map(([key, member]) => [key, visit(member, memberPath(path, key))])
     const filled: Record<string, unknown> = Object.fromEntries(members)
-    return context.secrets.has(path) ? fromFile(filled, path, context.folder, problems) : filled
+    return context.secrets.has(path) ? fromFile(filled, path, { ...context, problems, files }) : filled
   }
-  return { value: visit(value, ''), problems, variables }
+  const expanded = visit(value, '')
+  return { value: expanded, problems, variables, files, holdsSecrets }
 }
+
+/** Of the addresses, those of alerts are secrets whole; others are where they hold a password. */
+const isSecret = (text: string, path: string): boolean =>
+  !text.includes('${') &&
+  (path.startsWith('alerts') || !/^(sqlite:|\w+:\/\/(?![^/@\s]*:[^/@\s]+@))/.test(text))
 
 function fillIn(
   text: string,
@@ -58,12 +71,18 @@ function fillIn(
   })
 }
 
-function fromFile(item: Record<string, unknown>, path: string, folder: string, problems: Problem[]): unknown {
+function fromFile(
+  item: Record<string, unknown>,
+  path: string,
+  { folder, problems, files }: Pick<Context, 'folder'> & { problems: Problem[]; files: string[] },
+): unknown {
   const { file } = item
   if (typeof file !== 'string' || Object.keys(item).length !== 1) return item
   const place = resolve(folder, file)
   try {
-    return readFileSync(place, 'utf8').trim()
+    const text = readFileSync(place, 'utf8').trim()
+    files.push(place)
+    return text
   } catch (error) {
     problems.push({
       path: `${path}.file`,

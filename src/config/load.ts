@@ -35,6 +35,8 @@ export interface Loaded {
   readonly config: Config
   /** Names of the environment variables that the file refers to. */
   readonly variables: readonly string[]
+  /** Files that hold a secret, the configuration itself included. */
+  readonly secretFiles: readonly string[]
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
@@ -70,7 +72,11 @@ export interface DocumentOptions extends Surroundings {
 export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   const { resources = declared, tablesOf, environment } = options
   const folder = options.file ? dirname(options.file) : options.workingDirectory
-  const { value, problems, variables } = expand(raw, { environment, folder, secrets: secretPaths })
+  const { value, problems, variables, files, holdsSecrets } = expand(raw, {
+    environment,
+    folder,
+    secrets: secretPaths,
+  })
   const parsed = configShape(tablesOf, resources).safeParse(value)
   if (!parsed.success) {
     const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
@@ -78,7 +84,8 @@ export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
   if (problems.length > 0 || !parsed.success) return refuse(problems, options)
   const config = freeze(toConfig(parsed.data, { ...options, resources }))
-  return { config, variables: [...variables] }
+  const own = holdsSecrets && options.file !== undefined ? [options.file] : []
+  return { config, variables: [...variables], secretFiles: [...files, ...own] }
 }
 
 /** A value that could not be filled in is one problem, not two. */

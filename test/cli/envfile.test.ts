@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** shopsync.env: variables for programs that nobody gives an environment. */
 import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, place, shopsync } from '../support/place.js'
 
@@ -40,6 +40,29 @@ test('one that everybody may read is warned about', async () => {
   const { code, stderr } = await bare('sync', '--resource', 'notes')
   expect(code).toBe(0)
   expect(stderr).toContain('chmod 600')
+})
+
+test('so is any other file with a secret in it, by check as well; one without is nobody’s matter', async () => {
+  write('shopsync.env', here.sandbox.secret)
+  const secret = join(here.folder, 'secret.txt')
+  const config = join(here.folder, 'config.json')
+  const warned = async (mode: number): Promise<string[]> => {
+    chmodSync(secret, mode)
+    chmodSync(config, mode)
+    const { stderr } = await bare('check')
+    return [...stderr.matchAll(/type chmod 600 (\S+?)"/g)].map(([, file = '']) => basename(file))
+  }
+  writeFileSync(secret, here.sandbox.secret)
+  expect(await warned(0o644)).toEqual([])
+  here.configure({ api: { secret: { file: 'secret.txt' } } })
+  expect(await warned(0o644)).toEqual(['secret.txt'])
+  expect(await warned(0o640)).toEqual([])
+  here.configure({ api: { secret: here.sandbox.secret } })
+  expect(await warned(0o644)).toEqual(['config.json'])
+  here.configure({ alerts: { heartbeat: 'http://127.0.0.1:1/hidden' } })
+  expect(await warned(0o644)).toEqual(['config.json'])
+  here.configure()
+  expect(await warned(0o644)).toEqual([])
 })
 
 test('--env-file names another one, which has to be there', async () => {

@@ -42,7 +42,7 @@ export function configure(
     ...(more.alerts && { alerts: more.alerts }),
   }
   const file = join(scratch(), 'config.json')
-  writeFileSync(file, JSON.stringify(config))
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   return file
 }
 

@@ -10,7 +10,7 @@ import { type Clock, Stamps, systemClock } from '../../src/clock.js'
 import { type Model, model } from '../../src/model/registry.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import type { Dependencies } from '../../src/sync/run/context.js'
-import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
+import type { Note, RunReport, RunRequest } from '../../src/sync/run/report.js'
 import { runSync } from '../../src/sync/run/run.js'
 import { newestStamp } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -71,6 +71,7 @@ export async function depsOf(
   const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
   const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = connect(sandbox, stamps, clock, options)
+  const told: Note = (message, fields) => void options.notices?.push([message, fields])
   const deps: Dependencies = {
     config: {
       sync: {
@@ -87,7 +88,7 @@ export async function depsOf(
     source: options.around ? options.around(source) : source,
     clock,
     stamps,
-    observer: { notice: (message, fields) => void options.notices?.push([message, fields]) },
+    observer: { notice: told, warning: told },
     signal: options.signal ?? new AbortController().signal,
     ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
     ...(options.pageSizes && { pageSizes: options.pageSizes }),

@@ -135,7 +135,7 @@ export class DryRun implements ComparedRows, Repair {
 
   /** The register is held against the rows of the warehouse, whatever entries there are. */
   recoverLostRows(): Promise<readonly Move[] | undefined> {
-    return recoverLostRows({ ...this.parts, repair: this })
+    return recoverLostRows({ ...this.parts, repair: this, warn: this.parts.note })
   }
 
   async refresh(): Promise<void> {

@@ -13,7 +13,7 @@ interface LostRowParts {
   readonly liveRows: LiveRows
   readonly confirmation: Confirmation
   readonly repair: Pick<Repair, 'store' | 'settle'>
-  readonly note: Note
+  readonly warn: Note
 }
 
 /**
@@ -21,16 +21,16 @@ interface LostRowParts {
  * has written. Returns undefined where the source cannot be asked so, or where that costs more than a list of everything.
  */
 export async function recoverLostRows(parts: LostRowParts): Promise<readonly Move[] | undefined> {
-  const { check, liveRows, confirmation, repair, note } = parts
+  const { check, liveRows, confirmation, repair, warn } = parts
   const finding = await check.look(liveRows.counted)
   if (finding === 'sound' || finding === 'unknown') return []
   if (finding === 'many') {
-    note('More rows have vanished from the warehouse, or were changed in it, than can be named', {})
+    warn('More rows have vanished from the warehouse, or were changed in it, than can be named', {})
     return undefined
   }
   const { lost, strange } = await sortOut(liveRows, finding)
   if (lost.length + strange.length === 0) return []
-  note('Rows have vanished from the warehouse, or were changed in it: asking the source about each', {
+  warn('Rows have vanished from the warehouse, or were changed in it: asking the source about each', {
     vanished: lost.length,
     changed: strange.length,
   })

@@ -12,7 +12,7 @@ import { limited, type Memory, storedMemory } from '../../walk/memory.js'
 import { movesWatermark, type WalkOutcome, worstFirst } from '../../walk/types.js'
 import { supersedes } from '../../warehouse/apply.js'
 import { cursorName, moveCursor, newCursor } from '../../warehouse/cursors.js'
-import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf } from '../run/context.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf, warningOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { Note, Reconciled } from '../run/report.js'
@@ -52,6 +52,7 @@ export class Reconciliation implements CursorWork, Repair {
   readonly #liveRows: LiveRows
   readonly #check: RegisterCheck
   readonly #note: Note
+  readonly #warn: Note
   readonly #latecomers: Latecomers
   #walk: CursorWalk
   /** What the walks before the present one have counted. */
@@ -76,6 +77,7 @@ export class Reconciliation implements CursorWork, Repair {
     private readonly options: ReconcileOptions,
   ) {
     this.#note = noteOf(context, keyOf(task))
+    this.#warn = warningOf(context, keyOf(task))
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#check = new RegisterCheck(context, task, context.fence)
     this.#list = flatList(source, task, {
@@ -171,7 +173,7 @@ export class Reconciliation implements CursorWork, Repair {
       liveRows: this.#liveRows,
       confirmation: this.#confirmation,
       repair: { settle: (rows) => this.settle(rows), store: (page) => this.#keep(page, false) },
-      note: this.#note,
+      warn: this.#warn,
     })
   }
 
@@ -244,7 +246,7 @@ export class Reconciliation implements CursorWork, Repair {
     const isTwice = answer.asStored <= (this.#walk.memory.twice ?? 0)
     this.#differing += answer.differing + (isTwice ? 0 : answer.asStored)
     if (answer.older.length > 0)
-      this.#note('The source went back to older versions: by id it says so twice, and they are stored', {
+      this.#warn('The source went back to older versions: by id it says so twice, and they are stored', {
         records: answer.older.length,
       })
     return moves

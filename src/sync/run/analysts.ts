@@ -40,7 +40,7 @@ async function refreshForAnalysts(context: Context): Promise<ZonesNow | undefine
     const zones = await refreshAnalytics({ warehouse, model, report, nowMicros, fence })
     for (const { tenantId, shopId, origin } of zones.changed)
       if (origin === 'unknown')
-        observer.notice?.('A shop has a time zone that nobody knows; report.timeZone holds there', {
+        observer.warning?.('A shop has a time zone that nobody knows; report.timeZone holds there', {
           tenant_id: tenantId,
           shop_id: shopId,
           hint: `Set report.shopTimeZones: {"${tenantId}/${shopId}": "America/Chicago"}`,
@@ -48,7 +48,7 @@ async function refreshForAnalysts(context: Context): Promise<ZonesNow | undefine
     return zones
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    observer.notice?.('Days and zones for analysts are not up to date', { error: describeError(error) })
+    observer.warning?.('Days and zones for analysts are not up to date', { error: describeError(error) })
     return undefined
   }
 }

@@ -77,7 +77,7 @@ async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<Authori
       else if (flat.quarantine.length > 0) unusable++
       if (flat.quarantine.length + flat.drift.length > 0) findings.set(name, flat)
       if (flat.reason !== null)
-        deps.observer.notice?.('An authorization cannot be used', { reason: flat.reason })
+        deps.observer.warning?.('An authorization cannot be used', { reason: flat.reason })
     }
     if (page.records.length === 0) break
   }

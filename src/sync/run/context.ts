@@ -85,9 +85,14 @@ export const stateOf = (
   task: CursorTask,
 ): CursorState | undefined => cursors.get(cursorName(keyOf(task)))
 
-/** Tells people of events of one cursor. */
+/** Tells of events of one cursor. */
 export function noteOf({ observer }: Pick<Dependencies, 'observer'>, key: CursorKey): Note {
   return (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
+}
+
+/** Tells people of what somebody should act on in one cursor. */
+export function warningOf({ observer }: Pick<Dependencies, 'observer'>, key: CursorKey): Note {
+  return (message, fields) => observer.warning?.(message, { ...cursorColumns(key), ...fields })
 }
 
 /** The table that holds one row a record. */

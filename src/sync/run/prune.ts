@@ -38,7 +38,7 @@ export async function pruneHistory(context: Needs): Promise<void> {
     await prune(context)
   } catch (error) {
     if (!(error instanceof Skip || error instanceof Retry)) throw error
-    context.observer.notice?.('The history of runs was not put in order', { error: describeError(error) })
+    context.observer.warning?.('The history of runs was not put in order', { error: describeError(error) })
   }
 }
 

@@ -42,7 +42,7 @@ export async function recordGrants(
     return entries
   }, fence)
   for (const tenant_id of fresh)
-    observer.notice?.('A tenant is no longer granted; its rows are kept', { tenant_id })
+    observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
   if (list.isSettled)
     observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
       places: list.again.length,
@@ -57,6 +57,6 @@ export async function recordGrants(
   const count = list.findings.reduce((sum, { quarantine }) => sum + quarantine.length, 0)
   counted.quarantined += count
   if (count > 0)
-    observer.notice?.('Values of authorizations could not be stored: see sync_quarantine', { count })
+    observer.warning?.('Values of authorizations could not be stored: see sync_quarantine', { count })
   return grants
 }

@@ -92,8 +92,10 @@ export interface Observer {
     done: number
   }): void
   cursor?(report: CursorReport): void
-  /** Something a person should know: unknown fields, quarantined values, a revoked tenant, a step back. */
+  /** Something that happened and needs nobody, since the work goes on as it should: a step back, unknown fields. */
   notice?: Note
+  /** Something that somebody should act on, and that nothing else says as loudly: a revoked tenant, rows that vanished. */
+  warning?: Note
   /** Another run holds the warehouse; so many milliseconds are left to wait for its end. */
   waiting?(who: string, milliseconds: number): void
 }

@@ -90,7 +90,7 @@ async function optimize(
     await warehouse.optimize(resources.flatMap(writtenTables))
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    observer.notice?.('The warehouse made no statistics', { error: describeError(error) })
+    observer.warning?.('The warehouse made no statistics', { error: describeError(error) })
   }
 }
 

@@ -38,7 +38,7 @@ export async function settleDerived(
     if (lease.signal.aborted) return []
     // One table's trouble is that table's: the next run tries again.
     if (!(error instanceof Skip)) throw error
-    observer.notice?.('Rows that follow from others were not computed anew', { error: describeError(error) })
+    observer.warning?.('Rows that follow from others were not computed anew', { error: describeError(error) })
     return []
   })
   for (const { table, tenantId, records } of done)

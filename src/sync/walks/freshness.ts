@@ -7,7 +7,7 @@ import type { WalkOutcome } from '../../walk/types.js'
 import type { Applied } from '../../warehouse/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { addLateness } from '../../warehouse/lateness.js'
-import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf } from '../run/context.js'
+import { type CursorTask, keyOf, now, type RunContext, stateOf, warningOf } from '../run/context.js'
 import { completeThrough, LatenessMeter } from '../run/lateness.js'
 import { OlderVersions } from './older.js'
 
@@ -79,7 +79,7 @@ export class Freshness {
    */
   async keep(outcome: WalkOutcome): Promise<number> {
     await this.#keepLateness(outcome)
-    return this.#older?.tell(noteOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0) ?? 0
+    return this.#older?.tell(warningOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0) ?? 0
   }
 
   async #keepLateness(outcome: WalkOutcome): Promise<void> {

@@ -9,10 +9,10 @@ import {
   type CursorContext,
   type CursorTask,
   keyOf,
-  noteOf,
   now,
   type RunContext,
   stateOf,
+  warningOf,
 } from '../run/context.js'
 
 /**
@@ -30,7 +30,7 @@ export async function believedWatermark(
   const until = clocks ? possibleUntil(clocks) : stored
   if (stored <= until) return stored
   const watermark = await soundWatermark(context.warehouse, keyOf(task), until)
-  noteOf(context, keyOf(task))(
+  warningOf(context, keyOf(task))(
     'The watermark lies ahead of the clocks of the source and of this machine: walking from an earlier one',
     { watermark: stored, walks_from: watermark },
   )
@@ -40,7 +40,7 @@ export async function believedWatermark(
 /** Tells once of records that are stamped ahead: while a cursor has such records, `status` shows them. */
 export function warnOfStamps(context: RunContext, task: CursorTask, { ahead }: WalkOutcome): void {
   if (!ahead || stateOf(context, task)?.stampsAheadUntil) return
-  noteOf(context, keyOf(task))(
+  warningOf(context, keyOf(task))(
     'Records are stamped ahead of the source’s clock: every run reads them again until their time has come',
     { ...ahead },
   )

@@ -1,0 +1,58 @@
+/** Warnings are for what somebody should act on: what goes as it should, however odd it is, only stands in the log. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Rule } from '../../src/sandbox/index.js'
+import { type Place, place } from '../support/place.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 1, repairOrders: 120 })
+  here.configure({ sync: { resources: ['repair_orders', 'shops', 'notes'] } })
+})
+afterAll(() => here.remove())
+
+interface Line {
+  readonly level: string
+  readonly msg: string
+}
+
+/** What a run logs at each level, each message once. */
+async function logged(rules: Rule[], ...words: string[]): Promise<Record<string, string[]>> {
+  here.sandbox.script(rules)
+  const { stderr } = await here.run(...words)
+  here.sandbox.script([])
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
+  const messages: Record<string, Set<string>> = {}
+  for (const { level, msg } of lines.map((line) => JSON.parse(line) as Line)) {
+    messages[level] ??= new Set()
+    messages[level].add(msg)
+  }
+  return Object.fromEntries(Object.entries(messages).map(([level, of]) => [level, [...of]]))
+}
+
+const drift = 'The API sends fields or values that its document does not show; they are kept, see sync_drift'
+const back = 'Records were deleted while the list was read: stepping back'
+
+test('unknown fields, deletions on the way and repeated requests are none', async () => {
+  const { info, warn } = await logged(
+    [
+      { when: { resource: 'repair_orders', page: 2 }, times: 1, before: { kind: 'delete', behind: 1 } },
+      { when: { resource: 'notes' }, times: 1, fault: { kind: 'status', status: 503 } },
+    ],
+    'sync',
+  )
+  expect(info).toEqual(expect.arrayContaining([drift, back, 'Trying again', 'Run ended']))
+  expect(warn).toBeUndefined()
+})
+
+test('values that cannot be stored are one, whatever the pages; so is a cursor that fails', async () => {
+  const { info, warn } = await logged(
+    [
+      { when: { resource: 'repair_orders' }, fault: { kind: 'alter', path: 'id', to: 'x', records: [0] } },
+      { when: { resource: 'notes' }, fault: { kind: 'status', status: 403 } },
+    ],
+    'sync',
+    '--full',
+  )
+  expect(info).toContain('Values could not be stored: see sync_quarantine')
+  expect(warn?.toSorted()).toEqual(['Cursor failed', 'Values could not be stored: shopsync quarantine list'])
+})
