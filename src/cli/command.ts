@@ -38,6 +38,8 @@ export interface Option {
   readonly choices?: readonly string[]
 }
 
+export type Example = readonly [line: string, says: string]
+
 /**
  * One command: its words and its work. Every start of the program reads the files of all commands, so that they import
  * nothing that is slow to load; `run` imports the rest when it is called.
@@ -45,8 +47,10 @@ export interface Option {
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** The help of the command, below its summary: examples, and everything that is not obvious. */
+  /** What is not obvious, in paragraphs; the help breaks their lines anew. */
   readonly help?: string
+  /** At least one: the line as people type it, and what it does. */
+  readonly examples: readonly Example[]
   readonly argument?: Argument
   readonly second?: Argument
   readonly options?: readonly Option[]

@@ -6,6 +6,7 @@ import { Command as Commander, type CommanderError, Option as CommanderOption } 
 import type { LogLevel } from '../config/config.js'
 import { isSlip } from '../config/nearest.js'
 import type { Argument, Command, Globals, Option } from './command.js'
+import { helpColumns, helpText, proseText } from './helptext.js'
 import { packageVersion } from './package.js'
 
 /** Stated again here: importing the configuration's list would load its module at every start. */
@@ -38,8 +39,8 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .option('--json', 'one JSON document on stdout, nothing else there')
     .option('--quiet', 'say nothing but errors and what needs somebody')
     .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
-    .configureHelp({ showGlobalOptions: true })
-    .addHelpText('after', exitCodes)
+    .configureHelp({ showGlobalOptions: true, helpWidth: helpColumns(process.stdout), minWidthToWrap: 20 })
+    .addHelpText('after', () => `\n${proseText(exitCodes, helpColumns(process.stdout))}`)
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
   for (const command of commands) root.addCommand(subcommand(command, root, act))
@@ -53,7 +54,7 @@ function subcommand(command: Command, root: Commander, act: (call: ParsedCall) =
     .description(command.summary)
     .helpOption('--help', 'print help')
     .allowExcessArguments(false)
-  if (command.help) sub.addHelpText('after', `\n${command.help.trim()}`)
+  sub.addHelpText('after', () => `\n${helpText(command, helpColumns(process.stdout))}`)
   for (const argument of [command.argument, command.second])
     if (argument) sub.argument(wordOf(argument), argument.description)
   for (const option of command.options ?? []) sub.addOption(commanderOption(option))

@@ -20,7 +20,12 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(command.summary)
     for (const { flags } of command.options ?? []) expect(stdout).toContain(flags)
     for (const flag of ['--config', '--json', '--quiet', '--log-level']) expect(stdout).toContain(flag)
-    expect((command.help ?? '').length).toBeGreaterThan(40)
+    for (const [line] of command.examples) expect(stdout).toContain(`\n  ${line}`)
+    const said = [command.help ?? '', ...command.examples.map(([, says]) => says)].join(' ')
+    expect(said.length).toBeGreaterThan(40)
+    expect(stdout.split('\n').filter((text) => text.length > 80 && !text.startsWith('  shopsync'))).toEqual(
+      [],
+    )
   })
 })
 

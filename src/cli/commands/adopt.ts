@@ -7,12 +7,15 @@ export const adoptCommand: Command = {
 A warehouse belongs to the source that its first run has asked; runs from another one are refused. This command lets it
 belong to the source that the configuration names now. It asks for the warehouse's name first.
 
-  shopsync adopt                the address leads to other records: rows are kept, and everything that vouched for them
-                                is dropped, so that the next sync walks everything and reconcile --full finds what is
-                                foreign
-  shopsync adopt --same-data    the same records under a new address: everything is kept
+Sends no request.
 
-Sends no request.`,
+Without --same-data the address leads to other records: rows are kept, and everything that vouched for them is dropped,
+so that the next sync walks everything, and reconcile --full finds what is foreign.`,
+  examples: [
+    ['shopsync adopt', 'the address leads to other records'],
+    ['shopsync adopt --same-data', 'the same records under a new address: everything is kept'],
+    ['shopsync adopt --same-data --yes', 'without a question'],
+  ],
   options: [
     { flags: '--same-data', description: 'the same records under a new address: keep everything' },
     { flags: '--yes', description: 'do not ask' },

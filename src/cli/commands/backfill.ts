@@ -5,9 +5,14 @@ export const backfillCommand: Command = {
   summary: 'read again what was updated in a range of time; moves no watermark',
   help: `
 The range is half open: --from belongs to it, --to does not. Both need a time zone. Several ranges: repeat both flags.
-The same command, given again, goes on with a backfill that was cut short.
-
-  shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z --tenant 101`,
+The same command, given again, goes on with a backfill that was cut short.`,
+  examples: [
+    ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
+    [
+      'shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z --tenant 101 --dry-run',
+      'what that would cost for one tenant',
+    ],
+  ],
   options: [
     {
       flags: '--from <time>',

@@ -10,6 +10,11 @@ those find is kept in the warehouse, if there is one, and compared the next time
 
 --alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and says
 what came back.`,
+  examples: [
+    ['shopsync check', 'what is wrong, and how to mend it'],
+    ['shopsync check --quiet', 'says something only where something is wrong'],
+    ['shopsync check --alerts', 'also tries whom alerts.rules and alerts.heartbeat name'],
+  ],
   options: [
     { flags: '--alerts', description: 'also send a test to each rule of alerts and call each heartbeat' },
   ],

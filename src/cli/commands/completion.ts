@@ -6,9 +6,12 @@ export const completionCommand = (commands: () => readonly Command[]): Command =
   name: 'completion',
   summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',
   help: `
-  bash   source <(shopsync completion bash)          (for good: into ~/.bashrc)
-  zsh    shopsync completion zsh > "\${fpath[1]}/_shopsync"
-  fish   shopsync completion fish > ~/.config/fish/completions/shopsync.fish`,
+The script goes where the shell looks for completions. It knows commands, flags, their values, resources and jobs.`,
+  examples: [
+    ['source <(shopsync completion bash)', 'bash; for good, put this line into ~/.bashrc'],
+    [`shopsync completion zsh > "\${fpath[1]}/_shopsync"`, 'zsh'],
+    ['shopsync completion fish > ~/.config/fish/completions/shopsync.fish', 'fish'],
+  ],
   argument: { name: 'shell', description: 'bash, zsh or fish' },
   run: async ({ argument = '', out }) => {
     const [{ completionScript, shells }, { resources }, { jobNames }, { packageFolder }, { join }] =

@@ -18,6 +18,7 @@ export const demoCommand: Command = {
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
 again, looks for what was deleted, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
 report lies in ${page} then. Takes some seconds and needs no network.`,
+  examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')
     const sandbox = await createSandbox({ tenants, seed: 1 })

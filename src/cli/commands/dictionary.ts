@@ -48,16 +48,16 @@ export const dictionaryCommand: Command = {
   name: 'dictionary',
   summary: 'the data dictionary: every table and column, and what it means',
   help: `
-Examples:
-  shopsync dictionary > dictionary.md
-  shopsync dictionary --format html > dictionary.html   # one page: search, joins, examples, a diagram
-  shopsync dictionary --format dbml > shopsync.dbml     # for dbdiagram.io and the like
-  shopsync dictionary --format dbt > sources.yml
-  shopsync dictionary --format superset > datasets.zip  # Superset: Datasets, Import
-
 Needs no configuration; with one, it shows the columns that resources.NAME.columns adds and the tables of
 resources.NAME.history, and the sources of dbt and the datasets of Superset are those of its warehouse (without one: of
 Postgres).`,
+  examples: [
+    ['shopsync dictionary > dictionary.md', 'a page of Markdown'],
+    ['shopsync dictionary --format html > dictionary.html', 'one page: search, joins, examples, a diagram'],
+    ['shopsync dictionary --format dbml > shopsync.dbml', 'for dbdiagram.io and the like'],
+    ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
+    ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
+  ],
   options: [
     {
       flags: '--format <format>',

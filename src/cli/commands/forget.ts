@@ -9,9 +9,11 @@ export const forgetCommand: Command = {
 Erases every row of the tenant in every table, quarantine and history included, and what is left of them in the
 database's files: a SQLite file is written anew, tables of Postgres are vacuumed. Where another program that reads the
 SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched. Only another sync brings the rows back,
-and only while the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.
-
-  shopsync forget --tenant 101`,
+and only while the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.`,
+  examples: [
+    ['shopsync forget --tenant 101', 'asks for the id first'],
+    ['shopsync forget --tenant 101 --yes', 'without a question'],
+  ],
   options: [
     { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
     { flags: '--yes', description: 'do not ask' },

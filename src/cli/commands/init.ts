@@ -9,13 +9,17 @@ export const initCommand: Command = {
   name: 'init',
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; try them',
   help: `
-  shopsync init                                              asks for what it needs
-  shopsync init --sandbox --yes                              for shopsync sandbox, without a question
-  shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes
-
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
 reads both by itself. Then it does what shopsync check does, and prints lines for crontab, a systemd unit and a compose file. Files
 that are there are left alone without --force (exit 2).`,
+  examples: [
+    ['shopsync init', 'asks for what it needs'],
+    ['shopsync init --sandbox --yes', 'for shopsync sandbox, without a question'],
+    [
+      'shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes',
+      'without a question',
+    ],
+  ],
   options: [
     { flags: '--base-url <url>', description: 'address of the API, such as https://api.example.com' },
     { flags: '--partner-id <id>', description: 'id of the API partner' },

@@ -8,9 +8,13 @@ export const jobsCommand: Command = {
   name: 'jobs',
   summary: 'the jobs there are, when they are due next, whether their files are right',
   help: `
-  shopsync jobs list               every job, when it is due and how it last ended: those in jobs/ of the working directory, then the shipped ones
-  shopsync jobs show nightly       its steps, and the next instants of its schedule
-  shopsync jobs validate [NAME]    reads the files as a run would; exits with 1 when one is wrong`,
+Jobs are files: those in jobs/ of the working directory, then those that come with shopsync. list says when each is due and
+how it last ended, show its steps and the next instants of its schedule. validate reads the files as a run would, and exits with 1 when one is wrong.`,
+  examples: [
+    ['shopsync jobs list', 'every job'],
+    ['shopsync jobs show nightly', 'the steps of one'],
+    ['shopsync jobs validate', 'whether the files are right'],
+  ],
   argument: { name: 'action', description: 'list, show or validate' },
   second: { name: 'name', description: 'name of a job', isOptional: true },
   run: async (invocation) => {

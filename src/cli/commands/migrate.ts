@@ -8,6 +8,10 @@ Only adds: tables, columns, indexes; and moves the values of fields that resourc
 names, between _extra and their columns; and computes tables that follow from others, such as the totals of repair
 orders, anew where their rule or settings have changed. What has to be created under rows that are there is filled by the next sync,
 which reads the lists concerned whole. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
+  examples: [
+    ['shopsync plan', 'first: which changes there would be'],
+    ['shopsync migrate', 'makes them'],
+  ],
   run: async (invocation) => {
     const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }, { shown }] =
       await Promise.all([

@@ -7,16 +7,17 @@ export const planCommand: Command = {
   name: 'plan',
   summary: 'the cost of a run before it runs: requests, records, minutes, table changes',
   help: `
-  shopsync plan                                  of a sync
-  shopsync plan sync --full
-  shopsync plan reconcile --resource NAME
-  shopsync plan backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z
-
 Sends one request for each tenant and resource at most, and writes nothing. Minutes are those at the present rate limit
 and api.rateReserve. The plan of a reconcile assumes that it finds nothing: each difference costs some requests more,
 and each row that has vanished from the warehouse one. Where answers are so slow that a run reads several pages at a
 time, the plan includes the requests that check those pages. It assumes the length of a rate-limit window, unless it has
 seen two of them.`,
+  examples: [
+    ['shopsync plan', 'of a sync'],
+    ['shopsync plan sync --full', 'of a sync that walks everything again'],
+    ['shopsync plan reconcile --resource notes', 'of a reconcile of one resource'],
+    ['shopsync plan backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'of a backfill'],
+  ],
   argument: { name: 'command', description: 'sync (default), backfill or reconcile', isOptional: true },
   options: [
     ...choiceOptions,

@@ -6,10 +6,15 @@ export const quarantineCommand: Command = {
   name: 'quarantine',
   summary: 'values that could not be stored, and why; fetches them again and tries once more',
   help: `
-  shopsync quarantine list      every value, item and record that could not be stored as it came
-  shopsync quarantine replay    asks the API for those records again, one request each, and stores what fits by now
-
 Exits with 1 when replay leaves something in quarantine.`,
+  examples: [
+    ['shopsync quarantine list', 'every value, item and record that could not be stored as it came'],
+    [
+      'shopsync quarantine replay',
+      'asks for those records again, one request each, and stores what fits by now',
+    ],
+    ['shopsync quarantine list --resource customers --json', 'as a document, values whole'],
+  ],
   argument: { name: 'action', description: 'list or replay' },
   options: choiceOptions,
   run: async (invocation) => {

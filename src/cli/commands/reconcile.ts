@@ -10,6 +10,11 @@ confirms as gone is marked deleted (_deleted_at); its row stays.
 
 If more than a fifth of the rows of one tenant and resource (reconcile.maxDeletes) would be marked, none of them is, and
 that cursor fails: --accept-deletes confirms that the records were really deleted.`,
+  examples: [
+    ['shopsync reconcile', 'every tenant and resource, as each night'],
+    ['shopsync reconcile --tenant 101 --full', 'lists every id of one tenant'],
+    ['shopsync reconcile --resource notes --accept-deletes', 'after a large deletion at the source'],
+  ],
   options: [
     ...choiceOptions,
     timeLimitOption,

@@ -7,12 +7,12 @@ export const reportCommand: Command = {
 Writes a self-contained HTML page: it loads nothing from elsewhere, so that it can be mailed or kept. Below the three
 answers stand charts of sales, work and customers, each with its definition, what it leaves out, and its numbers.
 Reads the warehouse only, and does not ask the API. With several tenants the page compares them; up to six can be
-chosen on it.
-
-Examples:
-  shopsync report                                  # report.html in this folder
-  shopsync report --out /var/www/report.html
-  shopsync report --tenant 101 --out main-street.html`,
+chosen on it.`,
+  examples: [
+    ['shopsync report', 'report.html in this folder'],
+    ['shopsync report --out /var/www/report.html', 'where a web server finds it'],
+    ['shopsync report --tenant 101 --out main-street.html', 'of one tenant'],
+  ],
   options: [
     { flags: '--out <file>', description: 'where the page goes (default: report.html)' },
     { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },

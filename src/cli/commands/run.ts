@@ -6,9 +6,12 @@ export const runCommand: Command = {
   help: `
 The file is looked for in jobs/ below the working directory, then among the jobs that come with shopsync (hourly,
 nightly, weekly-verify, backfill). Its settings are described in schema/job.schema.json. Its "schedule" says when it is
-due; cron has to be told:
-
-  0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet`,
+due: the scheduler keeps to it, and cron has to be told.`,
+  examples: [
+    ['shopsync run hourly', 'what is new'],
+    ['shopsync run nightly --time-limit PT4H', 'ends cleanly after four hours; the next run goes on'],
+    ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
+  ],
   argument: { name: 'job', description: 'name of the job, such as hourly' },
   options: [timeLimitOption],
   run: async (invocation) => {

@@ -6,11 +6,12 @@ export const runsCommand: Command = {
   name: 'runs',
   summary: 'what ran, when, how long, what it brought, what failed and why',
   help: `
-  shopsync runs                      the last ${usualNumber} runs
-  shopsync runs --failed --last 5    the last five of which something failed
-  shopsync runs --tenant 101         those that worked on a tenant
-
 Asks the warehouse only. Runs are kept for history.keep; idle ones older than a week are thinned.`,
+  examples: [
+    ['shopsync runs', `the last ${usualNumber} runs`],
+    ['shopsync runs --failed --last 5', 'the last five of which something failed'],
+    ['shopsync runs --tenant 101 --resource notes', 'those that worked on a tenant and a resource'],
+  ],
   options: [
     {
       flags: '--last <n>',

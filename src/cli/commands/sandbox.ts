@@ -11,6 +11,13 @@ export const sandboxCommand: Command = {
 Prints its address, its credentials and a configuration to sync from it, with --json as one document, with --quiet
 nothing; runs until it is stopped (Ctrl-C).
 Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
+  examples: [
+    ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that go on working'],
+    [
+      'shopsync sandbox --faults faults.json --rate-limit 300',
+      'with faults, and refusals beyond 300 requests a minute',
+    ],
+  ],
   options: [
     { flags: '--port <n>', description: 'port to listen on, 0 for a free one (default: 8080)' },
     { flags: '--tenants <n>', description: `how many repair businesses (default: ${usualCount})` },

@@ -12,12 +12,12 @@ Serves the report at http://127.0.0.1:8788/, and /runs, /dictionary, /metrics, /
 where, or that there is no server. There is no password: whoever reaches the port reads the report.
 
 SIGTERM ends the job in hand after its transaction, and the program with exit code 0: what was cut short goes on when it
-is started again. Where the database does not answer, it ends ten seconds later with 143.
-
-Examples:
-  shopsync schedule
-  shopsync jobs list                      # when each job is due, and how it last ended
-  curl --fail http://127.0.0.1:8788/ready`,
+is started again. Where the database does not answer, it ends ten seconds later with 143.`,
+  examples: [
+    ['shopsync schedule', 'stays up'],
+    ['shopsync jobs list', 'when each job is due, and how it last ended'],
+    ['curl --fail http://127.0.0.1:8788/ready', 'whether it is up and its warehouse answers'],
+  ],
   run: async (invocation) => {
     const [{ withContext }, { stayUp }] = await Promise.all([
       import('../context.js'),

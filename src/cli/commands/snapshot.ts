@@ -9,9 +9,14 @@ their minimum, orders in progress and estimates with what they would bring, rece
 of these, so that a day without a snapshot can never be charted. Given again on the same day, it takes the place of the
 first. The nightly job does it after sync and reconcile.
 
-  30 2 * * *  cd /srv/shopsync && shopsync run nightly --quiet
-
 Sends no request.`,
+  examples: [
+    ['shopsync snapshot', 'today, of every shop'],
+    [
+      '30 2 * * *  cd /srv/shopsync && shopsync run nightly --quiet',
+      'a line of a crontab: the nightly job does it, too',
+    ],
+  ],
   run: async (invocation) => {
     const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }] = await Promise.all([
       import('../context.js'),

@@ -8,10 +8,13 @@ Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
 deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, or if
 the last run ended without a word. Incidents that somebody was to be told of and that
 are not over are named, and leave the exit code alone. Asks the warehouse only, not the API.
---json lists every tenant and resource.
-
-  shopsync status --failing                    only what needs somebody
-  shopsync status --tenant 101 --resource notes`,
+--json lists every tenant and resource.`,
+  examples: [
+    ['shopsync status', 'what needs somebody first'],
+    ['shopsync status --failing', 'only that'],
+    ['shopsync status --tenant 101 --resource notes', 'one tenant and resource'],
+    ['shopsync status --json', 'every tenant and resource, as a document'],
+  ],
   options: [
     { flags: '--failing', description: 'only the tenants and resources that need somebody' },
     ...choiceOptions,

@@ -4,13 +4,17 @@ export const syncCommand: Command = {
   name: 'sync',
   summary: 'read what changed since the last run, of every tenant and resource',
   help: `
-Examples:
-  shopsync sync                                  everything that the configuration names
-  shopsync sync --tenant 7 --tenant 9            two tenants
-  shopsync sync --resource NAME --full           walk all of one resource again, whatever was seen before
-
 The first run walks everything; later ones ask for records newer than the watermark of each tenant and resource.
 The next run goes on where a run was cut short, whatever cut it short.`,
+  examples: [
+    ['shopsync sync', 'everything that the configuration names'],
+    ['shopsync sync --tenant 101 --tenant 102', 'two tenants'],
+    ['shopsync sync --resource notes --full', 'walks all of one resource again, whatever was seen before'],
+    [
+      'shopsync sync --time-limit PT45M --quiet',
+      'for cron: ends before the next one begins, and says only what needs somebody',
+    ],
+  ],
   options: [
     ...choiceOptions,
     timeLimitOption,

@@ -7,6 +7,11 @@ export const verifyCommand: Command = {
   help: `
 As reconcile, but nothing is written. --sample N also compares N records of each tenant and resource, drawn at random,
 field by field, at the cost of one request each.`,
+  examples: [
+    ['shopsync verify', 'compares counts'],
+    ['shopsync verify --tenant 101 --sample 20', 'and the content of 20 records of each list'],
+    ['shopsync verify --resource notes --full', 'every id of one resource'],
+  ],
   options: [
     ...choiceOptions,
     timeLimitOption,

@@ -6,10 +6,11 @@ export const whyCommand: Command = {
   help: `
 TABLE is any table of the warehouse. ID is the id of a row; in tables whose rows have no id, the id of their owner.
 
-  shopsync why customers 17 --tenant 101
-  shopsync why repair_order_parts 90012
-
 Costs one request a row; writes nothing. Exits with 1 when there is no such row.`,
+  examples: [
+    ['shopsync why customers 17 --tenant 101', 'of one tenant'],
+    ['shopsync why repair_order_parts 90012', 'of whichever tenant has such a row'],
+  ],
   argument: { name: 'table', description: 'a table of the warehouse, such as customers' },
   second: { name: 'id', description: 'id of the row' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
