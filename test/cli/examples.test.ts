@@ -18,6 +18,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/cli/init.test.ts',
   'shopsync adopt': 'test/cli/adopt.test.ts',
   'shopsync forget --tenant 101': 'test/cli/prompt.test.ts',
+  "shopsync copy --to 'postgres://shopsync:${PGPASSWORD}@db.example.com/warehouse'": 'test/cli/copy.test.ts',
+  'shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new': 'test/cli/copy.test.ts',
   'shopsync schedule': 'test/service/scheduleprocess.test.ts',
   'curl --fail http://127.0.0.1:8788/ready': 'test/service/scheduleprocess.test.ts',
   'shopsync sandbox --port 8080 --tenants 3 --live': 'test/package/lines.test.ts',

@@ -8,11 +8,15 @@ Copies every row, deleted ones, watermarks, histories and state included, so tha
 the original stands. Reads the warehouse of the configuration as of one instant and changes nothing in it; no other run may
 write either side meanwhile (exit 4). Then both sides are read again and compared value by value (exit 1 where they
 differ). A copy that was cut short goes on when the same command is given again; until then no command uses it. What the
-other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is said. Sends no request.
-
-  shopsync copy --to sqlite:./copy.db
-  shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse'
-  shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new`,
+other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is said. Sends no request.`,
+  examples: [
+    ['shopsync copy --to sqlite:./copy.db', 'into a file'],
+    [
+      `shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse'`,
+      'with a password from the environment',
+    ],
+    ['shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new', 'into another schema'],
+  ],
   options: [
     { flags: '--to <url>', description: `where the copy goes; \${NAME} is taken from the environment` },
     { flags: '--to-schema <name>', description: 'its Postgres schema (default: warehouse.schema)' },
