@@ -20,6 +20,15 @@ const betweenLooks = 10_000
  */
 const mostAttempts = 2
 
+/** The exit code of a job that did nothing, because another run holds the warehouse. */
+const locked = 4
+
+/**
+ * Milliseconds after which such a job is tried once more: by then the lock has expired of a run that was killed with its
+ * container, which nobody can see to be dead. More often would fill the log for the hours of a first load.
+ */
+const untilExpired = 61_000
+
 export interface ScheduleLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -41,7 +50,12 @@ interface Planned {
   job: ScheduledJob
   instants: Instants
   row: JobRow
+  /** When a job that found the warehouse held is tried once more. */
+  again?: string
 }
+
+/** When a job is due. */
+const dueAt = ({ row, again }: Planned): string => again ?? row.planned_at ?? never
 
 const never = '9999-12-31T23:59:59.999999Z'
 const canonical = (milliseconds: number): string => fromMicros(BigInt(milliseconds) * 1000n)
@@ -91,14 +105,14 @@ export class Schedule {
   /** Milliseconds until something is due, or the files are looked at again. */
   #untilNext(): number {
     const now = milliseconds(this.#now)
-    const next = Math.min(...this.rows.map(({ planned_at }) => milliseconds(planned_at ?? never)))
+    const next = Math.min(...[...this.#planned.values()].map((planned) => milliseconds(dueAt(planned))))
     return Math.max(1, Math.min(betweenLooks, next - now))
   }
 
   /** Of the jobs that are due, the one whose turn came first. */
   #due(): Planned | undefined {
     const now = this.#now
-    const due = [...this.#planned.values()].filter(({ row }) => (row.planned_at ?? never) <= now)
+    const due = [...this.#planned.values()].filter((planned) => dueAt(planned) <= now)
     const turn = ({ row }: Planned): string => `${row.planned_at} ${row.job}`
     return due.sort((a, b) => (turn(a) < turn(b) ? -1 : 1))[0]
   }
@@ -156,19 +170,25 @@ export class Schedule {
     const exitCode = await run(job)
     this.#running = null
     const isCut = signal.aborted && exitCode !== 0
+    const isLocked = exitCode === locked && planned.again === undefined
+    delete planned.again
+    if (isLocked) planned.again = canonical(milliseconds(this.#now) + untilExpired)
+    const over = { ...begun, finished_at: this.#now, exit_code: exitCode }
     // What passed before the run began, the run has made up for; what passed since is due.
     const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
-    planned.row = isCut
-      ? { ...begun, attempts }
-      : {
-          ...begun,
-          planned_at: after(instants, from),
-          last_planned_at: row.planned_at,
-          finished_at: this.#now,
-          exit_code: exitCode,
-          attempts: 0,
-        }
-    log.info({ job: job.name, exit_code: exitCode, next: planned.row.planned_at }, 'Job ended')
+    if (isCut) planned.row = { ...begun, attempts }
+    else if (isLocked) planned.row = { ...over, attempts }
+    else
+      planned.row = {
+        ...over,
+        planned_at: after(instants, from),
+        last_planned_at: row.planned_at,
+        attempts: 0,
+      }
+    log.info(
+      { job: job.name, exit_code: exitCode, next: planned.again ?? planned.row.planned_at },
+      'Job ended',
+    )
     await this.#store(planned.row)
   }
 

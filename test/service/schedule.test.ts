@@ -188,6 +188,32 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.said.at(-1)).toContain('cut short 2 times')
   })
 
+  it('tries a job once more a minute after it found the warehouse held, and not for ever', async () => {
+    const world = new World(warehouse, '2026-01-01T00:59:00Z')
+    world.job('hourly', '0 * * * *')
+    world.codes.set('hourly', 4)
+    world.during = () => {
+      if (world.turns.length === 3) world.codes.delete('hourly')
+    }
+    await world.up(2.5 * hour)
+    expect(world.begun('hourly')).toEqual([
+      ...['01-01T01:00', '01-01T01:01'],
+      ...['01-01T02:00', '01-01T02:01'],
+      '01-01T03:00',
+    ])
+    // A process that ends meanwhile leaves the run to the next one.
+    world.codes.set('hourly', 4)
+    world.turns.length = 0
+    await world.up(hour / 2 + 1.5 * minute)
+    expect(await rowsOf(warehouse, 'sync_jobs')).toMatchObject([
+      { planned_at: '2026-01-01T04:00:00.000000Z', attempts: 0, exit_code: 4 },
+    ])
+    world.codes.clear()
+    world.clock.pass(10 * minute)
+    await world.up(minute)
+    expect(world.begun('hourly')).toEqual(['01-01T04:00', '01-01T04:10'])
+  })
+
   it('reads job files again: a broken one stays as it was and is said once; a new schedule is planned anew', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:30Z')
     world.job('hourly', '0 * * * *')

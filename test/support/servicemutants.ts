@@ -16,6 +16,7 @@ const inTurn = onBoth(schedule, 'runs each job at its instants')
 const caughtUp = onBoth(schedule, 'catches up once what was missed')
 const planned = onBoth(schedule, 'plans before anything has run')
 const cutShort = onBoth(schedule, 'goes on after a signal where it was cut short')
+const triedAgain = onBoth(schedule, 'tries a job once more a minute after')
 const readAgain = onBoth(schedule, 'reads job files again')
 const nights = noticed(schedule, 'runs every planned instant')
 
@@ -115,9 +116,23 @@ export const serviceMutants: MutantTable = {
     {
       without: 'beginning again what a signal cut short',
       file: 'src/service/schedule.ts',
-      old: 'planned.row = isCut\n',
-      now: 'planned.row = false\n',
+      old: 'if (isCut)',
+      now: 'if (false)',
       ...cutShort,
+    },
+    {
+      without: 'another try where the warehouse is held',
+      file: 'src/service/schedule.ts',
+      old: 'exitCode === locked &&',
+      now: 'false &&',
+      ...triedAgain,
+    },
+    {
+      without: 'an end of such tries',
+      file: 'src/service/schedule.ts',
+      old: 'exitCode === locked && planned.again === undefined',
+      now: 'exitCode === locked',
+      ...triedAgain,
     },
     {
       without: 'the order of turns',
