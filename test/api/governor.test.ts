@@ -58,6 +58,23 @@ describe('a window', () => {
     expect(granted.length).toBeGreaterThan(3)
   })
 
+  it('tells how long requests waited for its end, and not how long nobody asked', async () => {
+    const clock = new VirtualClock(1_700_000_000_000)
+    const governor = start(clock)
+    await learn(governor, clock, { limit: 10, remaining: 0, reset: 1_700_000_010_000 })
+    await clock.pass(2000)
+    const granted = ask(governor, many(2))
+    await clock.pass(3000)
+    const known = governor.waited()
+    expect([known, granted.length]).toEqual([3000, 0])
+    await clock.pass(30_000)
+    expect(granted.length).toBeGreaterThan(0)
+    const [over] = [governor.waited()]
+    expect(over).toBeGreaterThanOrEqual(8000)
+    await clock.pass(60_000)
+    expect(governor.waited()).toBe(over)
+  })
+
   it('that lies hours away by our clock ends when the server’s clock says so', async () => {
     for (const skew of [-7, 5]) {
       const clock = new VirtualClock(1_700_000_000_000)

@@ -1,5 +1,14 @@
 /** metrics.textfile, as cron's runs and `schedule` write it: after each run, whole, readable, and never a reason to fail. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Metrics } from '../support/metrics.js'
@@ -28,8 +37,12 @@ test('is written after each run, goes on where the process before left off, and 
   }
   expect((statSync(join(here.folder, file)).mode & 0o777).toString(8)).toBe('644')
   const first = written()
+  // Whoever reads it while the next one is written, reads all of this one.
+  const reading = openSync(join(here.folder, file), 'r')
   expect((await here.run('run', 'hourly')).code).toBe(0)
   const second = written()
+  expect(readFileSync(reading, 'utf8')).toBe(first.text)
+  closeSync(reading)
   expect(second.all('runs_total').map(({ labels, value }) => [labels, value])).toEqual([
     [{ job: 'hourly', outcome: 'ok' }, 1],
     [{ job: 'sync', outcome: 'ok' }, 1],

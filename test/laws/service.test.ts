@@ -4,11 +4,12 @@
  */
 import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { metricMutants } from '../support/metricmutants.js'
 import { fits } from '../support/productmutants.js'
 import { serviceMutants } from '../support/servicemutants.js'
 
 it.each(
-  Object.entries(serviceMutants).flatMap(([promise, all]) =>
+  Object.entries({ ...serviceMutants, ...metricMutants }).flatMap(([promise, all]) =>
     all.map((one) => [promise, one.without, one] as const),
   ),
 )('%s: without %s, the change fits', (_promise, _without, mutant) => {
