@@ -8,6 +8,7 @@ import type { Clock, Stamps } from '../../clock.js'
 import type { ProxyAddress } from '../../config/proxy.js'
 import { Bug, Retry, Skip } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
+import { inSpan, type SpanFacts } from '../../trace.js'
 import type { RequestOutcome } from '../rate/budget.js'
 import type { Governor, Permit } from '../rate/governor.js'
 import { concerns } from '../rate/wait.js'
@@ -25,6 +26,8 @@ export interface ApiRequest {
   readonly resource: string
   readonly priority: Priority
   readonly signal: AbortSignal | undefined
+  /** Of a list. */
+  readonly page?: number
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number | undefined
   /** Asks for a compressed answer, whatever the configuration says. */
@@ -80,9 +83,26 @@ export class Exchange {
     const permit = await governor.acquire(this.call)
     this.counter.sent()
     const startedAt = fromMicros(stamps.next())
-    const reply = await this.#send(permit)
-    if (reply.status !== 200) throw this.#refused(reply)
-    return this.#read(reply, startedAt, read)
+    return inSpan('request', this.#facts, async (tell) => {
+      const reply = await this.#send(permit).finally(() =>
+        tell({ 'http.response.status_code': this.#outcome?.status }),
+      )
+      if (reply.status !== 200) throw this.#refused(reply)
+      return this.#read(reply, startedAt, read)
+    })
+  }
+
+  /** Neither address nor query: an address may be a secret of the network, and a query says more than a trace needs. */
+  get #facts(): SpanFacts {
+    const { tenantId, resource, priority, page } = this.call
+    return {
+      'http.request.method': 'GET',
+      'http.request.resend_count': this.attempt > 1 ? this.attempt - 1 : undefined,
+      'shopsync.purpose': priority,
+      'shopsync.tenant_id': tenantId === undefined ? undefined : String(tenantId),
+      'shopsync.resource': resource,
+      'shopsync.page': page,
+    }
   }
 
   async #send(permit: Permit): Promise<RawReply> {

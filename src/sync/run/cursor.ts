@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip, Stop } from '../../errors.js'
 import { type Reason, reasons } from '../../reasons.js'
+import { inSpan } from '../../trace.js'
 import { movesWatermark, type Verdict } from '../../walk/types.js'
 import { cursorColumns } from '../../warehouse/cursors.js'
 import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
@@ -119,6 +120,20 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
   }
 }
 
+function tracedCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
+  const { tenantId, resource } = task
+  const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource.name }
+  return inSpan('cursor', site, async (tell) => {
+    const end = await runCursor(context, task, begin)
+    const { status, completeness, reason, records, requests } = end.report
+    const verdict = { 'shopsync.status': status, 'shopsync.completeness': completeness }
+    const failure = status === 'failed' ? (reason ?? 'failed') : undefined
+    const counts = { 'shopsync.records': records, 'shopsync.requests': requests }
+    tell({ ...verdict, ...counts, 'shopsync.reason': reason ?? undefined, 'error.type': failure })
+    return end
+  })
+}
+
 const isEnding = (reason: Reason): boolean => reason === 'interrupted' || reason === 'time_limit'
 
 /** The end of a cursor that is not asked for: its tenant is not granted, or its turn did not come. */
@@ -193,7 +208,7 @@ export async function runCursors(
       ? notBegun(context, task, undone(ending))
       : revoked.has(task.tenantId)
         ? notBegun(context, task, notGranted(task.tenantId, 'revoked'))
-        : await runCursor(context, task, begin)
+        : await tracedCursor(context, task, begin)
     if (end.report.reason === 'revoked') revoked.add(task.tenantId)
     ends.push(end)
     if (!end.interrupted && !end.absent) context.observer.cursor?.(end.report)

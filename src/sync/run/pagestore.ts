@@ -5,6 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened } from '../../model/flatten/batch.js'
+import { inSpan } from '../../trace.js'
 import type { Applied, EncodedPage, Origin } from '../../warehouse/batch.js'
 import type { CursorKey } from '../../warehouse/cursors.js'
 import { noteOf, type RunContext } from './context.js'
@@ -67,19 +68,26 @@ export class PageStore {
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
     const { warehouse, runId, fence, observer, counted } = this.context
-    const applied = await warehouse.apply({
-      ...this.key,
-      page: flattened,
-      syncedAt: startedAt,
-      statements,
-      fence,
-      ...(disowned && { disowned }),
-      ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
+    const { tenantId, resource } = this.key
+    const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
+    const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
+    const applied = await inSpan('store', facts, async (tell) => {
+      const done = await warehouse.apply({
+        ...this.key,
+        page: flattened,
+        syncedAt: startedAt,
+        statements,
+        fence,
+        ...(disowned && { disowned }),
+        ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
+      })
+      tell({ 'shopsync.rows': done.written })
+      return done
     })
     const { written, changed, removed } = applied
     const { unstorable } = flattened
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
-    counted.stored(this.key.resource, changed)
+    counted.stored(resource, changed)
     this.#tell(flattened, applied)
     if (expected !== undefined)
       observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })

@@ -2,6 +2,7 @@
  * A run on record: its row in sync_runs is there from its beginning, and says how it ended, whichever way that was. Used
  * by run.ts, and by job.ts, whose steps share one row.
  */
+import { inSpan } from '../../trace.js'
 import { type Dependencies, now, type WriterLease } from './context.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prune.js'
@@ -19,12 +20,31 @@ export interface RecordedRun {
   readonly done: RunReport[]
 }
 
+type Purpose = Pick<RunRequest, 'job' | 'mode'>
+type Work = (run: RecordedRun) => Promise<RunReport>
+
 /** Does the work of a run under its lease, and records its beginning and its end. */
-export async function onRecord(
+export function onRecord(
   deps: Dependencies,
   lease: WriterLease,
-  purpose: Pick<RunRequest, 'job' | 'mode'>,
-  work: (run: RecordedRun) => Promise<RunReport>,
+  purpose: Purpose,
+  work: Work,
+): Promise<RunReport> {
+  const names = { 'shopsync.job': purpose.job ?? undefined, 'shopsync.mode': purpose.mode }
+  return inSpan('run', { 'shopsync.run_id': lease.runId, ...names }, async (tell) => {
+    const report = await recorded(deps, lease, purpose, work)
+    const { status, requests, reason } = report
+    const ending = { 'shopsync.status': status, 'shopsync.reason': reason ?? undefined }
+    tell({ ...ending, 'shopsync.requests': requests, 'shopsync.cursors': report.cursors.length })
+    return report
+  })
+}
+
+async function recorded(
+  deps: Dependencies,
+  lease: WriterLease,
+  purpose: Purpose,
+  work: Work,
 ): Promise<RunReport> {
   const run: RecordedRun = { startedAt: now(deps), counted: new RunTally(), done: [] }
   const context = { ...deps, ...lease }
