@@ -193,6 +193,7 @@ export class CommandContext {
       onRequest: (info) => this.log.debug(info, 'Request'),
     })
     this.#closers.push(() => source.close())
+    this.#closers.push(async () => (await import('../trace.js')).flushSpans())
     this.#source = source
     return source
   }

@@ -132,6 +132,29 @@ export const metricMutants: MutantTable = {
       ...noticed('test/cli/metrics.test.ts', 'tells of a run that failed'),
     },
   ],
+  'a trace says what failed, and nothing of customers': [
+    {
+      without: 'sending what an SDK holds back',
+      file: 'src/cli/context.ts',
+      old: "(await import('../trace.js')).flushSpans()",
+      now: 'undefined',
+      ...noticed('test/sync/trace.test.ts', 'a run is one trace'),
+    },
+    {
+      without: 'codes in the place of messages',
+      file: 'src/trace.ts',
+      old: 'error.details.code ?? error.name',
+      now: 'error.message',
+      ...noticed('test/sync/trace.test.ts', 'what failed is marked with a code'),
+    },
+    {
+      without: 'the query left out',
+      file: 'src/api/http/exchange.ts',
+      old: "'shopsync.resource': resource,",
+      now: "'shopsync.resource': this.call.path,",
+      ...noticed('test/sync/trace.test.ts', 'a run is one trace'),
+    },
+  ],
   'monitoring asks by any name, and a foreign page for nothing': [
     {
       without: 'names for /metrics',

@@ -41,7 +41,7 @@ api.context.setGlobalContextManager({
 })
 const exporter = new sdk.InMemorySpanExporter()
 api.trace.setGlobalTracerProvider(
-  new sdk.BasicTracerProvider({ spanProcessors: [new sdk.SimpleSpanProcessor(exporter)] }),
+  new sdk.BasicTracerProvider({ spanProcessors: [new sdk.BatchSpanProcessor(exporter)] }),
 )
 if (isMainThread) process.on('exit', () =>
   writeFileSync('spans.json', JSON.stringify(exporter.getFinishedSpans().map((span) => ({
