@@ -53,8 +53,8 @@ export const metricMutants: MutantTable = {
     {
       without: 'telling re-reads from changes',
       file: 'src/sync/run/pagestore.ts',
-      old: 'counted.stored(this.key.resource, changed);',
-      now: 'counted.stored(this.key.resource, records);',
+      old: 'counted.stored(resource, changed);',
+      now: 'counted.stored(resource, records);',
       ...goOn,
     },
     {
