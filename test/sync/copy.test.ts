@@ -18,12 +18,20 @@ const look = async (address: Address): Promise<Tables> => {
   return all
 }
 
+/** What `migrate` would change. */
+const lacking = async (address: Address): Promise<unknown> => {
+  const warehouse = await reopen(address, rich)
+  const changes = await warehouse.plan()
+  await warehouse.close()
+  return changes
+}
+
 describe.each(warehouses())('from $name', (kind) => {
   const from = kind.address()
   let original: Tables
   let sandbox: Sandbox
   beforeAll(async () => {
-    sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3, until: '2026-01-01T00:00:00Z' })
+    sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 3, until: '2026-01-01T00:00:00Z' })
     const warehouse = await reopen(from, rich)
     await warehouse.migrate()
     await fillRichly(sandbox, warehouse)
@@ -58,6 +66,7 @@ describe.each(warehouses())('from $name', (kind) => {
       quarantined: isLossy ? lost.length : 0,
     })
     expect(report.tables.filter(({ equal }) => !equal)).toEqual([])
+    expect(await lacking(to)).toEqual([])
     const copied = await look(to)
     expect(Object.keys(copied)).toEqual(Object.keys(original))
     for (const [name, rows] of Object.entries(copied))
@@ -67,7 +76,7 @@ describe.each(warehouses())('from $name', (kind) => {
     const returned = await copyInto(to, again)
     expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
     for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])
-    await expectGoesOn(sandbox, isLossy ? again : to, copied)
+    if (other !== kind || warehouses().length === 1) await expectGoesOn(sandbox, isLossy ? again : to, copied)
   })
 })
 
@@ -107,10 +116,10 @@ async function expectGoesOn(sandbox: Sandbox, address: Address, copied: Tables):
     (copied.sync_cursors ?? []).flatMap((row) => (row.watermark ? [`${row.tenant_id} ${row.resource}`] : [])),
   )
   const idle = report.cursors.filter(({ tenant_id, resource }) => begun.has(`${tenant_id} ${resource}`))
-  expect(idle.length).toBeGreaterThan(40)
+  expect(idle.length).toBeGreaterThan(20)
   expect(idle.map(({ requests }) => requests)).toEqual(idle.map(() => 1))
   expect(new Set(idle.map(({ completeness }) => completeness))).toEqual(new Set(['proven']))
-  await registersAgree(warehouse, 40)
+  await registersAgree(warehouse, 20)
   const { deps, close } = await depsOf(sandbox, warehouse, { known: rich })
   expect(await runVerify(deps, { tenants: null, resources: null }, { full: false, sample: 0 })).toMatchObject(
     { status: 'equal' },

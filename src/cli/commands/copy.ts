@@ -30,6 +30,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       { openWarehouse },
       { variablesOf },
       { StatusLine },
+      { collectAt },
     ] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/copy.js'),
@@ -38,6 +39,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       import('../../warehouse/open.js'),
       import('../configuration.js'),
       import('../statusline.js'),
+      import('../heap.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, globals, signals } = invocation
@@ -45,7 +47,11 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       const { signal } = signals
       const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, variablesOf(globals))
       const { model, clock } = context
-      const usual = { model, clock, signal, pooler }
+      const open = async (where: { url: string; schema: string; existing: boolean }) => {
+        const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
+        collectAt(warehouse.dialect.heapGrowth)
+        return warehouse
+      }
       const line = new StatusLine(context)
       let last: Parameters<typeof copyLine>[0] | undefined
       signals.resumesAt = () => copyResumption(last)
@@ -54,8 +60,8 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
           model,
           clock,
           signal,
-          openSource: () => openWarehouse({ ...usual, url: url.reveal(), schema, existing: true }),
-          openTarget: (how) => openWarehouse({ ...usual, url: to.url.reveal(), schema: to.schema, ...how }),
+          openSource: () => open({ url: url.reveal(), schema, existing: true }),
+          openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {
             last = progress
             line.show((elapsed) => copyLine(progress, elapsed))

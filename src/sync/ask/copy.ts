@@ -206,12 +206,12 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
 }
 
 async function bring(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, target, fence, source, signal } = copying
+  const { tables, counts, target, fence, source, signal } = copying
   const progress = progressOf(copying, 'copying')
   await makeTables(target, tables, fence)
   for (const table of tables) {
     const onRows = (rows: number): void => progress.rows(table, rows)
-    await bringTable(table, { source, target, before, fence, onRows, signal })
+    await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, fence, onRows, signal })
     progress.done(table)
   }
   await makeIndexes(target, tables, fence)

@@ -148,7 +148,7 @@ export function sqliteDialect(
     // Deferred, as Kysely begins it: the instant is that of the first question, and no writer waits.
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
-    scan,
+    scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,

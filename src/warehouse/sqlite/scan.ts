@@ -1,28 +1,38 @@
-import { sql } from 'kysely'
+import type BetterSqlite3 from 'better-sqlite3'
+import { exact } from '../../int64.js'
 import type { Tuple, Value } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/tables.js'
-import { type Db, rootTable } from '../database.js'
 
-/** See Dialect. Text is ordered by its bytes here, and the key's index has that order. */
-export async function* scan(db: Db, table: Table, rowsAtOnce: number): AsyncGenerator<readonly Tuple[]> {
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** See Dialect. The file has one connection here; text is ordered by its bytes, and the key's index has that order. */
+export async function* scan(
+  raw: BetterSqlite3.Database,
+  table: Table,
+  rowsAtOnce: number,
+): AsyncGenerator<readonly Tuple[]> {
   const places = table.key.map((name) => table.columns.findIndex((column) => column.name === name))
-  const key = sql.join(table.key.map((name) => sql.ref(name)))
-  let after: readonly (Value | undefined)[] | undefined
+  const key = table.key.map(quote).join(', ')
+  const picked = table.columns.map(({ name }) => quote(name)).join(', ')
+  const from = `select ${picked} from ${quote(table.name)}`
+  const order = `order by ${key} limit ${rowsAtOnce}`
+  const first = raw.prepare<unknown[], Value[]>(`${from} ${order}`)
+  const next = raw.prepare<unknown[], Value[]>(
+    `${from} where (${key}) > (${table.key.map(() => '?').join(', ')}) ${order}`,
+  )
+  const booleans = table.columns.map(({ kind }) => kind === 'boolean')
+  let after: readonly unknown[] | undefined
   for (;;) {
-    const query = db
-      .selectFrom(rootTable(table))
-      .select(table.columns.map(({ name }) => sql<Value>`${sql.ref(name)}`.as(name)))
-      .orderBy(key)
-      .limit(rowsAtOnce)
-    const rows = await (after ? query.where(sql<boolean>`(${key}) > (${sql.join(after)})`) : query).execute()
-    const tuples = rows.map((row) => table.columns.map(({ name, kind }) => asKind(row[name] ?? null, kind)))
-    if (tuples.length > 0) yield tuples
-    if (tuples.length < rowsAtOnce) return
-    const last = tuples.at(-1)
+    const rows = after ? next.raw(true).all(...after) : first.raw(true).all()
+    const last = rows.at(-1)
     after = places.map((place) => last?.[place])
+    if (rows.length > 0) yield rows.map((row) => row.map((value, i) => asKind(value, booleans[i] === true)))
+    if (rows.length < rowsAtOnce) return
   }
 }
 
-/** Booleans are 0 and 1 in the file; what is neither stays as it is. */
-const asKind = (value: Value, kind: string): Value =>
-  kind === 'boolean' && (value === 0 || value === 1) ? value === 1 : value
+/** Booleans are 0 and 1 in the file. What a column's kind does not expect stays as it is: the copy finds it to be odd. */
+function asKind(value: Value, isBoolean: boolean): Value {
+  const plain = typeof value === 'bigint' ? exact(value) : value
+  return isBoolean && (plain === 0 || plain === 1) ? plain === 1 : plain
+}
