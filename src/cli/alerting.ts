@@ -86,13 +86,15 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
 
 /** Before a tenant is forgotten: what tells afterwards, to whoever was told of its incidents, that they are over. */
 export async function farewell(
-  { config, clock }: CommandContext,
+  { config, clock, invocation }: CommandContext,
   warehouse: Warehouse,
   tenantId: Int64,
 ): Promise<() => Promise<void>> {
   const { farewellOf } = await import('../service/forgotten.js')
+  const { alerts } = config
+  const { signal } = invocation.signals
   const label = config.warehouse.label
-  return farewellOf(warehouse, tenantId, { alerts: config.alerts, clock, label, secrets: secretsOf(config) })
+  return farewellOf(warehouse, tenantId, { alerts, clock, label, secrets: secretsOf(config), signal })
 }
 
 async function callHeartbeats(

@@ -72,7 +72,12 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
   const { alerts, warehouse } = config
   const { heartbeats, broken } = jobHeartbeats(context)
   const label = warehouse.label
-  const tests = await testAlerts(alerts, heartbeats, { clock, label, secrets: secretsOf(config) })
+  const tests = await testAlerts(alerts, heartbeats, {
+    clock,
+    label,
+    secrets: secretsOf(config),
+    signal: context.invocation.signals.signal,
+  })
   const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
   const trials = tests.map(
     ({ whom, sent: { delivered, found } }): Trial => ({

@@ -17,6 +17,8 @@ interface Farewell {
   /** The warehouse's address without its password. */
   readonly label: string
   readonly secrets: readonly string[]
+  /** Fires when the program is to end. */
+  readonly signal: AbortSignal
 }
 
 /** Milliseconds; nobody can tell it later. */
@@ -29,7 +31,7 @@ const budgetMs = 15_000
 export async function farewellOf(
   warehouse: Warehouse,
   tenantId: Int64,
-  { alerts, clock, label, secrets }: Farewell,
+  { alerts, label, ...how }: Farewell,
 ): Promise<() => Promise<void>> {
   const rules = namedRules(alerts.rules)
   const open = rules.length === 0 ? [] : await openIncidentsOf(warehouse, tenantId)
@@ -40,7 +42,7 @@ export async function farewellOf(
         const rows = open.filter((row) => isTold(row, rule.id))
         if (rows.length === 0) return
         const message = messageOf('resolved', rows, { runId: null, job: null, warehouse: label })
-        await deliver(rule, message, { clock, secrets, budgetMs })
+        await deliver(rule, message, { ...how, budgetMs })
       }),
     )
   }

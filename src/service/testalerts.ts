@@ -20,6 +20,8 @@ interface Testing {
   /** The warehouse's address without its password. */
   readonly label: string
   readonly secrets: readonly string[]
+  /** Fires when the program is to end. */
+  readonly signal: AbortSignal
 }
 
 /** Whoever runs the test waits for it, and tries it again if need be. */
@@ -35,7 +37,7 @@ interface JobHeartbeat {
 export function testAlerts(
   { rules, heartbeat }: Config['alerts'],
   ofJobs: readonly JobHeartbeat[],
-  { clock, label, secrets }: Testing,
+  { clock, label, secrets, signal }: Testing,
 ): Promise<AlertTest[]> {
   const message: AlertMessage = {
     type: 'opened',
@@ -48,11 +50,11 @@ export function testAlerts(
   const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {
     // Each test is a message of its own, also for a receiver that knows the last one.
     const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
-    return { whom: ruleName(rule), sent: await deliver(fresh, message, { clock, secrets, budgetMs }) }
+    return { whom: ruleName(rule), sent: await deliver(fresh, message, { clock, secrets, budgetMs, signal }) }
   })
   const called = async (whom: string, address: Secret): Promise<AlertTest> => ({
     whom,
-    sent: await beat(address.reveal(), 0, clock),
+    sent: await beat(address.reveal(), 0, clock, signal),
   })
   const calls = ofJobs.map(({ job, address }) => called(`heartbeat of ${job}`, address))
   if (heartbeat !== undefined) calls.unshift(called('alerts.heartbeat', heartbeat))
