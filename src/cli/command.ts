@@ -27,6 +27,10 @@ export interface Argument {
   readonly name: string
   readonly description: string
   readonly isOptional?: boolean
+  /** The words that it may be. */
+  readonly choices?: readonly string[]
+  /** What its words name, where these are not the same everywhere. */
+  readonly names?: 'jobs' | 'tables'
 }
 
 export interface Option {

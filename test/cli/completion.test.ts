@@ -1,6 +1,6 @@
 /** The scripts of `shopsync completion`, run by the shells that are here. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands/index.js'
@@ -33,7 +33,23 @@ test('bash completes commands, their flags, and the values that are known', asyn
       const flag = /--[\w-]+/.exec(flags)?.[0] ?? ''
       expect(offered(file, name, flag)).toContain(flag)
     }
+  for (const { name, argument, second } of commands)
+    for (const word of argument?.choices ?? []) {
+      expect(offered(file, name, word)).toContain(word)
+      if (second?.names === 'jobs') expect(offered(file, name, word, 'hour')).toEqual(['hourly'])
+    }
+  for (const { name, options = [] } of commands)
+    for (const { flags, choices } of options)
+      if (choices) expect(offered(file, name, flags.split(' ')[0] ?? '', '')).toEqual(choices)
   expect(offered(file, 'sync', '--resource', 'repair_')).toEqual(['repair_orders'])
+  expect(offered(file, 'plan', 'rec')).toEqual(['reconcile'])
+  expect(offered(file, 'why', 'repair_order_par')).toEqual(['repair_order_parts'])
+  expect(offered(file, 'help', 'quar')).toEqual(['quarantine'])
+  expect(offered(file, 'run', '--time')).toEqual(['--time-limit'])
+  mkdirSync(join(folder, 'jobs'))
+  writeFileSync(join(folder, 'jobs/mine.json'), '{}')
+  expect(offered(file, 'run', 'mi')).toEqual(['mine'])
+  expect(offered(file, 'jobs', 'show', 'mi')).toEqual(['mine'])
   expect(offered(file, '--log-level', 'd')).toEqual(['debug'])
   expect(offered(file, 'run', 'night')).toEqual(['nightly'])
   expect(offered(file, 'quarantine', 're')).toEqual(['replay'])

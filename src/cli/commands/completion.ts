@@ -12,16 +12,23 @@ The script goes where the shell looks for completions. It knows commands, flags,
     [`shopsync completion zsh > "\${fpath[1]}/_shopsync"`, 'zsh'],
     ['shopsync completion fish > ~/.config/fish/completions/shopsync.fish', 'fish'],
   ],
-  argument: { name: 'shell', description: 'bash, zsh or fish' },
+  argument: { name: 'shell', description: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish'] },
   run: async ({ argument = '', out }) => {
-    const [{ completionScript, shells }, { resources }, { jobNames }, { packageFolder }, { join }] =
-      await Promise.all([
-        import('../text/completion.js'),
-        import('../../../schema/index.js'),
-        import('../../config/job.js'),
-        import('../package.js'),
-        import('node:path'),
-      ])
+    const [
+      { completionScript, shells },
+      { resources },
+      { jobNames },
+      { packageFolder },
+      { join },
+      { model },
+    ] = await Promise.all([
+      import('../text/completion.js'),
+      import('../../../schema/index.js'),
+      import('../../config/job.js'),
+      import('../package.js'),
+      import('node:path'),
+      import('../../model/registry.js'),
+    ])
     const shell = shells.find((name) => name === argument)
     if (shell === undefined)
       throw new Stop(`Found completion ${argument}, expected ${shells.join(', ')}`, {
@@ -31,6 +38,7 @@ The script goes where the shell looks for completions. It knows commands, flags,
     const script = completionScript(shell, {
       commands: commands(),
       resources: Object.keys(resources),
+      tables: model(resources, {}).list.flatMap(({ tables }) => tables.map(({ name }) => name)),
       jobs: jobNames([join(packageFolder(), 'jobs')]),
     })
     if (out.json) await out.document({ shell, script })

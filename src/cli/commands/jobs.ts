@@ -15,8 +15,8 @@ how it last ended, show its steps and the next instants of its schedule. validat
     ['shopsync jobs show nightly', 'the steps of one'],
     ['shopsync jobs validate', 'whether the files are right'],
   ],
-  argument: { name: 'action', description: 'list, show or validate' },
-  second: { name: 'name', description: 'name of a job', isOptional: true },
+  argument: { name: 'action', description: 'list, show or validate', choices: actions },
+  second: { name: 'name', description: 'name of a job', isOptional: true, names: 'jobs' },
   run: async (invocation) => {
     const { argument = '', second, out } = invocation
     const action = actions.find((name) => name === argument)

@@ -18,7 +18,12 @@ seen two of them.`,
     ['shopsync plan reconcile --resource notes', 'of a reconcile of one resource'],
     ['shopsync plan backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'of a backfill'],
   ],
-  argument: { name: 'command', description: 'sync (default), backfill or reconcile', isOptional: true },
+  argument: {
+    name: 'command',
+    description: 'sync (default), backfill or reconcile',
+    isOptional: true,
+    choices: modes,
+  },
   options: [
     ...choiceOptions,
     { flags: '--full', description: 'as of sync and reconcile' },

@@ -15,7 +15,7 @@ Exits with 1 when replay leaves something in quarantine.`,
     ],
     ['shopsync quarantine list --resource customers --json', 'as a document, values whole'],
   ],
-  argument: { name: 'action', description: 'list or replay' },
+  argument: { name: 'action', description: 'list or replay', choices: ['list', 'replay'] },
   options: choiceOptions,
   run: async (invocation) => {
     const { argument = '' } = invocation

@@ -12,7 +12,7 @@ due: the scheduler keeps to it, and cron has to be told.`,
     ['shopsync run nightly --time-limit PT4H', 'ends cleanly after four hours; the next run goes on'],
     ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
   ],
-  argument: { name: 'job', description: 'name of the job, such as hourly' },
+  argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },
   options: [timeLimitOption],
   run: async (invocation) => {
     const [{ withContext }, { carryOutJob }, { readJob }, { jobFolders }, { variablesOf }] =

@@ -11,7 +11,7 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
     ['shopsync why customers 17 --tenant 101', 'of one tenant'],
     ['shopsync why repair_order_parts 90012', 'of whichever tenant has such a row'],
   ],
-  argument: { name: 'table', description: 'a table of the warehouse, such as customers' },
+  argument: { name: 'table', description: 'a table of the warehouse, such as customers', names: 'tables' },
   second: { name: 'id', description: 'id of the row' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
   run: async (invocation) => {

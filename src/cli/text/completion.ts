@@ -1,5 +1,5 @@
 /* Scripts by which a shell completes the words of shopsync: made from the commands, so that they know each flag. */
-import type { Command, Option } from '../command.js'
+import type { Argument, Command, Option } from '../command.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
@@ -8,6 +8,7 @@ export type Shell = (typeof shells)[number]
 export interface Words {
   readonly commands: readonly Command[]
   readonly resources: readonly string[]
+  readonly tables: readonly string[]
   readonly jobs: readonly string[]
 }
 
@@ -30,18 +31,32 @@ const takesValue = ({ flags }: Option): boolean => flags.includes('<')
 const optionsOf = (command: Command): readonly Option[] => [...(command.options ?? []), ...globals]
 const flagsOf = (options: readonly Option[]): string => options.map(flagOf).join(' ')
 
-/** The words that the first argument of a command may be. */
-function argumentsOf({ name }: Command, { jobs }: Words): readonly string[] {
-  if (name === 'run') return jobs
-  if (name === 'completion') return shells
-  if (name === 'quarantine') return ['list', 'replay']
-  if (name === 'jobs') return ['list', 'show', 'validate']
-  return []
+/** The words that an argument may be, those apart that stand in a folder of jobs. */
+const wordsOf = (argument: Argument | undefined, words: Words): readonly string[] =>
+  argument?.names ? words[argument.names] : (argument?.choices ?? [])
+
+interface Place {
+  /** What stands before the word that is typed: the command, or its first argument. */
+  readonly command: string
+  readonly after: string
+  readonly argument: Argument
 }
+
+/** Where an argument is typed whose words are known. */
+const placesOf = ({ name, argument, second }: Command): Place[] => [
+  ...(argument ? [{ command: name, after: name, argument }] : []),
+  ...(second ? (argument?.choices ?? []).map((after) => ({ command: name, after, argument: second })) : []),
+]
 
 /** The values of a flag, where they are known. */
 const valuesOf = (option: Option, { resources }: Words): readonly string[] =>
   flagOf(option) === '--resource' ? resources : (option.choices ?? [])
+
+/** Jobs are also those of the folder in which somebody types. */
+const bashWords = ({ argument }: Place, words: Words): string =>
+  argument.names === 'jobs'
+    ? `words="${words.jobs.join(' ')} $(ls jobs 2>/dev/null | sed -n 's/[.]json$//p') $words"`
+    : `words="${wordsOf(argument, words).join(' ')} $words"`
 
 function bash(words: Words): string {
   const names = words.commands.map(({ name }) => name)
@@ -60,15 +75,15 @@ function bash(words: Words): string {
   const others = [...new Set(free.map(({ option }) => flagOf(option)))].filter(
     (flag) => !files.includes(flag),
   )
-  const cases = words.commands.map((command) => {
-    const first = argumentsOf(command, words)
-    return `    ${command.name}) words='${[...first, flagsOf(optionsOf(command))].join(' ')}' ;;`
-  })
+  const places = words.commands.flatMap(placesOf)
+  const cases = words.commands.map(
+    (command) => `    ${command.name}) words='${flagsOf(optionsOf(command))}' ;;`,
+  )
   return `# shopsync completion bash: put it where bash looks for completions, or source it.
 _shopsync() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command='' word words=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in ${names.join('|')}) command=$word; break ;; esac
+    case "$word" in ${names.join('|')}|help) command=$word; break ;; esac
   done
   case "$command:$prev" in
 ${[...known].map(([place, values]) => `    ${place}) COMPREPLY=($(compgen -W '${values}' -- "$cur")); return ;;`).join('\n')}
@@ -76,10 +91,13 @@ ${[...known].map(([place, values]) => `    ${place}) COMPREPLY=($(compgen -W '${
     ${others.map((flag) => `*:${flag}`).join('|')}) COMPREPLY=(); return ;;
   esac
   case "$command" in
-    '') words='${names.join(' ')} ${flagsOf(globals)} --version' ;;
+    '') words='${names.join(' ')} help ${flagsOf(globals)} --version' ;;
+    help) words='${names.join(' ')}' ;;
 ${cases.join('\n')}
   esac
-  if [ "$command" = run ] && [ -d jobs ]; then words="$words $(cd jobs && ls | sed -n 's/[.]json$//p')"; fi
+  case "$command:$prev" in
+${places.map((place) => `    ${place.command}:${place.after}) ${bashWords(place, words)} ;;`).join('\n')}
+  esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _shopsync shopsync
@@ -102,17 +120,28 @@ function fishOption(option: Option, condition: string, words: Words): string {
   return parts.filter((part) => part !== '').join(' ')
 }
 
+function fishWords({ command, after, argument }: Place, words: Words): string {
+  const seen = after === command ? '' : `; and __fish_seen_subcommand_from ${after}`
+  const local = argument.names === 'jobs' ? ' (ls jobs 2>/dev/null | string replace -rf "[.]json\\$" "")' : ''
+  const all = quoted(wordsOf(argument, words).join(' ') + local)
+  return `complete -c shopsync -n '__fish_seen_subcommand_from ${command}${seen}' -f -a ${all}`
+}
+
 function fish(words: Words): string {
   const lines = words.commands.flatMap((command) => {
     const inside = `-n '__fish_seen_subcommand_from ${command.name}'`
-    const first = argumentsOf(command, words)
     return [
       `complete -c shopsync -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.summary)}`,
-      ...(first.length > 0 ? [`complete -c shopsync ${inside} -f -a ${quoted(first.join(' '))}`] : []),
+      ...placesOf(command).map((place) => fishWords(place, words)),
       ...(command.options ?? []).map((option) => fishOption(option, inside, words)),
     ]
   })
-  const everywhere = globals.map((option) => fishOption(option, '', words))
+  const names = words.commands.map(({ name }) => name).join(' ')
+  const everywhere = [
+    ...globals.map((option) => fishOption(option, '', words)),
+    `complete -c shopsync -n __fish_use_subcommand -f -a help -d 'print help for a command'`,
+    `complete -c shopsync -n '__fish_seen_subcommand_from help' -f -a ${quoted(names)}`,
+  ]
   return `# shopsync completion fish: write it to ~/.config/fish/completions/shopsync.fish
 ${[...everywhere, ...lines].join('\n')}
 `
