@@ -52,7 +52,7 @@ interface Group<T> {
 }
 
 /** The cursors by what is said of them, the largest group first. */
-function grouped<T extends Named>(
+export function troubleGroups<T extends Named>(
   cursors: readonly T[],
   sentenceOf: (cursor: T) => string,
 ): readonly Group<T>[] {
@@ -76,12 +76,15 @@ const sentenceFor = ({ sentence, cursors }: Group<Named>): string => {
     .replace(/\bcomplete [^:]+ ago/, '$& or later')
 }
 
-/** A line for each group: who, and the sentence once. */
+/** Who, and the sentence once. */
+export const groupLine = (group: Group<Named>): string =>
+  `${cursorNames(group.cursors)}: ${sentenceFor(group)}`
+
+/** A line for each group. */
 export const groupLines = <T extends Named>(
   cursors: readonly T[],
   sentenceOf: (cursor: T) => string,
-): string[] =>
-  grouped(cursors, sentenceOf).map((group) => `${cursorNames(group.cursors)}: ${sentenceFor(group)}`)
+): string[] => troubleGroups(cursors, sentenceOf).map(groupLine)
 
 const shownGroups = 20
 

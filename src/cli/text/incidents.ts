@@ -1,19 +1,50 @@
 /* The incidents that are open, in words. Used by `shopsync status`. */
-import { since as ageOf, atSecond, plural, span } from '../../format.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { since as ageOf, atSecond, plural, shortRequests, span } from '../../format.js'
 import type { OpenIncident } from '../../sync/ask/openincidents.js'
+import { groupLine, troubleGroups } from './grouped.js'
 
 const shown = 5
 
-/** A line each: which kind, since when, and what was found, which names tenant and resource. */
+type OfCursor = OpenIncident & { readonly tenant_id: Int64; readonly resource: string }
+
+const isOfCursor = (incident: OpenIncident): incident is OfCursor =>
+  incident.tenant_id !== null && incident.resource !== null
+
+/** A message names its tenant and resource, which stand before the sentence where several share it. */
+const sentenceOf = ({ kind, message }: OpenIncident): string =>
+  `${kind}: ${message.replace(/^tenant \S+, [^:\s]+: /, '')}`
+
+interface Told {
+  readonly since: string
+  readonly kind: string
+  readonly text: string
+}
+
+function toldOf(incidents: readonly OpenIncident[]): Told[] {
+  const alone = incidents.filter((incident) => !isOfCursor(incident))
+  const groups = troubleGroups(incidents.filter(isOfCursor), sentenceOf)
+  return [
+    ...alone.map(({ since, kind, message }) => ({ since, kind, text: shortRequests(message) })),
+    ...groups.map((group) => {
+      const kind = group.cursors[0]?.kind ?? ''
+      const [since = ''] = group.cursors.map((one) => one.since).toSorted()
+      return { since, kind, text: groupLine(group).replace(`: ${kind}: `, ': ') }
+    }),
+  ].toSorted((a, b) => (a.since < b.since ? -1 : 1))
+}
+
+/** A line for each trouble: which kind, since when, who has it, and what was found. */
 export function incidentsText(incidents: readonly OpenIncident[], nowMicros: bigint): string {
   if (incidents.length === 0) return ''
-  const lines = incidents
+  const told = toldOf(incidents)
+  const lines = told
     .slice(0, shown)
     .map(
-      ({ kind, since, message }) =>
-        `✗ ${kind} since ${atSecond(since)} (${span(Math.max(0, ageOf(since, nowMicros)))}): ${message}`,
+      ({ since, kind, text }) =>
+        `✗ ${kind} since ${atSecond(since)} (${span(Math.max(0, ageOf(since, nowMicros)))}): ${text}`,
     )
-  const rest = incidents.length - shown
+  const rest = told.length - shown
   const more = rest > 0 ? [`… and ${rest} more: shopsync status --json`] : []
   return [`Open: ${plural(incidents.length, 'incident')}`, ...lines, ...more].join('\n  ')
 }
