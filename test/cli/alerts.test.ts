@@ -13,6 +13,7 @@ const said: string[] = []
 
 beforeAll(async () => {
   here = await place({ repairOrders: 2 })
+  mkdirSync(join(here.folder, 'jobs'))
 })
 afterAll(() => here.remove())
 beforeEach(async () => {
@@ -71,7 +72,6 @@ test('a job tells under its name, a run that cannot start tells too, and every r
 })
 
 test('a job calls the heartbeat of its own and that of the configuration, each once, where it ended and where it failed', async () => {
-  mkdirSync(join(here.folder, 'jobs'))
   writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
   const tenant = Number(here.sandbox.tenantIds[0])
   expect(await run(['run', 'beating'])).toBe(0)
@@ -156,6 +156,7 @@ test('SIGTERM ends a run at once that tells somebody who does not answer; the ne
 
 test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
   const tenant = Number(here.sandbox.tenantIds.at(-1))
+  await run(['sync'])
   here.sandbox.store.revoke(tenant)
   await run(['sync'])
   expect(hook.take().map(lineOf)).toEqual([`opened: revoked ${tenant}`])

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Instants } from '../../src/config/instants.js'
 import { JobBook } from '../../src/service/jobbook.js'
 import { Schedule } from '../../src/service/schedule.js'
+import { readJobRows } from '../../src/warehouse/jobs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { HandClock } from '../support/clocks.js'
 import { scratch } from '../support/scratch.js'
@@ -89,6 +90,8 @@ class World {
         this.#beside = true
         this.during(name)
         await this.clock.sleep(this.takes.get(name) ?? 1000)
+        // Longer than what a scheduler that did not wait would take to begin the next one.
+        for (let i = 0; i < 5; i++) await readJobRows(this.warehouse)
         this.turns.push({ job: name, from, to: this.now })
         this.#beside = false
         return this.codes.get(name) ?? 0
