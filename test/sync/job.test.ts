@@ -110,6 +110,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('has a step that asks the source nothing run when the source is away, and fails as the source does', async () => {
     const away = new Stop('away', { exitCode: 3 })
+    await run(warehouse, [does('sync')])
     const turns: string[] = []
     const steps = [does('sync'), fails(away), does('sync'), quiet(turns, { rows_upserted: 7 })]
     expect(await refusal(run(warehouse, steps))).toBe(away)
