@@ -109,6 +109,7 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
       ['report', '--out', 'report.html'],
       ['check'],
       ['migrate'],
+      ['copy', '--to', bouncer.url, '--to-schema', `${schema}_copy`],
       ['forget', '--tenant', '102', '--yes'],
     ]) {
       const { code, stdout, stderr } = await here.run(...words)

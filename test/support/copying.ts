@@ -42,7 +42,7 @@ const altered: readonly (readonly [resource: string, path: string, raw: string])
   [
     'vehicles',
     'odd',
-    '{"z":1.10,"a":[1.0,{"long":0.1000000000000000055511151231257827,"x":12345678901234567890}]}',
+    '{"z":1.10,"e":1e2,"a":[1.0,{"long":0.1000000000000000055511151231257827,"x":12345678901234567890}]}',
   ],
   ['shops', 'beyond', '1e400'],
   ['customers', 'default_shop_id', '9223372036854775807'],

@@ -61,7 +61,7 @@ export const copyMutants: MutantTable = {
     {
       without: 'indexes',
       file: copy,
-      old: 'await makeIndexes(target, tables, fence);',
+      old: 'await makeIndexes(target, tables, copying);',
       now: '',
       ...trip,
     },
@@ -114,8 +114,8 @@ export const copyMutants: MutantTable = {
     {
       without: 'one text for each number',
       file: values,
-      old: 'return String(Number(value));',
-      now: 'return value;',
+      old: 'return String(near);',
+      now: ';',
       ...trip,
     },
     {

@@ -214,7 +214,7 @@ async function bring(copying: Copying, before: Warehouse): Promise<void> {
     await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, fence, onRows, signal })
     progress.done(table)
   }
-  await makeIndexes(target, tables, fence)
+  await makeIndexes(target, tables, copying)
 }
 
 /** Quarantine first: what the copy itself puts there comes while the other tables are compared. */

@@ -3,6 +3,7 @@
  * mark every other command refuses it (src/warehouse/migrate.ts), because rows without their watermarks, or watermarks
  * without their rows, would pass for a warehouse.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
@@ -73,17 +74,33 @@ async function readMark({ db }: Dialect): Promise<UnfinishedCopy | undefined> {
 
 const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table, indexes: [] })
 
-/** Makes tables that are not there yet, without indexes: rows that come in the order of their keys are loaded faster so. */
-export const makeTables = (target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> =>
-  make(target, tables.map(bare), fence)
-
-/** Makes the indexes of tables that are full, and their texts for people. */
-export async function makeIndexes(target: Warehouse, tables: readonly Table[], fence: Int64): Promise<void> {
-  await make(target, tables, fence)
+/**
+ * Makes the indexes of tables that are full, and their texts for people. Each in a transaction of its own: SQLite does
+ * nothing else meanwhile, and the lease has to be extended between two of them.
+ */
+export async function makeIndexes(
+  target: Warehouse,
+  tables: readonly Table[],
+  { fence, signal }: { readonly fence: Int64; readonly signal: AbortSignal },
+): Promise<void> {
+  const { dialect } = target
+  const live = await target.read(() => dialect.liveColumns())
+  const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
+  const lacking = new Set(changes.map(({ table }) => table))
+  for (const table of tables.filter(({ name }) => lacking.has(name))) {
+    await make(target, [table], fence)
+    await turn()
+    signal.throwIfAborted()
+  }
   const comments = tables.flatMap((table) => target.dialect.comments(table))
   if (comments.length > 0) await target.write(comments, fence)
 }
 
+/** Makes tables that are not there yet, without indexes: rows that come in the order of their keys are loaded faster so. */
+export const makeTables = (target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> =>
+  make(target, tables.map(bare), fence)
+
+/** What is lacking is found out in the transaction that makes it, which may be repeated. */
 function make(target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> {
   const { dialect } = target
   return target.transaction(async (session) => {
