@@ -12,8 +12,6 @@ import { stateGauges } from './metricnames.js'
 
 export interface MetricsOptions extends GaugesOptions {
   readonly version: string
-  /** Tenants of more than so many have no series of their own. */
-  readonly maxTenants: number
   /** Labels of every series. */
   readonly labels: Readonly<Record<string, string>>
 }
@@ -102,8 +100,8 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   const cursors = gauge('shopsync_cursors')
   for (const [name, count] of state.states) cursors.set({ state: name }, count)
   gauge('shopsync_cursors_deletes_unchecked').set(state.deletesUnchecked)
-  showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark', options)
-  showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'provenAt', options)
+  showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark')
+  showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'provenAt')
   const quarantine = gauge('shopsync_quarantine_values')
   for (const resource of options.resources) quarantine.set({ resource }, 0)
   for (const { resource, amount } of state.quarantine) quarantine.set({ resource }, amount)
@@ -115,25 +113,9 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
 const seconds = (time: string): number => Number(toMicros(time)) / 1e6
 
 /** Each tenant's own time, or the oldest of a resource where there are too many tenants for that. */
-function showTimes(
-  gauge: Gauge,
-  { cursors }: WarehouseGauges,
-  time: 'watermark' | 'provenAt',
-  { maxTenants }: MetricsOptions,
-): void {
-  const tenants = new Set(cursors.map(({ tenantId }) => tenantId))
-  if (tenants.size <= maxTenants) {
-    for (const cursor of cursors) {
-      const at = cursor[time]
-      if (at !== null) gauge.set({ tenant: String(cursor.tenantId), resource: cursor.resource }, seconds(at))
-    }
-    return
+function showTimes(gauge: Gauge, { times }: WarehouseGauges, time: 'watermark' | 'provenAt'): void {
+  for (const { tenantId, resource, [time]: at } of times) {
+    const tenant = tenantId === undefined ? {} : { tenant: String(tenantId) }
+    if (at !== null) gauge.set({ ...tenant, resource }, seconds(at))
   }
-  const oldest = new Map<string, string>()
-  for (const cursor of cursors) {
-    const at = cursor[time]
-    const known = oldest.get(cursor.resource)
-    if (at !== null && (known === undefined || at < known)) oldest.set(cursor.resource, at)
-  }
-  for (const [resource, at] of oldest) gauge.set({ resource }, seconds(at))
 }

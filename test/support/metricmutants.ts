@@ -83,14 +83,14 @@ export const metricMutants: MutantTable = {
     {
       without: 'a stale state',
       file: 'src/sync/ask/gauges.ts',
-      old: 'last < staleBefore ? Number.POSITIVE_INFINITY : 0',
+      old: 'age === ages.stale ? Number.POSITIVE_INFINITY : 0',
       now: '0',
       ...states,
     },
     {
       without: 'an end to series of tenants',
-      file: 'src/service/metrics.ts',
-      old: 'tenants.size <= maxTenants',
+      file: 'src/sync/ask/gauges.ts',
+      old: 'wanted.length <= maxTenants',
       now: 'true',
       ...onBoth('tell each tenant apart up to maxTenants'),
     },

@@ -8,20 +8,24 @@ import type { Db } from '../../warehouse/database.js'
 import { readHolder } from './lastrun.js'
 import { type CursorStatus, cursorStateOf, type StatusOptions } from './status.js'
 
-export type GaugesOptions = Pick<
-  StatusOptions,
-  | 'warehouse'
-  | 'resources'
-  | 'tenants'
-  | 'exceptTenants'
-  | 'staleAfterMs'
-  | 'deletesUncheckedAfterMs'
-  | 'nowMicros'
->
+export interface GaugesOptions
+  extends Pick<
+    StatusOptions,
+    | 'warehouse'
+    | 'resources'
+    | 'tenants'
+    | 'exceptTenants'
+    | 'staleAfterMs'
+    | 'deletesUncheckedAfterMs'
+    | 'nowMicros'
+  > {
+  /** Of more tenants than so many, the oldest times stand for all. */
+  readonly maxTenants: number
+}
 
-/** A cursor that is to be synced. */
-export interface CursorGauge {
-  readonly tenantId: Int64
+/** The times of a cursor that is to be synced, or the oldest of all tenants' cursors of a resource. */
+export interface CursorTimes {
+  readonly tenantId?: Int64
   readonly resource: string
   readonly watermark: string | null
   /** End of the last complete walk. */
@@ -34,7 +38,7 @@ export interface WarehouseGauges {
   /** Cursors whose deletions were not looked for in a long time. */
   readonly deletesUnchecked: number
   /** Of tenants that are granted and wanted. */
-  readonly cursors: readonly CursorGauge[]
+  readonly times: readonly CursorTimes[]
   /** Values, items and records in quarantine. */
   readonly quarantine: readonly { readonly resource: string; readonly amount: number }[]
   readonly drift: readonly { readonly resource: string; readonly kind: string; readonly amount: number }[]
@@ -68,49 +72,109 @@ const states: readonly CursorStatus['state'][] = [
   'excepted',
 ]
 
-async function readCursorGauges(
-  db: Db,
-  options: GaugesOptions,
-): Promise<Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'cursors'>> {
-  const { resources, nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
-  const rows = await db
+type CursorGauges = Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>
+
+async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorGauges> {
+  const { resources, staleAfterMs, maxTenants } = options
+  const counts = new Map(states.map((state) => [state, 0]))
+  const count = (state: CursorStatus['state'], by: number): void =>
+    void counts.set(state, (counts.get(state) ?? 0) + by)
+  const tenants = await standings(db, options)
+  const wanted = tenants.filter(({ standing }) => standing === 'wanted')
+  for (const { standing } of tenants) if (standing !== 'wanted') count(standing, resources.length)
+  const groups = await groupedCursors(db, options)
+  let begun = 0
+  for (const { amount, age, status, completeness } of groups) {
+    const since = age === ages.never ? null : age === ages.stale ? Number.POSITIVE_INFINITY : 0
+    count(cursorStateOf({ status, completeness }, since, staleAfterMs), Number(amount))
+    begun += Number(amount)
+  }
+  count('never', wanted.length * resources.length - begun)
+  const unchecked = groups.filter((group) => Number(group.unchecked) === 1)
+  return {
+    states: counts,
+    deletesUnchecked: unchecked.reduce((sum, { amount }) => sum + Number(amount), 0),
+    times: wanted.length <= maxTenants ? await tenantTimes(db, options) : oldestTimes(groups),
+  }
+}
+
+/** How long ago the last complete walk of a cursor ended. */
+const ages = { never: 0, lately: 1, stale: 2 } as const
+
+/** Cursors that are to be synced: of tenants that are granted and wanted. */
+function wantedCursors(db: Db, { resources, tenants, exceptTenants }: GaugesOptions) {
+  const granted = db.selectFrom('tenants').select('tenant_id').where('revoked_at', 'is', null)
+  let cursors = db
     .selectFrom('sync_cursors')
-    .select([
-      'tenant_id',
+    .where('tenant_id', 'in', granted)
+    // No list of SQL is empty.
+    .where('resource', 'in', ['', ...resources])
+  if (tenants) cursors = cursors.where('tenant_id', 'in', [0, ...tenants])
+  if (exceptTenants.length > 0) cursors = cursors.where('tenant_id', 'not in', [...exceptTenants])
+  return cursors
+}
+
+/** The database counts: ten thousand rows would take longer to read than all of the rest. */
+async function groupedCursors(db: Db, options: GaugesOptions) {
+  const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
+  const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
+  const rows = await wantedCursors(db, options)
+    .select((eb) => [
       'resource',
       'status',
       'completeness',
-      'watermark',
-      'last_success_at',
-      'deletes_checked_at',
+      eb
+        .case()
+        .when('last_success_at', 'is', null)
+        .then(eb.lit(ages.never))
+        .when('last_success_at', '<', ago(staleAfterMs))
+        .then(eb.lit(ages.stale))
+        .else(eb.lit(ages.lately))
+        .end()
+        .as('age'),
+      eb
+        .case()
+        .when('deletes_checked_at', '<', ago(deletesUncheckedAfterMs))
+        .then(eb.lit(1))
+        .else(eb.lit(0))
+        .end()
+        .as('unchecked'),
+      eb.fn.countAll<Int64>().as('amount'),
+      eb.fn.min<string | null>('watermark').as('watermark'),
+      eb.fn.min<string | null>('last_success_at').as('provenAt'),
     ])
+    .groupBy(['resource', 'status', 'completeness', 'age', 'unchecked'])
     .execute()
-  const byName = new Map(rows.map((row) => [`${row.tenant_id} ${row.resource}`, row]))
-  // Ten thousand texts are compared more quickly than parsed.
-  const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
-  const [staleBefore, uncheckedBefore] = [ago(staleAfterMs), ago(deletesUncheckedAfterMs)]
-  const counts = new Map(states.map((state) => [state, 0]))
-  const count = (state: CursorStatus['state'], by = 1): void =>
-    void counts.set(state, (counts.get(state) ?? 0) + by)
-  const cursors: CursorGauge[] = []
-  let deletesUnchecked = 0
-  for (const { tenant_id, standing } of await standings(db, options)) {
-    if (standing !== 'wanted') {
-      count(standing, resources.length)
-      continue
-    }
-    for (const resource of resources) {
-      const row = byName.get(`${tenant_id} ${resource}`)
-      const last = row?.last_success_at ?? null
-      const age = last === null ? null : last < staleBefore ? Number.POSITIVE_INFINITY : 0
-      count(cursorStateOf(row, age, staleAfterMs))
-      const checked = row?.deletes_checked_at ?? null
-      if (checked !== null && checked < uncheckedBefore) deletesUnchecked++
-      cursors.push({ tenantId: tenant_id, resource, watermark: row?.watermark ?? null, provenAt: last })
-    }
-  }
-  return { states: counts, deletesUnchecked, cursors }
+  return rows.map((row) => ({ ...row, age: Number(row.age) }))
 }
+
+async function tenantTimes(db: Db, options: GaugesOptions): Promise<CursorTimes[]> {
+  const rows = await wantedCursors(db, options)
+    .select(['tenant_id', 'resource', 'watermark', 'last_success_at'])
+    .orderBy('tenant_id')
+    .orderBy('resource')
+    .execute()
+  return rows.map(({ tenant_id: tenantId, resource, watermark, last_success_at: provenAt }) => ({
+    ...{ tenantId, resource, watermark, provenAt },
+  }))
+}
+
+/** Of each resource, the oldest of all tenants. */
+function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
+  const oldest = new Map<string, CursorTimes>()
+  for (const { resource, watermark, provenAt } of groups) {
+    const known = oldest.get(resource)
+    oldest.set(resource, {
+      resource,
+      watermark: earlier(known?.watermark ?? null, watermark),
+      provenAt: earlier(known?.provenAt ?? null, provenAt),
+    })
+  }
+  return [...oldest.values()]
+}
+
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || (b !== null && b < a) ? b : a
 
 /** The tenants that the configuration does not leave out, and whether each is walked. */
 async function standings(db: Db, { tenants, exceptTenants }: GaugesOptions) {
