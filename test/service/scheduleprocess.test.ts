@@ -49,13 +49,18 @@ const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promis
 test('serves, and ends by SIGTERM with 0', async () => {
   const first = await start()
   const ask = (path: string): Promise<Response> => fetch(`${first.url}${path}`)
-  const page = await ask('/')
+  const answered: string[] = []
+  const made = ask('/').finally(() => answered.push('page'))
+  // What others ask meanwhile does not wait for the page.
+  const text = await (await ask('/metrics').finally(() => answered.push('metrics'))).text()
+  expect(text).toContain('shopsync_build_info{version=')
+  const page = await made
+  expect(answered).toEqual(['metrics', 'page'])
   expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
   expect(await page.text()).toContain('Shop report')
   // Made in a thread of its own, which is given the flags of the command line.
   expect(readFileSync(threads, 'utf8')).toMatch(/^config,.*\n$/)
   expect(await (await ask('/dictionary')).text()).toContain('Data dictionary')
-  expect(await (await ask('/metrics')).text()).toContain('shopsync_build_info{version=')
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   const ready = (await (await ask('/ready')).json()) as { jobs: { job: string; planned_at: string }[] }
   expect(ready).toMatchObject({ ready: true, warehouse: 'ok', running: null })
