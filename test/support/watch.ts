@@ -90,6 +90,12 @@ export class Watch {
     }
   }
 
+  /** So many hours in which nobody answers: the process is gone. */
+  silent(hours: number): void {
+    for (let half = 0; half < hours * 2; half++) this.scrapes.push(new Metrics(''))
+    this.clock.pass(hours * 2 * halfHour)
+  }
+
   async #run(request: Pick<RunRequest, 'mode' | 'job'> & Partial<RunRequest>): Promise<void> {
     const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock })
     try {
@@ -130,7 +136,7 @@ export class Watch {
       interval: '30m',
       input_series: this.#series(honorLabels),
       promql_expr_test: Object.entries(firing).map(([hours, alerts]) => ({
-        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
         eval_time: `${Number(hours) * 60}m`,
         exp_samples: alerts.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
       })),
