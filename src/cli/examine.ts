@@ -32,6 +32,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
       ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
         examineParts(context, config, shows),
       )),
+      ...(await examineTextfile(config)),
       ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
     ]
   })
@@ -59,6 +60,19 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
+}
+
+async function examineTextfile({ metrics: { textfile } }: Config): Promise<Trial[]> {
+  if (textfile === undefined) return []
+  const [{ tryTextfile }, { failure }] = await Promise.all([
+    import('../service/textfile.js'),
+    import('../sync/ask/trials.js'),
+  ])
+  const found = await tryTextfile(textfile).then(
+    () => undefined,
+    (error: unknown) => failure('metrics', error, 1),
+  )
+  return found ? [found] : []
 }
 
 async function examineAlerts(context: CommandContext): Promise<Trial[]> {

@@ -1,5 +1,6 @@
-import { chmod, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { access, chmod, constants, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Stop } from '../errors.js'
 
 /** Who collects the file is another user, whatever the umask of this process says. */
 const mode = 0o644
@@ -18,4 +19,24 @@ export async function writeTextfile(file: string, text: string): Promise<void> {
     await rm(beside, { force: true }).catch(() => {})
     throw error
   }
+}
+
+/** Throws Stop where the file could not be written, or would be collected by nobody; writes nothing. */
+export async function tryTextfile(file: string): Promise<void> {
+  const folder = resolve(dirname(file))
+  if (!file.endsWith('.prom'))
+    throw new Stop(
+      `metrics.textfile is ${file}: node_exporter takes no file whose name does not end in .prom`,
+      {
+        exitCode: 1,
+        hint: `Write "textfile": "${join(dirname(file), 'shopsync.prom')}" into the configuration`,
+      },
+    )
+  await access(folder, constants.W_OK).catch((cause: unknown) => {
+    throw new Stop(`metrics.textfile is ${file}: found no folder ${folder} that this user may write`, {
+      exitCode: 1,
+      hint: `Type mkdir -p ${folder}, or give this user the right to write there`,
+      cause,
+    })
+  })
 }

@@ -76,6 +76,15 @@ test('a file that cannot be written is warned about, and the run is as good as i
   const gone = await here.run('sync')
   expect([gone.code, existsSync(join(here.folder, 'nowhere'))]).toEqual([0, false])
   expect(gone.stderr).toMatch(/The metrics were not written: expected a file in a folder/)
+  const missing = await here.run('check')
+  expect([missing.code, existsSync(join(here.folder, 'nowhere'))]).toEqual([1, false])
+  expect(missing.stdout + missing.stderr).toMatch(
+    /found no folder \S*nowhere that this user may write.*mkdir -p/s,
+  )
+  configure('collected/shopsync.txt')
+  const unnamed = await here.run('check')
+  expect(unnamed.code).toBe(1)
+  expect(unnamed.stdout + unnamed.stderr).toMatch(/does not end in \.prom/)
   // A folder that stands in its place.
   mkdirSync(join(here.folder, 'collected/taken.prom'))
   writeFileSync(join(here.folder, 'collected/taken.prom/a'), '')
