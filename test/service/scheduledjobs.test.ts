@@ -127,6 +127,8 @@ describe.each(warehouses())('$name', (kind) => {
     run.kill('SIGKILL')
     await run.ended
     expect([hook.take(), beaten()]).toEqual([[], []])
+    // Kept before the run began: nobody could count it now.
+    expect(await rows('sync_jobs')).toMatchObject([{ attempts: 1, started_at: expect.any(String) }])
     sandbox.script([])
     const next = await startScheduler(cwd)
     await ended(next, 0)

@@ -20,7 +20,10 @@ const triedAgain = onBoth(schedule, 'tries a job once more a minute after')
 const readAgain = onBoth(schedule, 'reads job files again')
 const nights = noticed(schedule, 'runs every planned instant')
 
-const instants = noticed('test/config/instants.test.ts', 'are those that the clock on the wall shows')
+const instants = 'test/config/instants.test.ts'
+const gap = noticed(instants, '30 2 * * * in America/Chicago')
+const twice = noticed(instants, '30 1 * * * in America/Chicago')
+const intervals = noticed(instants, '0 * * * * in Europe/Berlin')
 const staying = 'test/service/scheduleprocess.test.ts'
 const serves = noticed(staying, 'serves, and ends by SIGTERM with 0')
 const refuses = noticed(staying, 'says what is wrong, what it expected and what to type')
@@ -155,7 +158,7 @@ export const serviceMutants: MutantTable = {
       file: 'src/config/instants.ts',
       old: 'new Offsets(zone)',
       now: "new Offsets('UTC')",
-      ...instants,
+      ...gap,
     },
     {
       without: 'the zone of the configuration',
@@ -176,21 +179,21 @@ export const serviceMutants: MutantTable = {
       file: 'src/config/instants.ts',
       old: '[shown[0] ?? this.#offsets.endOfGap(reading)]',
       now: 'shown.slice(0, 1)',
-      ...instants,
+      ...gap,
     },
     {
       without: 'running once in an hour that comes twice',
       file: 'src/config/instants.ts',
       old: '[shown[0] ?? this.#offsets.endOfGap(reading)]',
       now: 'shown.length > 0 ? shown : [this.#offsets.endOfGap(reading)]',
-      ...instants,
+      ...twice,
     },
     {
       without: 'every real hour of a schedule of intervals',
       file: 'src/config/instants.ts',
       old: 'if (this.#isEvery)',
       now: 'if (false)',
-      ...instants,
+      ...intervals,
     },
     {
       without: 'refusing a day that never comes',
