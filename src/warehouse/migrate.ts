@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js'
 import { Stop } from '../errors.js'
 import type { Model } from '../model/registry.js'
 import type { Table } from '../model/tables.js'
+import type { Db } from './database.js'
 import { type Change, missing } from './ddl.js'
 import type { Dialect, LiveColumn, Session } from './dialect.js'
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
@@ -54,6 +55,12 @@ function refuseUnfinished(meta: Meta, where: string): void {
     exitCode: 2,
     hint: 'With the configuration of the original, type the same shopsync copy again: it goes on where it was cut short',
   })
+}
+
+/** Stops where the warehouse is an unfinished copy: for who asks no `plan` before it reads. */
+export async function refuseUnfinishedCopy(db: Db, where: string): Promise<void> {
+  const marked = db.selectFrom('sync_meta').select(['name', 'value']).where('name', '=', copyMark)
+  refuseUnfinished(new Map((await marked.execute()).map(({ name, value }) => [name, value])), where)
 }
 
 async function writeMeta(dialect: Dialect, session: Session, values: Record<string, string>): Promise<void> {

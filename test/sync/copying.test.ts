@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { readReport } from '../../src/report/read/read.js'
 import type { CopyProgress } from '../../src/sync/ask/copy.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { copyInto, everything, opener, rich } from '../support/copying.js'
@@ -41,6 +42,17 @@ describe.each(warehouses())('into $name', (kind) => {
         message: expect.stringContaining(`is an unfinished copy of sqlite:`),
         hint: expect.stringContaining('shopsync copy'),
       })
+    await half.write([half.db.deleteFrom('sync_cursors').compile()])
+    const early = readReport({
+      warehouse: half,
+      label: 'x',
+      schema: undefined,
+      timeZone: 'UTC',
+      staleAfterMs: 1,
+      tenants: null,
+      nowMicros: 0n,
+    })
+    expect(await refusal(early)).toMatchObject({ exitCode: 2 })
     await half.close()
     const stranger = await original(sandbox, warehouses()[0]!)
     expect(await refusal(copyInto(stranger, to))).toMatchObject({

@@ -68,6 +68,8 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
           },
         })
         line.clear()
+        const { tables, ...totals } = report
+        context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
         await out.answer(report, copyText(report))
         if (report.status === 'ok') return 0
         out.complain([`${report.to} differs from ${report.from}: type the same command again`])

@@ -9,6 +9,7 @@ import { dayOf, endDay } from '../../analytics/shopday.js'
 import { Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import type { OneInstant } from '../../warehouse/dialect.js'
+import { refuseUnfinishedCopy } from '../../warehouse/migrate.js'
 import type { RunStatement } from '../../warehouse/viewstore.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { OperationsAnswer, ReportData } from '../data.js'
@@ -56,7 +57,11 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   // A warehouse of nothing, or of another program, has no such table: not even the views are asked for.
   if (!(await warehouse.has('sync_cursors'))) return { ...head, ...none }
   const ask = async (held: OneInstant): Promise<ReportData> => {
-    if (!(await hasCursors(held))) return { ...head, ...none }
+    if (!(await hasCursors(held))) {
+      // Of a copy that was cut short, the cursors come late: a page would say that nothing was ever synced.
+      await refuseUnfinishedCopy(held.db, warehouse.where)
+      return { ...head, ...none }
+    }
     const subject = await subjectOf(held, options)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
