@@ -235,7 +235,7 @@ export function withContext<T>(
 /** Files with secrets that everybody may read. */
 export function warnOfOpen({ log }: CommandContext, files: readonly string[]): void {
   for (const file of files)
-    log.warn({ file }, `Everybody on this machine may read the secret in it: type chmod 600 ${file}`)
+    log.warn(`Everybody on this machine may read the secret in it: type chmod 600 ${file}`)
 }
 
 export async function withConfig<T>(

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { WriteStream } from 'node:tty'
 import { describeError, Stop, wordsOf } from '../errors.js'
+import { shortRequests } from '../format.js'
 import { type Paper, plainPaper } from '../paper.js'
 
 export interface OutputOptions {
@@ -83,7 +84,7 @@ export class Output {
    * a run that fails without a word would go unnoticed.
    */
   complain(lines: readonly string[]): void {
-    if (this.quiet) for (const line of lines) this.#tell(`shopsync: ${line}`)
+    if (this.quiet) for (const line of lines) this.#tell(`shopsync: ${shortRequests(line)}`)
   }
 
   /** A line on stderr that is no log entry. */
@@ -101,7 +102,7 @@ export class Output {
    * enough. With --json, stdout gets the error as its document as well.
    */
   async error(error: unknown, exitCode: number): Promise<void> {
-    if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${describeError(error)}`)
+    if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)
     if (!this.json) return
     const { message, hint = null } = wordsOf(error)
     await this.document({ error: { message, hint, exit_code: exitCode } })

@@ -16,7 +16,7 @@ export const neverSynced =
   'Nothing has been synced into this warehouse yet. Type shopsync sync, and then shopsync report.'
 
 function answerInWords({ question, sentence, facts }: QuestionAnswer, paper: Paper): string {
-  const title = `── ${question} `.padEnd(73, '─')
+  const title = `── ${question} `.padEnd(Math.min(73, paper.columns), '─')
   const rows = facts.map(({ label, value, notes, trends }) => [
     label,
     value,

@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/cli/log.js'
 import { ProgressDisplay, timeToGo } from '../../src/cli/text/progress.js'
+import { runsText } from '../../src/cli/text/runs.js'
 import { runSummary } from '../../src/cli/text/summary.js'
 import { Tracker } from '../../src/cli/text/tally.js'
 import { verifyText } from '../../src/cli/text/verify.js'
 import { count, dollars, span } from '../../src/format.js'
+import type { PastRun } from '../../src/sync/ask/runs.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import { table } from '../../src/table.js'
 
@@ -89,6 +91,40 @@ describe('the summary of a run', () => {
     expect(text).toContain('2 values could not be stored as they came: see the table sync_quarantine')
     expect(text).toContain('shopsync check')
   })
+})
+
+test('of runs that failed in the same way, the trouble is told once', () => {
+  const failure = { tenant_id: 1, resource: 'notes', step: 1, status: 'failed', reason: 'unreachable' }
+  const past = (minute: number, error: string | null): PastRun => ({
+    ...{ run_id: `r${minute}`, job: 'hourly', mode: 'job', status: error === null ? 'ok' : 'partial' },
+    ...{ reason: null, started_at: `2026-01-01T00:0${minute}:00.000000Z`, finished_at: null, took_ms: 100 },
+    ...{
+      requests: 1,
+      records: 5,
+      records_changed: minute === 1 ? null : 3,
+      rows_upserted: 4,
+      rows_deleted: 0,
+    },
+    ...{ quarantined: 0, rate_limited: 0, retries: 0, error: null, cursors: {} },
+    failures: error === null ? [] : [{ ...failure, error }],
+  })
+  const text = runsText([past(4, 'no'), past(3, null), past(2, 'no'), past(1, 'other')], false)
+  expect(text).toBe(
+    [
+      'run  what    started (UTC)      took  ended    requests  new or changed  read  rows  deleted  not done',
+      '───  ──────  ────────────────  ─────  ───────  ────────  ──────────────  ────  ────  ───────  ────────',
+      'r1   hourly  2026-01-01 00:01  0.1 s  partial         1                     5     4        0         1',
+      'r2   hourly  2026-01-01 00:02  0.1 s  partial         1               3     5     4        0         1',
+      'r3   hourly  2026-01-01 00:03  0.1 s  ok              1               3     5     4        0',
+      'r4   hourly  2026-01-01 00:04  0.1 s  partial         1               3     5     4        0         1',
+      '',
+      'hourly of 2026-01-01 00:01 (r1):',
+      '  ✗ tenant 1, notes: failed: other',
+      '',
+      '2 runs from hourly of 2026-01-01 00:02 (r2) to hourly of 2026-01-01 00:04 (r4):',
+      '  ✗ tenant 1, notes: failed: no',
+    ].join('\n'),
+  )
 })
 
 describe('the progress line', () => {

@@ -169,8 +169,21 @@ export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): 
   const bad = findings.filter(({ ok }) => !ok)
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
   const wellText = rows.length === 0 ? '' : table(['', 'checked', 'found'], rows, paper)
-  return `${paragraphs([wellText, ...ways, [end, ...bad.map(remedy)].join('\n')])}\n`
+  return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`
 }
 
-const remedy = ({ what, found, hint }: CheckFinding): string =>
-  indent(`✗ ${what}: ${shortRequests(found)}${hint ? `\n  → ${hint}` : ''}`)
+const shownNames = 8
+
+/** What several tenants or resources share is told once: a key that is wrong is the fault of none of them. */
+function remedies(bad: readonly CheckFinding[]): string[] {
+  const alike = new Map<string, string[]>()
+  for (const { what, found, hint } of bad) {
+    const remedy = `${shortRequests(found)}${hint ? `\n  → ${hint}` : ''}`
+    alike.set(remedy, [...(alike.get(remedy) ?? []), what])
+  }
+  return [...alike].map(([remedy, whats]) => {
+    const more = whats.length - shownNames
+    const names = [...whats.slice(0, shownNames), ...(more > 0 ? [`and ${count(more)} more`] : [])]
+    return indent(`✗ ${names.join(', ')}: ${remedy}`)
+  })
+}

@@ -1,4 +1,4 @@
-import { atMinute, count, firstOf, paragraphs, shortRequests, span } from '../../format.js'
+import { atMinute, count, firstOf, paragraphs, plural, shortRequests, span } from '../../format.js'
 import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { PastRun } from '../../sync/ask/runs.js'
 import { right, table, unbroken } from '../../table.js'
@@ -11,8 +11,8 @@ const mostFailures = 5
 
 const number = (value: number | bigint | null): string => (value === null ? '' : count(value))
 
-/** What kept a run from being whole, in a few lines. */
-function troubleOf({ run_id, error, reason, failures }: PastRun): string {
+/** What kept a run from being whole, in a few lines; empty where it was whole. */
+function troubleOf({ error, reason, failures }: PastRun): string {
   const what = error ?? reason
   const lines = firstOf(
     groupLines(
@@ -23,10 +23,30 @@ function troubleOf({ run_id, error, reason, failures }: PastRun): string {
     (line) => `✗ ${line}`,
     (others) => `… and ${count(others)} more`,
   )
-  if (what === null && failures.length === 0) return ''
-  return [`${run_id}${what === null ? '' : `: ${shortRequests(what)}`}`, lines]
-    .filter((line) => line !== '')
-    .join('\n')
+  return [what === null ? '' : shortRequests(what), lines].filter((line) => line !== '').join('\n')
+}
+
+const nameOf = ({ job, mode, started_at, run_id }: PastRun): string =>
+  `${job ?? mode ?? 'run'} of ${started_at === null ? 'an unknown time' : atMinute(started_at)} (${run_id})`
+
+/** What failed in each run; what failed in the same way run after run is told once. */
+function troubles(inTime: readonly PastRun[]): string[] {
+  const alike = new Map<string, PastRun[]>()
+  for (const run of inTime) {
+    const trouble = troubleOf(run)
+    if (trouble !== '') alike.set(trouble, [...(alike.get(trouble) ?? []), run])
+  }
+  return [...alike].map(([trouble, runs]) => {
+    const [first] = runs
+    const last = runs.at(-1)
+    const names =
+      first && last && first !== last
+        ? `${plural(runs.length, 'run')} from ${nameOf(first)} to ${nameOf(last)}`
+        : first
+          ? nameOf(first)
+          : ''
+    return `${names}:\n${trouble}`
+  })
 }
 
 const inks: Readonly<Record<string, Ink>> = { ok: 'good', running: 'good', partial: 'odd' }
@@ -66,5 +86,5 @@ export function runsText(runs: readonly PastRun[], onlyFailed: boolean, paper: P
     ]),
     paper,
   )
-  return paragraphs([shown, ...inTime.map(troubleOf)])
+  return paragraphs([shown, ...troubles(inTime)])
 }

@@ -43,7 +43,16 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
 const legend =
   'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'
 
-const differences = (cursors: readonly VerifiedCursor[], paper: Paper): string =>
+/** More would push the legend and the failures off the screen. */
+const shownCursors = 40
+
+const differences = (cursors: readonly VerifiedCursor[], paper: Paper): string => {
+  const more = cursors.length - shownCursors
+  const rest = more > 0 ? `\n… and ${plural(more, 'cursor')} more: shopsync verify --json` : ''
+  return `${differencesTable(cursors.slice(0, shownCursors), paper)}${rest}`
+}
+
+const differencesTable = (cursors: readonly VerifiedCursor[], paper: Paper): string =>
   table(
     [
       right('tenant'),
