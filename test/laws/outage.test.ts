@@ -87,7 +87,7 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
           return await once.apply(batch)
         } catch {
           await this.write(batch.statements, batch.fence)
-          return { written: 0, removed: 0, previous: new Map(), drift: [] } as unknown as Applied
+          return { written: 0, changed: 0, removed: 0, previous: new Map(), drift: [] } as unknown as Applied
         }
       }
     }
@@ -124,8 +124,7 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
           return result
         }),
     })
-    const report = await harassed(dying, async () => {})
-    await admin.end()
+    const report = await harassed(dying, async () => {}).finally(() => admin.end())
     expect(ended).toBeGreaterThanOrEqual(15)
     expect(report.status).toBe('ok')
     expect(await contents(dying)).toEqual(wanted)
