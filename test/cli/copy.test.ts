@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { copyLine } from '../../src/cli/text/copy.js'
+import { copyStep } from '../../src/cli/text/copy.js'
 import type { CopyReport } from '../../src/sync/ask/copy.js'
 import { type Place, place, shopsync } from '../support/place.js'
 import type { Ended } from '../support/process.js'
@@ -62,12 +62,12 @@ if (inject('postgresUrl') !== '')
     () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`],
   ])
 
-test('one line of progress: the pass, the table, the share and an honest time to go', () => {
+test('the line of progress: an honest time to go, the pass, the table', () => {
   const at = { pass: 'copying', table: 'notes', tables: 3, allTables: 60, rows: 250, allRows: 1000 } as const
-  expect(copyLine(at, 500)).toBe('copying notes · table 4/60 · 25 %')
-  expect(copyLine(at, 10_000)).toBe('copying notes · table 4/60 · 25 % · 30 s to go')
-  expect(copyLine({ ...at, pass: 'comparing', rows: 1000, tables: 60 }, 40_000)).toBe(
-    'comparing notes · table 60/60 · 100 % · 0.0 s to go',
+  expect(copyStep(at, 500)).toBe('copying notes (4 of 60)')
+  expect(copyStep(at, 10_000)).toBe('about 30 s to go, copying notes (4 of 60)')
+  expect(copyStep({ ...at, pass: 'comparing', rows: 999, tables: 60 }, 40_000)).toBe(
+    'about 0.0 s to go, comparing notes (60 of 60)',
   )
 })
 

@@ -25,11 +25,11 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
     const [
       { withContext },
       { copyWarehouse },
-      { copyLine, copyResumption, copyText },
+      { copyResumption, copyStep, copyText },
       { copyPlace },
       { openWarehouse },
       { variablesOf },
-      { StatusLine },
+      { shown },
       { collectAt },
     ] = await Promise.all([
       import('../context.js'),
@@ -38,7 +38,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       import('../../config/place.js'),
       import('../../warehouse/open.js'),
       import('../configuration.js'),
-      import('../statusline.js'),
+      import('../display.js'),
       import('../heap.js'),
     ])
     return withContext(invocation, async (context) => {
@@ -52,11 +52,11 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
         collectAt(warehouse.dialect.heapGrowth)
         return warehouse
       }
-      const line = new StatusLine(context)
-      let last: Parameters<typeof copyLine>[0] | undefined
+      let last: Parameters<typeof copyStep>[0] | undefined
       signals.resumesAt = () => copyResumption(last)
-      try {
-        const report = await copyWarehouse({
+      const began = performance.now()
+      const report = await shown(context, { what: 'looking at both sides' }, (observer) =>
+        copyWarehouse({
           model,
           clock,
           signal,
@@ -64,19 +64,16 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
           openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {
             last = progress
-            line.show((elapsed) => copyLine(progress, elapsed))
+            observer.step?.(copyStep(progress, performance.now() - began), progress.rows, progress.allRows)
           },
-        })
-        line.clear()
-        const { tables, ...totals } = report
-        context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
-        await out.answer(report, copyText(report))
-        if (report.status === 'ok') return 0
-        out.complain([`${report.to} differs from ${report.from}: type the same command again`])
-        return 1
-      } finally {
-        line.clear()
-      }
+        }),
+      )
+      const { tables, ...totals } = report
+      context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
+      await out.answer(report, copyText(report))
+      if (report.status === 'ok') return 0
+      out.complain([`${report.to} differs from ${report.from}: type the same command again`])
+      return 1
     })
   },
 }

@@ -1,24 +1,15 @@
 import { count, firstOf, paragraphs, plural, span } from '../../format.js'
 import type { CopyProgress, CopyReport } from '../../sync/ask/copy.js'
 
-const passes = { copying: 'copying', comparing: 'comparing' } as const
-
-/** One line of progress. `elapsed`: milliseconds since the copy began. */
-export function copyLine(
+/** What is being done, for the line of progress. `elapsed`: milliseconds since the copy began. */
+export function copyStep(
   { pass, table, tables, allTables, rows, allRows }: CopyProgress,
   elapsed: number,
 ): string {
   const share = allRows > 0 ? rows / allRows : 1
-  // Rows that were there before a copy was cut short are gone through quickly: an estimate needs a while.
-  const toGo = share < 0.02 || elapsed < 2000 ? '' : `${span((elapsed / share) * (1 - share))} to go`
-  return [
-    `${passes[pass]} ${table}`,
-    `table ${Math.min(tables + 1, allTables)}/${allTables}`,
-    `${Math.floor(share * 100)} %`,
-    toGo,
-  ]
-    .filter((part) => part !== '')
-    .join(' · ')
+  // Both passes cost about the same; an estimate needs a while.
+  const toGo = share < 0.02 || elapsed < 2000 ? '' : `about ${span((elapsed / share) * (1 - share))} to go, `
+  return `${toGo}${pass} ${table} (${Math.min(tables + 1, allTables)} of ${allTables})`
 }
 
 /** Where a copy that was interrupted stands. */
