@@ -21,7 +21,7 @@ afterAll(() => here.remove())
 const raw = (): Sqlite.Database => new Sqlite(join(here.folder, 'data/warehouse.db'))
 
 /** Work for a while: rows of which each is read, written and compared. */
-const rows = 100_000
+const rows = 20_000
 beforeAll(() => {
   const file = raw()
   file.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})

@@ -55,7 +55,7 @@ describe.each(warehouses())('from $name', (kind) => {
     expect(original.vehicles).toContainEqual(expect.objectContaining({ vin: '1FTFW', miles: 12.5 }))
   })
 
-  it.each(warehouses())('to $name and back: every table is the same', async (other) => {
+  it.each(warehouses())('to $name: every table is the same', async (other) => {
     const [to, again] = [other.address(), kind.address()]
     const report = await copyInto(from, to)
     const isLossy = kind.name === 'postgres' && other.name === 'sqlite'
@@ -73,10 +73,11 @@ describe.each(warehouses())('from $name', (kind) => {
       if (!isLossy || !changedByLoss.has(name)) expect(rows, name).toEqual(original[name])
     if (isLossy) expectLosses(original, copied)
     expect(await look(from)).toEqual(original)
+    if (other === kind && warehouses().length > 1) return
     const returned = await copyInto(to, again)
     expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
     for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])
-    if (other !== kind || warehouses().length === 1) await expectGoesOn(sandbox, to, copied)
+    await expectGoesOn(sandbox, to, copied)
   })
 })
 
