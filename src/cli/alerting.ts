@@ -68,7 +68,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
     import('../service/alerts.js'),
     import('../service/ledgersettings.js'),
   ])
-  const { config, model, clock, log, invocation } = context
+  const { config, model, clock, invocation } = context
   const runId = ended.reports.at(-1)?.run_id ?? null
   await tellAfter(
     {
@@ -77,7 +77,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       label: config.warehouse.label,
       warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
-      notice: (message, fields) => log.warn(fields, message),
+      notice: (message, fields) => warn(context, message, fields),
       signal: invocation.signals.signal,
     },
     { ...ended, runId, job },
@@ -97,11 +97,19 @@ export async function farewell(
   return farewellOf(warehouse, tenantId, { alerts, clock, label, secrets: secretsOf(config), signal })
 }
 
+/** Under --quiet nothing is logged, and alerts that reach nobody would be missed by nobody: cron mails this line. */
+function warn({ log, invocation }: CommandContext, message: string, fields: Record<string, unknown>): void {
+  log.warn(fields, message)
+  const facts = Object.entries(fields).map(([name, value]) => `${name} ${value}`)
+  invocation.out.complain([`${message}: ${facts.join('; ')}. Type shopsync check --alerts`])
+}
+
 async function callHeartbeats(
-  { config, log, clock, invocation }: CommandContext,
+  context: CommandContext,
   { job, heartbeat: ofJob }: RunName,
   exitCode: number,
 ): Promise<void> {
+  const { config, clock, invocation } = context
   const { beat } = await import('../service/heartbeat.js')
   const all = [
     ['alerts.heartbeat', config.alerts.heartbeat],
@@ -111,7 +119,7 @@ async function callHeartbeats(
     all.map(async ([heartbeat, address]) => {
       if (address === undefined) return
       const { delivered, found } = await beat(address.reveal(), exitCode, clock, invocation.signals.signal)
-      if (!delivered) log.warn({ heartbeat, found }, 'A heartbeat was not taken')
+      if (!delivered) warn(context, 'A heartbeat was not taken', { heartbeat, found })
     }),
   )
 }

@@ -20,13 +20,16 @@ import { prepareStep, type Tell } from './jobstep.js'
 import { runTroubles } from './text/troubles.js'
 import { timeLimitOf } from './timelimit.js'
 
+/** A job, and the instant for which a scheduler begins it. */
+type DueJob = Job & Pick<JobPlan, 'plannedAt'>
+
 /** Runs a job, prints what came of it, and tells what needs somebody. */
-export const carryOutJob = (context: CommandContext, job: Job): Promise<number> =>
+export const carryOutJob = (context: CommandContext, job: DueJob): Promise<number> =>
   alerting(context, { job: job.name, heartbeat: job.heartbeat }, (note) => carryOutSteps(context, job, note))
 
 async function carryOutSteps(
   context: CommandContext,
-  job: Job,
+  job: DueJob,
   note: (report: RunReport) => void,
 ): Promise<number> {
   const { out, signals } = context.invocation

@@ -7,19 +7,11 @@ import { commands } from './commands/index.js'
 import { Output } from './output.js'
 import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
-
-/** When the reader of a pipe goes away (`| head`), the output ends and the work goes on. */
-function bearClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
-  }
-}
+import { bearClosedPipes, endWith, stdout } from './stdout.js'
 
 async function output({ json, quiet }: Globals): Promise<Output> {
-  const { stdout, stderr } = process
-  const isTerminal = stdout.isTTY || stderr.isTTY
+  const { stderr } = process
+  const isTerminal = process.stdout.isTTY || stderr.isTTY
   const layout = isTerminal ? await import('./layout.js') : undefined
   return new Output({ json, quiet, stdout, stderr, ...layout })
 }
@@ -85,4 +77,4 @@ async function main(words: readonly string[]): Promise<number> {
 bearClosedPipes()
 const exitCode = await main(process.argv.slice(2))
 // Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
-process.stdout.write('', () => process.exit(exitCode))
+endWith(exitCode)

@@ -46,6 +46,11 @@ export class Output {
     if (!this.json && !this.quiet) this.say(text)
   }
 
+  /** Lines for people that go into a file as they are: a terminal's width must not break them. */
+  printAsIs(text: string): void {
+    if (!this.json && !this.quiet) this.result(text)
+  }
+
   /** Text for people that is the answer to a question: --quiet does not silence it. */
   say(text: string): void {
     this.result(this.#fitted(this.options.stdout, text))

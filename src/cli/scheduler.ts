@@ -41,7 +41,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const schedule = new Schedule({
     ...{ warehouse, clock, timeZone, book, log },
     signal: signals.signal,
-    run: (job) => runJob(context, job),
+    run: (job, plannedAt) => runJob(context, { ...job, plannedAt }),
   })
   const pages = new PageMaker(globals, clock)
   const server =
@@ -63,7 +63,7 @@ async function ended(server: ListeningServer | undefined, pages: PageMaker): Pro
 /** Runs one job as `shopsync run` would, with a warehouse and a client of its own, which nothing outlives. */
 async function runJob(
   { invocation, config, clock, log }: CommandContext,
-  job: ScheduledJob,
+  job: ScheduledJob & { readonly plannedAt: string | undefined },
 ): Promise<number> {
   const { out, signals } = invocation
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -83,8 +83,12 @@ async function runJob(
   } catch (error) {
     const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
     const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
-    log.error({ job: job.name, error: describeError(error), ...stack }, 'Job failed')
-    return error instanceof Stop ? error.exitCode : 1
+    const exitCode = error instanceof Stop ? error.exitCode : 1
+    const fields = { job: job.name, error: describeError(error), ...stack }
+    // A job that another run keeps from its work has not failed: it comes again.
+    if (exitCode === 4) log.warn(fields, 'Job did not run')
+    else log.error(fields, 'Job failed')
+    return exitCode
   } finally {
     signals.signal.removeEventListener('abort', end)
   }

@@ -61,6 +61,9 @@ function routes(app: FastifyInstance, served: Served): void {
 const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
   reply.code(code).send({ error })
 
+/** More are closed at once: each takes a file descriptor, and without one a job cannot open the warehouse. */
+const mostConnections = 128
+
 export interface ListenAt {
   readonly host: string
   readonly port: number
@@ -74,6 +77,7 @@ export interface ListeningServer {
 /** Listens; throws Stop where the port cannot be had. */
 export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
   const app = fastify({ forceCloseConnections: true, bodyLimit: 1024 })
+  app.server.maxConnections = mostConnections
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (request.method !== 'GET' && request.method !== 'HEAD')

@@ -41,8 +41,8 @@ export interface ScheduleParts {
   readonly signal: AbortSignal
   readonly timeZone: string
   readonly book: JobBook
-  /** Runs a job to its end: the exit code. Never throws. */
-  readonly run: (job: ScheduledJob) => Promise<number>
+  /** Runs a job to its end, for the instant at which it was due: the exit code. Never throws. */
+  readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number>
   readonly log: ScheduleLog
 }
 
@@ -167,7 +167,7 @@ export class Schedule {
     this.#running = job.name
     log.info({ job: job.name, planned_at: row.planned_at }, 'Job begins')
     await this.#store(planned.row)
-    const exitCode = await run(job)
+    const exitCode = await run(job, row.planned_at ?? undefined)
     this.#running = null
     const isCut = signal.aborted && exitCode !== 0
     const isLocked = exitCode === locked && planned.again === undefined

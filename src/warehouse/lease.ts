@@ -67,12 +67,16 @@ function thisMachine(): string {
   return [hostname(), boot, namespace].filter(Boolean).join('/')
 }
 
+/** Whether a process has ended, and only its parent has not asked for its exit code: such a one still takes signals. */
+const isZombie = (pid: number): boolean =>
+  /\) [ZX] /.test(orEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8')))
+
 /** Whether the holder's process is gone: known on the same machine alone. */
 export function isDead(holder: Pick<LeaseHolder, 'host' | 'pid'>): boolean {
   if (holder.host !== thisMachine() || holder.pid === null) return false
   try {
     process.kill(Number(holder.pid), 0)
-    return false
+    return isZombie(Number(holder.pid))
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'ESRCH'
   }

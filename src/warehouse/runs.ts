@@ -27,6 +27,21 @@ export async function newestStamp(warehouse: Reader): Promise<bigint> {
   return newest === undefined ? 0n : toMicros(newest)
 }
 
+/** Whether a run of that name has begun since then and come to its end, whichever way. */
+export async function hasRunSince(warehouse: Reader, job: string, since: string): Promise<boolean> {
+  const found = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_runs')
+      .select('run_id')
+      .where('job', '=', job)
+      .where('started_at', '>=', since)
+      .where('status', 'not in', ['running', 'interrupted'])
+      .limit(1)
+      .execute(),
+  )
+  return found.length > 0
+}
+
 /**
  * The newest stamp of runs that were killed: their ends are not recorded, but their rows carry stamps. undefined where
  * there is no such run.

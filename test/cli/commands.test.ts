@@ -1,10 +1,13 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { type Place, place, shopsync } from '../support/place.js'
+import { program } from '../support/process.js'
 import { scratch } from '../support/scratch.js'
 
 let here: Place
@@ -85,6 +88,26 @@ describe('status', () => {
     db.close()
     await here.run('sync', '--quiet')
   })
+})
+
+test('an answer that could not be written whole ends with 1', async () => {
+  const env = { ...process.env, API_SECRET: here.sandbox.secret }
+  const to = (where: string, limit = '') =>
+    promisify(execFile)(
+      'bash',
+      ['-c', `${limit} exec "$0" "$1" dictionary ${where}`, process.execPath, program],
+      {
+        cwd: here.folder,
+        env,
+      },
+    )
+  for (const [where, limit] of [['>/dev/full'], ['>part.md', 'ulimit -f 10;']] as const)
+    expect(await to(where, limit).catch((error: object) => error)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/The output could not be written \(E(NOSPC|FBIG)\)/),
+    })
+  expect(await to('>whole.md')).toMatchObject({ stderr: '' })
+  expect(readFileSync(join(here.folder, 'whole.md'), 'utf8')).toMatch(/^#.*\n$/s)
 })
 
 describe('check', () => {

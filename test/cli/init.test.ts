@@ -80,6 +80,13 @@ test('a password of the warehouse stands in shopsync.env alone', async () => {
   expect(readFileSync(join(folder, 'shopsync.env'), 'utf8')).toContain('pass%23word')
 })
 
+test('with --quiet, a trial that failed is said all the same', async () => {
+  const folder = folderOf()
+  const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
+  const { code, stdout } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
+  expect([code, stdout]).toEqual([3, expect.stringContaining('✗')])
+})
+
 test('what is there stays without --force', async () => {
   const folder = folderOf()
   writeFileSync(join(folder, 'config.json'), '{"mine": true}')

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { type Place, place } from '../support/place.js'
+import { closeAll, httpServer } from '../support/server.js'
 
 let here: Place
 
@@ -31,6 +32,23 @@ describe('a run', () => {
     }
     here.sandbox.script([])
     expect(await here.run('run', 'hourly', '--quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('whose alerts and heartbeat reach nobody says so, a line each', async () => {
+    const refusing = await httpServer((_request, response) => response.writeHead(404).end())
+    const alerts = { rules: [{ webhook: `${refusing.url}/hidden` }], heartbeat: `${refusing.url}/beat` }
+    here.configure({ sync: { resources: ['notes'] }, alerts })
+    here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+    const { stderr } = await here.run('sync', '--tenant', '101', '--quiet')
+    expect(linesOf(stderr).sort()).toEqual([
+      expect.stringMatching(
+        /^shopsync: A heartbeat was not taken: .*alerts\.heartbeat.*404.*check --alerts$/,
+      ),
+      expect.stringMatching(/^shopsync: An alert was not taken.*alerts\.rules\[0\].*404.*check --alerts$/),
+      expect.stringMatching(/^shopsync: sync: tenant 101/),
+    ])
+    expect(stderr).not.toContain('hidden')
+    await closeAll()
   })
 
   test('names each tenant that is no longer granted once, in each run; so do status, check and verify', async () => {

@@ -1,4 +1,6 @@
 /** What people see on a terminal: tables that fit its width, colours, and the same text plain wherever it goes else. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { layOut } from '../../src/cli/layout.js'
@@ -16,6 +18,7 @@ import type { VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { widthOf } from '../../src/width.js'
 import { type Place, place } from '../support/place.js'
+import { scratch } from '../support/scratch.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
 
 const names = {
@@ -130,4 +133,23 @@ test('no colour with NO_COLOR, on a dumb terminal, and in a pipe, where no line 
 test('documents are the same on a terminal', async () => {
   const { lines } = await at(60, ['status', '--json'])
   expect(JSON.parse(lines.join('\n'))).toMatchObject({ healthy: false })
+})
+
+test('what init prints for files stands on whole lines', async () => {
+  const folder = scratch()
+  writeFileSync(join(folder, 'key.txt'), here.sandbox.secret)
+  const flags = [
+    '--base-url',
+    here.sandbox.url,
+    '--partner-id',
+    here.sandbox.partnerId,
+    '--secret-file',
+    'key.txt',
+  ]
+  const { lines } = await onTerminal(['init', ...flags, '--yes'], { cwd: folder, columns: 60 })
+  const hourly = lines.find((line) => line.startsWith('0 * * * * '))
+  expect([hourly, lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
+    expect.stringMatching(/^0 \* .* run hourly --quiet$/),
+    expect.stringMatching(/ run hourly$/),
+  ])
 })

@@ -5,7 +5,7 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, place } from '../support/place.js'
-import { onlyJob, type RunningScheduler, startScheduler, writeJob } from '../support/scheduler.js'
+import { onlyJob, type RunningScheduler, startScheduler, until, writeJob } from '../support/scheduler.js'
 import { scratch } from '../support/scratch.js'
 
 let here: Place
@@ -75,6 +75,14 @@ test('serves, and ends by SIGTERM with 0', async () => {
   for (const path of ['/runs', '/dictionary', '/metrics/../runs', '//metrics'])
     expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '421'])
   expect(await statusOf(first.url, '127.0.0.1:1', 'POST')).toBe('405')
+  // Whoever opens ever more connections takes no file from the jobs.
+  const { port, hostname } = new URL(first.url)
+  const sockets = Array.from({ length: 150 }, () => createConnection(Number(port), hostname))
+  let refused = 0
+  for (const socket of sockets) socket.on('error', () => {}).on('close', () => refused++)
+  await until(() => refused >= 20)
+  for (const socket of sockets) socket.destroy()
+  expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   first.run.kill('SIGTERM')
   expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
 }, 60_000)

@@ -1,5 +1,6 @@
 /** A job is one run: one lease, one row in sync_runs, and a row of sync_run_cursors for each cursor and step. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.js'
 import { Stop } from '../../src/errors.js'
 import { template } from '../../src/sandbox/index.js'
 import { tellWhy } from '../../src/sync/ask/why.js'
@@ -7,6 +8,7 @@ import { verifyStep } from '../../src/sync/reconcile/verifystep.js'
 import { type JobPlan, type JobWork, runJob, type StepGiven } from '../../src/sync/run/job.js'
 import type { Mode, RunReport } from '../../src/sync/run/report.js'
 import { runStep } from '../../src/sync/run/run.js'
+import { fromMicros } from '../../src/timestamp.js'
 import type { Lease } from '../../src/warehouse/lease.js'
 import { lastTurns } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -106,6 +108,23 @@ describe.each(warehouses())('$name', (kind) => {
       const report = await run(warehouse, steps, { onFailure })
       expect([report.status, turns.length]).toEqual(['partial', onFailure === 'stop' ? 1 : 2])
     }
+  })
+
+  it('does nothing for an instant that another program has made up for, and all of it where that one was cut short', async () => {
+    const turns: string[] = []
+    const plannedAt = (await run(warehouse, [quiet(turns)])).started_at
+    const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
+    expect(again).toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining('Another program has run mine'),
+    })
+    expect([turns.length, await lastRun()]).toEqual([1, undefined])
+    const runs = warehouse.db.updateTable('sync_runs').where('job', '=', 'mine')
+    await warehouse.write([runs.set({ status: 'interrupted' }).compile()])
+    await run(warehouse, [quiet(turns)], { plannedAt })
+    const later = fromMicros(systemClock.nowMicros() + 1_000_000n)
+    await run(warehouse, [quiet(turns)], { plannedAt: later })
+    expect(turns.length).toBe(3)
   })
 
   it('has a step that asks the source nothing run when the source is away, and fails as the source does', async () => {

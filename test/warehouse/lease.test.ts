@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
+import { isDead } from '../../src/warehouse/lease.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -21,6 +24,24 @@ describe.each(warehouses())('withLease on $name', (kind) => {
     })
     expect(during).toBe('run-1')
     expect(await holder()).toBeNull()
+  })
+
+  it('is free where its holder has ended, although nobody has asked for its exit code', async () => {
+    // The child of a shell that has become another program, which reaps nothing.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const pid = await new Promise<string>((resolve) =>
+      parent.stdout.once('data', (line: Buffer) => resolve(line.toString().trim())),
+    )
+    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
+    const host = await warehouse.withLease(
+      claim,
+      async () => (await rowsOf(warehouse, 'sync_lease'))[0]?.host,
+    )
+    expect(isDead({ host: String(host), pid: Number(pid) })).toBe(true)
+    expect(isDead({ host: String(host), pid: parent.pid ?? 0 })).toBe(false)
+    parent.kill('SIGKILL')
   })
 
   it("throws the work's error, and releases the lease", async () => {

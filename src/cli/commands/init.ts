@@ -49,10 +49,12 @@ that are there are left alone without --force (exit 2).`,
     out.print(`${text.wroteText(written)}\n`)
     const [config] = written
     const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
-    out.print(`${checkText(trials, out.paper)}\n`)
+    const exitCode = worstExit(trials)
+    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.paper)}\n`)
+    else out.say(`${checkText(trials, out.paper)}\n`)
     const start = await startOf(folder)
     const isSandbox = answers.baseUrl === sandbox.baseUrl
-    out.print(text.nextText(start, { isSandbox }))
+    out.printAsIs(text.nextText(start, { isSandbox }))
     if (out.json)
       await out.document({
         files: written,
@@ -61,7 +63,7 @@ that are there are left alone without --force (exit 2).`,
         systemd: text.systemdUnit(start),
         compose: text.composeFile(start),
       })
-    return worstExit(trials)
+    return exitCode
   },
 }
 

@@ -6,7 +6,7 @@ import { Retry, Skip, Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { quarantinedSince } from '../../warehouse/quarantine.js'
-import { newestStamp } from '../../warehouse/runs.js'
+import { hasRunSince, newestStamp } from '../../warehouse/runs.js'
 import { asWriter, type Dependencies, type WriterLease } from './context.js'
 import { type Ending, endingOf, within } from './ending.js'
 import { onRecord, type RecordedRun } from './recorded.js'
@@ -37,6 +37,8 @@ export interface JobPlan {
   readonly timeLimit: number | undefined
   /** Milliseconds that the job waits for another run to end. */
   readonly wait: number
+  /** The instant for which a scheduler begins it; undefined: it runs in any case. */
+  readonly plannedAt?: string | undefined
   /** What follows on a step that did not do all of its work. */
   readonly onFailure: 'continue' | 'stop'
 }
@@ -48,6 +50,7 @@ export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
       begun()
       // The run that was waited for may have set stamps that lie ahead of the clock.
       deps.stamps.raise(await newestStamp(deps.warehouse))
+      await checkStillDue(deps, plan)
       if (plan.steps.some(({ asksSource }) => asksSource))
         await checkBelonging(deps.warehouse, deps.source.address)
       return onRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
@@ -58,6 +61,15 @@ export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
       })
     }),
   )
+}
+
+/** Two schedulers of one warehouse wait for each other's lock: the second one would do all the work again. */
+async function checkStillDue({ warehouse }: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
+  if (plannedAt === undefined || !(await hasRunSince(warehouse, name, plannedAt))) return
+  throw new Stop(`Another program has run ${name}, which was due at ${plannedAt}`, {
+    exitCode: 4,
+    hint: 'Let one shopsync schedule alone look after a warehouse',
+  })
 }
 
 type Limited = Pick<Dependencies, 'signal'> & { readonly timeLimited: boolean }
