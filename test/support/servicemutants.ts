@@ -36,6 +36,7 @@ const killed = onBoth(jobs, 'a kill calls nobody')
 
 const job = 'test/sync/job.test.ts'
 const goesOn = onBoth(job, 'goes on after a step that failed')
+const doneAlready = onBoth(job, 'does nothing for an instant that another program')
 const limited = onBoth(job, 'ends at its time limit')
 const waits = onBoth(job, 'waits for the run that holds the warehouse')
 const recorded = onBoth(job, 'records one run')
@@ -147,9 +148,30 @@ export const serviceMutants: MutantTable = {
     {
       without: 'waiting for the end of a job before the next one',
       file: 'src/service/schedule.ts',
-      old: 'const exitCode = await run(job);',
-      now: 'const exitCode = 0; void run(job).catch(() => {});',
+      old: 'const exitCode = await run(job, row.planned_at ?? undefined);',
+      now: 'const exitCode = 0; void run(job, undefined).catch(() => {});',
       ...inTurn,
+    },
+    {
+      without: 'asking whether another scheduler has done the work',
+      file: 'src/sync/run/job.ts',
+      old: 'await checkStillDue(deps, plan);',
+      now: '',
+      ...doneAlready,
+    },
+    {
+      without: 'doing again what another one did not bring to its end',
+      file: 'src/warehouse/runs.ts',
+      old: ".where('status', 'not in', ['running', 'interrupted'])",
+      now: '',
+      ...doneAlready,
+    },
+    {
+      without: 'taking the lease of a process that has ended, although nobody has reaped it',
+      file: 'src/warehouse/lease.ts',
+      old: 'return isZombie(Number(holder.pid));',
+      now: 'return false;',
+      ...onBoth('test/warehouse/lease.test.ts', 'is free where its holder has ended'),
     },
   ],
   'schedules are meant by the clock on the wall': [
@@ -401,6 +423,13 @@ export const serviceMutants: MutantTable = {
     },
   ],
   'the server tells those who may ask': [
+    {
+      without: 'an end of the connections that it takes',
+      file: 'src/service/http.ts',
+      old: 'app.server.maxConnections = mostConnections;',
+      now: '',
+      ...serves,
+    },
     {
       without: 'the check of the host name',
       file: 'src/service/http.ts',
