@@ -2,11 +2,13 @@ import { toMillis } from './timestamp.js'
 
 /* Numbers, times and lists, written one way wherever a person reads them: texts of the commands, the bench. */
 
-const thousands = new Intl.NumberFormat('en-US')
-const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const beforeThousands = /\B(?=(\d{3})+$)/g
 
-export const count = (value: number | bigint): string => thousands.format(value)
-export const dollars = (cents: number): string => twoDecimals.format(Math.round(cents) / 100)
+/** Whole numbers without Intl, whose first number takes a hundredth of a second: every command writes some. */
+export const count = (value: number | bigint): string =>
+  typeof value === 'bigint' || Number.isSafeInteger(value)
+    ? String(value).replaceAll(beforeThousands, ',')
+    : value.toLocaleString('en-US')
 
 export const plural = (amount: number, noun: string): string =>
   `${count(amount)} ${amount === 1 ? noun : many(noun)}`

@@ -6,7 +6,7 @@ import { runsText } from '../../src/cli/text/runs.js'
 import { runSummary } from '../../src/cli/text/summary.js'
 import { Tracker } from '../../src/cli/text/tally.js'
 import { verifyText } from '../../src/cli/text/verify.js'
-import { count, dollars, span } from '../../src/format.js'
+import { count, span } from '../../src/format.js'
 import type { PastRun } from '../../src/sync/ask/runs.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import { table } from '../../src/table.js'
@@ -45,10 +45,12 @@ const report = (more: Partial<RunReport> = {}): RunReport => ({
   ...more,
 })
 
-test('numbers, money, times and tables', () => {
+test('numbers, times and tables', () => {
   expect([0, 999, 1000, 1234567].map(count)).toEqual(['0', '999', '1,000', '1,234,567'])
   expect(count(9007199254740993n)).toBe('9,007,199,254,740,993')
-  expect([0, 5, 123456, -99].map(dollars)).toEqual(['0.00', '0.05', '1,234.56', '-0.99'])
+  expect([-1234, -123, 1234.5678, 0.25, 1e21].map(count)).toEqual(
+    [-1234, -123, 1234.5678, 0.25, 1e21].map((value) => value.toLocaleString('en-US')),
+  )
   expect([0, 1234, 9949, 59_499, 61_000, 3_600_000, 100_000_000].map(span)).toEqual([
     '0.0 s',
     '1.2 s',
@@ -232,7 +234,8 @@ const isHonest = (toGo: ToGo) =>
   )
 
 test('the time to go is honest where a rate limit is spent', () => {
-  fc.assert(isHonest(timeToGo))
+  // What is left fits into whole windows.
+  fc.assert(isHonest(timeToGo), { numRuns: 1000, examples: [[200, 50, 0.495]] })
   const byPace: ToGo = ({ share, worked }) => (worked / share) * (1 - share)
   const byClock: ToGo = (so) => timeToGo({ ...so, worked: so.now })
   for (const other of [byPace, byClock]) expect(fc.check(isHonest(other), { numRuns: 500 }).failed).toBe(true)

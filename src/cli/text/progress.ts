@@ -38,13 +38,15 @@ interface SoFar {
 export function timeToGo({ share, worked, now, stats: { requests, window } }: SoFar): number | undefined {
   if (share < leastShare || worked < leastWorked) return undefined
   const byPace = (worked / share) * (1 - share)
-  const left = (requests / share) * (1 - share)
+  const left = Math.round((requests / share) * (1 - share))
   if (!window || left <= window.remaining) return byPace
   const reset = Math.max(0, window.resetsAt - now)
   const later = left - window.remaining
   const limit = Math.max(1, window.limit)
-  const ofTheLast = (later % limit) / left
-  const waits = reset + Math.floor(later / limit) * (window.length ?? usualWindow)
+  // What the last window takes needs no further window, be it a whole window's requests.
+  const whole = Math.ceil(later / limit) - 1
+  const ofTheLast = (later - whole * limit) / left
+  const waits = reset + whole * (window.length ?? usualWindow)
   return Math.max(byPace, waits + byPace * ofTheLast)
 }
 
