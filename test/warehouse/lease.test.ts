@@ -27,8 +27,8 @@ describe.each(warehouses())('withLease on $name', (kind) => {
   })
 
   it('is free where its holder has ended, although nobody has asked for its exit code', async () => {
-    // The child of a shell that has become another program, which reaps nothing.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    // The child of a shell that has become another program meanwhile, which reaps nothing.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const pid = await new Promise<string>((resolve) =>
