@@ -19,7 +19,7 @@ import { rootTable } from '../src/warehouse/database.js'
 import { openWarehouse } from '../src/warehouse/open.js'
 import { root } from '../test/support/tree.js'
 import { median } from './stats.js'
-import { type BenchWarehouse, schema, withWarehouses } from './warehouse.js'
+import { type BenchWarehouse, schema, withKept } from './warehouse.js'
 
 const { values: options } = parseArgs({
   options: {
@@ -100,15 +100,8 @@ async function bench(one: BenchWarehouse): Promise<string> {
   return `| ${[one.name, cursors, rows, ...cells].join(' | ')} |\n`
 }
 
-const kept = options.urls
-  ?.split(',')
-  .map((url): BenchWarehouse => ({ name: url.startsWith('sqlite:') ? 'sqlite' : 'postgres', url }))
-
-const withWanted = (use: (warehouses: readonly BenchWarehouse[]) => Promise<void>): Promise<void> =>
-  kept ? use(kept) : withWarehouses(options.warehouses.split(','), use)
-
 try {
-  await withWanted(async (warehouses) => {
+  await withKept(options, async (warehouses) => {
     const lines: string[] = []
     for (const one of warehouses) lines.push(await bench(one))
     process.stdout.write(

@@ -24,7 +24,7 @@ import { compiledOf } from '../test/support/compiled.js'
 import { median } from './stats.js'
 import { counters, dayRows, insertOf, tenants } from './views/fill.js'
 import { fillings } from './views/tables.js'
-import { type BenchWarehouse, schema, withWarehouses } from './warehouse.js'
+import { type BenchWarehouse, schema, withKept } from './warehouse.js'
 
 const { values: options } = parseArgs({
   options: {
@@ -118,16 +118,9 @@ async function bench(one: BenchWarehouse, folder: string): Promise<Map<string, s
   return found
 }
 
-const kept = options.urls
-  ?.split(',')
-  .map((url): BenchWarehouse => ({ name: url.startsWith('sqlite:') ? 'sqlite' : 'postgres', url }))
-
-const withWanted = (use: (warehouses: readonly BenchWarehouse[]) => Promise<void>): Promise<void> =>
-  kept ? use(kept) : withWarehouses(options.warehouses.split(','), use)
-
 const folder = mkdtempSync(join(tmpdir(), 'shopsync-views-'))
 try {
-  await withWanted(async (warehouses) => {
+  await withKept(options, async (warehouses) => {
     const all: Map<string, string[]>[] = []
     for (const one of warehouses) all.push(await bench(one, folder))
     const heads = warehouses.flatMap(({ name }) => [`${name}: all`, 'every sum', 'month'])

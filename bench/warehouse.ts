@@ -80,3 +80,12 @@ export async function withWarehouses<T>(
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+/** Gives the warehouses at these addresses, which stay; without any, new ones, which are removed after use. */
+export const withKept = <T>(
+  { urls, warehouses }: { readonly urls?: string | undefined; readonly warehouses: string },
+  use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
+): Promise<T> =>
+  urls === undefined
+    ? withWarehouses(warehouses.split(','), use)
+    : use(urls.split(',').map((url) => ({ name: isSqlite(url) ? 'sqlite' : 'postgres', url })))

@@ -1,7 +1,6 @@
 /*
  * What stands around every command that records a run: at its end, incidents are told, heartbeats are called and metrics
- * are written. Used by
- * the commands that are one run, and by jobs.
+ * are written. Used by the commands that are one run, and by jobs.
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { Secret } from '../config/secret.js'

@@ -1,18 +1,7 @@
 /* The body of an alert, and its name. Used by alerts.ts, and by the test message of `check --alerts`. */
 import { createHash } from 'node:crypto'
-import type { Int64 } from '../../schema/resource.js'
-import type { AlertRow } from '../warehouse/alerts.js'
+import { type KeptIncident, type ToldIncident, toldIncident } from '../sync/ask/openincidents.js'
 import { headline } from './alerttext.js'
-
-/** One incident in the body: `null` for what concerns the whole run, or all resources of a tenant. */
-interface ToldIncident {
-  readonly kind: string
-  readonly tenant_id: Int64 | null
-  readonly resource: string | null
-  readonly since: string
-  readonly message: string
-  readonly advice: string
-}
 
 /** The body of a message. */
 export interface AlertMessage {
@@ -33,23 +22,12 @@ export interface Teller {
   readonly warehouse: string
 }
 
-type Told = Pick<AlertRow, 'kind' | 'tenant_id' | 'resource' | 'since' | 'message' | 'advice'>
-
-const toldOf = ({ kind, tenant_id, resource, since, message, advice }: Told): ToldIncident => ({
-  kind,
-  tenant_id: tenant_id === 0 ? null : tenant_id,
-  resource: resource === '' ? null : resource,
-  since,
-  message: message ?? '',
-  advice: advice ?? '',
-})
-
 export function messageOf(
   type: AlertMessage['type'],
-  rows: readonly Told[],
+  rows: readonly KeptIncident[],
   { runId, job, warehouse }: Teller,
 ): AlertMessage {
-  const incidents = rows.map(toldOf)
+  const incidents = rows.map(toldIncident)
   return { type, text: headline(type, incidents, warehouse), incidents, run_id: runId, job, warehouse }
 }
 

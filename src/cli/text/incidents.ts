@@ -1,18 +1,18 @@
 /* The incidents that are open, in words. Used by `shopsync status`. */
 import type { Int64 } from '../../../schema/resource.js'
 import { since as ageOf, atSecond, plural, shortRequests, span } from '../../format.js'
-import type { OpenIncident } from '../../sync/ask/openincidents.js'
+import type { ToldIncident } from '../../sync/ask/openincidents.js'
 import { groupLine, troubleGroups } from './grouped.js'
 
 const shown = 5
 
-type OfCursor = OpenIncident & { readonly tenant_id: Int64; readonly resource: string }
+type OfCursor = ToldIncident & { readonly tenant_id: Int64; readonly resource: string }
 
-const isOfCursor = (incident: OpenIncident): incident is OfCursor =>
+const isOfCursor = (incident: ToldIncident): incident is OfCursor =>
   incident.tenant_id !== null && incident.resource !== null
 
 /** A message names its tenant and resource, which stand before the sentence where several share it. */
-const sentenceOf = ({ kind, message }: OpenIncident): string =>
+const sentenceOf = ({ kind, message }: ToldIncident): string =>
   `${kind}: ${message.replace(/^tenant \S+, [^:\s]+: /, '')}`
 
 interface Told {
@@ -21,7 +21,7 @@ interface Told {
   readonly text: string
 }
 
-function toldOf(incidents: readonly OpenIncident[]): Told[] {
+function toldOf(incidents: readonly ToldIncident[]): Told[] {
   const alone = incidents.filter((incident) => !isOfCursor(incident))
   const groups = troubleGroups(incidents.filter(isOfCursor), sentenceOf)
   return [
@@ -35,7 +35,7 @@ function toldOf(incidents: readonly OpenIncident[]): Told[] {
 }
 
 /** A line for each trouble: which kind, since when, who has it, and what was found. */
-export function incidentsText(incidents: readonly OpenIncident[], nowMicros: bigint): string {
+export function incidentsText(incidents: readonly ToldIncident[], nowMicros: bigint): string {
   if (incidents.length === 0) return ''
   const told = toldOf(incidents)
   const lines = told

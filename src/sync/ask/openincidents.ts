@@ -1,11 +1,11 @@
-/* What somebody was to be told of and is not over, as alerts keep it. Used by `shopsync status`. */
+/* Incidents as people are told of them. Used by `shopsync status`, and by the messages of alerts (src/service/message.ts). */
 import type { Int64 } from '../../../schema/resource.js'
-import { openIncidentRows } from '../../warehouse/alerts.js'
+import { type AlertRow, openIncidentRows } from '../../warehouse/alerts.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { CursorChoice } from '../run/report.js'
 
-/** An entry of `incidents` in the document of `shopsync status`. */
-export interface OpenIncident {
+/** An entry of `incidents`, in the document of `shopsync status` and in the body of an alert. */
+export interface ToldIncident {
   readonly kind: string
   /** null: of the whole run. */
   readonly tenant_id: Int64 | null
@@ -16,23 +16,28 @@ export interface OpenIncident {
   readonly advice: string
 }
 
+/** What sync_alerts has of it. */
+export type KeptIncident = Pick<AlertRow, 'kind' | 'tenant_id' | 'resource' | 'since' | 'message' | 'advice'>
+
+export const toldIncident = (kept: KeptIncident): ToldIncident => ({
+  kind: kept.kind,
+  tenant_id: kept.tenant_id === 0 ? null : kept.tenant_id,
+  resource: kept.resource === '' ? null : kept.resource,
+  since: kept.since,
+  message: kept.message ?? '',
+  advice: kept.advice ?? '',
+})
+
 /** What is open of the chosen tenants and resources, the oldest first. What concerns the whole run is everybody's. */
 export async function openIncidents(
   warehouse: Warehouse,
   { tenants, resources }: CursorChoice,
-): Promise<OpenIncident[]> {
+): Promise<ToldIncident[]> {
   // A warehouse that no run of this version has written to.
   if (!(await warehouse.has('sync_alerts'))) return []
   const rows = await openIncidentRows(warehouse)
   return rows
     .filter(({ tenant_id }) => tenant_id === 0 || (tenants?.includes(tenant_id) ?? true))
     .filter(({ resource }) => resource === '' || (resources?.includes(resource) ?? true))
-    .map(({ kind, tenant_id, resource, since, message, advice }) => ({
-      kind,
-      tenant_id: tenant_id === 0 ? null : tenant_id,
-      resource: resource === '' ? null : resource,
-      since,
-      message: message ?? '',
-      advice: advice ?? '',
-    }))
+    .map(toldIncident)
 }
