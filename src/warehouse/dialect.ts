@@ -148,8 +148,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   liveColumns(): Promise<readonly LiveColumn[]>
   /** Names of the live indexes. */
   liveIndexes(): Promise<readonly string[]>
-  /** Statements that write the dictionary's texts into the database, where it can hold them. */
-  comments(table: Table): CompiledQuery[]
+  /** Statements that write the dictionary's texts of these tables into the database, where it can hold them. */
+  comments(tables: readonly Table[]): CompiledQuery[]
   /**
    * Statements that make a column part of a table's key, with one value in all rows that there are. `anew`: those that
    * make the table and its indexes as they are to be, for a database that cannot change a key.

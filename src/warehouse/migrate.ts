@@ -132,7 +132,7 @@ export async function migrateTables(
     // Compared again behind the lock: another process may have migrated meanwhile.
     const { changes, consequences } = await survey(dialect, wanted, (query) => session.run(query))
     for (const { statements } of changes) for (const statement of statements) await session.run(statement)
-    for (const table of tables) for (const comment of dialect.comments(table)) await session.run(comment)
+    for (const comment of dialect.comments(tables)) await session.run(comment)
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
     await writeMeta(dialect, session, {

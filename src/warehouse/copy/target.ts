@@ -92,7 +92,7 @@ export async function makeIndexes(
     await turn()
     signal.throwIfAborted()
   }
-  const comments = tables.flatMap((table) => target.dialect.comments(table))
+  const comments = target.dialect.comments(tables)
   if (comments.length > 0) await target.write(comments, fence)
 }
 

@@ -2,7 +2,7 @@
  * Postgres as a warehouse: tables in a schema, several connections, statements sent without waiting for each other.
  * Opened by open.ts.
  */
-import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
+import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import { Bug } from '../../errors.js'
 import { exact } from '../../int64.js'
@@ -173,15 +173,24 @@ async function liveIndexes(db: Db, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-function comments(db: Db, table: Table, schema: string): CompiledQuery[] {
+function commentsOn(table: Table, schema: string): RawBuilder<unknown>[] {
   const name = sql.id(schema, table.name)
   return [
-    sql`comment on table ${name} is ${sql.lit(`${table.doc} Grain: ${table.grain}.`)}`.compile(db),
-    ...table.columns.map((column) =>
-      sql`comment on column ${name}.${sql.id(column.name)} is ${sql.lit(column.doc)}`.compile(db),
+    sql`comment on table ${name} is ${sql.lit(`${table.doc} Grain: ${table.grain}.`)}`,
+    ...table.columns.map(
+      (column) => sql`comment on column ${name}.${sql.id(column.name)} is ${sql.lit(column.doc)}`,
     ),
   ]
 }
+
+/** One text for all: sent one by one, the comments would take longer than the tables themselves. */
+const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQuery =>
+  sql
+    .join(
+      tables.flatMap((table) => commentsOn(table, schema)),
+      sql.raw(';\n'),
+    )
+    .compile(db)
 
 /** The schema of the views where nobody names one. */
 const viewsOf = (schema: string): string => `${schema}_analytics`
@@ -221,7 +230,7 @@ export function postgresDialect(
     tryRoom: (session, how) => tryRoom(db, schema, session, how),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
-    comments: (table) => comments(db, table, schema),
+    comments: (tables) => [comments(db, tables, schema)],
     growKey: (table, grown) => growKey(db, schema, table, grown),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
