@@ -112,7 +112,7 @@ export default defineResource({
       ),
     ),
     services: many(
-      { table: 'services', key: 'id', ownerColumn: 'service_id', fields: service },
+      { table: 'services', key: 'id', ownerColumn: 'service_id', moves: true, fields: service },
       'Services of repair orders.',
     ),
     payments,

@@ -79,6 +79,8 @@ export interface Children<T extends string = string, F extends Shape = Shape, O 
   readonly fields: F
   /** The column by which the children of an item refer to the item, such as `service_id`. */
   readonly ownerColumn?: O
+  /** Items move from record to record and keep their id: until the record that lost one is read again, both show it. */
+  readonly moves?: boolean
 }
 
 /** A nested array of plain values: a child table with one column for the value. */
@@ -177,6 +179,7 @@ interface ChildOptions<T extends string, F extends Shape, O extends string> {
   readonly table: T
   readonly key: 'id' | 'position'
   readonly ownerColumn?: O
+  readonly moves?: boolean
   readonly fields: F
 }
 

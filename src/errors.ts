@@ -12,8 +12,6 @@ export interface ErrorDetails {
   readonly requestId?: string
   /** What the failure is counted as; without it, what its class and kind say. */
   readonly code?: Reason
-  /** Child rows change hands: only the main thread can compute what follows from their other records. */
-  readonly childrenMove?: boolean
   /** What to type, or where to look. */
   readonly hint?: string
   readonly cause?: unknown

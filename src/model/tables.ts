@@ -167,9 +167,6 @@ const ownerNames = ({ rootColumn, path }: Owner): string[] => [
 
 const position = column('position', 'integer', false, 'Its 0-based place in the array.')
 
-const childIndexes = (owner: Owner, key: readonly string[]): string[][] =>
-  key.includes(owner.rootColumn) ? [] : [['tenant_id', ...ownerNames(owner)]]
-
 /** The key of rows that only their owner and a column of their own tell apart. */
 function placedKey(owner: Owner, table: string, column: string): string[] {
   const { resource, nameless } = owner
@@ -181,7 +178,9 @@ function placedKey(owner: Owner, table: string, column: string): string[] {
 }
 
 const childrenTable = (owner: Owner, child: Children): Table => {
-  const key = child.key === 'id' ? ['tenant_id', 'id'] : placedKey(owner, child.table, 'position')
+  // A record's rows follow from that record alone: an id that two records show is a row of each.
+  const key =
+    child.key === 'id' ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -197,7 +196,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     ],
     key,
     owner: owner.rootColumn,
-    indexes: childIndexes(owner, key),
+    indexes: child.moves ? [['tenant_id', 'id']] : [],
   }
 }
 

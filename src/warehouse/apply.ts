@@ -10,7 +10,7 @@ import type { Table } from '../model/tables.js'
 import type { Applied, Batch, Version } from './batch.js'
 import type { BatchTables } from './batchtables.js'
 import { type Db, rootTable } from './database.js'
-import type { Claim, Dialect, Session } from './dialect.js'
+import type { Dialect, Session } from './dialect.js'
 import { writeDrift } from './drift.js'
 import { checkFence } from './lease.js'
 import { quarantineStatements } from './quarantine.js'
@@ -92,8 +92,6 @@ interface Work<R extends Rows<R>> {
   readonly session: Session<R>
   readonly batch: Batch
   readonly sorted: SortedIds
-  /** See BatchTables. */
-  readonly sources: readonly string[]
   /** Where versions are kept: what was looked at for them. */
   readonly looked: Looked | undefined
 }
@@ -123,17 +121,16 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   return written + rewritten
 }
 
-/** What came of the child rows of one table. `claims`: rows that records outside of the batch have, or had. */
+/** What came of the child rows of one table. */
 interface WrittenChildren {
   readonly written: number
   readonly removed: number
-  readonly claims: readonly Claim[]
 }
 
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
-  { session, batch, sorted, sources, looked }: Work<R>,
+  { session, batch, sorted, looked }: Work<R>,
 ): Promise<WrittenChildren> {
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
@@ -143,20 +140,11 @@ async function writeChildren<R extends Rows<R>>(
     (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, batch.tenantId, same, seen())))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
-  const mayMove =
-    fresh.owners.length > 0 && sources.includes(table.name) && !table.key.includes(table.owner ?? '')
-  // A first load: where every row is a new one, none is another record's, and nobody has to look for such.
-  const inserted = mayMove && sorted.known.length === 0 ? await session.insert(table, fresh, batch) : 0
-  if (mayMove && inserted === fresh.owners.length) return { written: inserted, removed: 0, claims: [] }
-  const [claims, removed, written] = await settleAll([
-    mayMove
-      ? (looked?.claims.get(table.name) ??
-        session.claimed(table, batch.tenantId, [...sorted.changed, ...sorted.same] as Int64[], fresh))
-      : [],
+  const [removed, written] = await settleAll([
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
-  return { written: inserted + written, removed, claims }
+  return { written, removed }
 }
 
 /** Whether a record has one row at most, which the next version replaces. */
@@ -215,7 +203,6 @@ async function keepVersions<R extends Rows<R>, E>(
     looked = await keepReplaced(
       { dialect, session, tables: versionTables(history, tables) },
       { ...batch, replaced, same: [...same] as Int64[], rows: fresh },
-      [...changed, ...same] as Int64[],
     )
     settling.push(looked.settle)
   }
@@ -229,17 +216,15 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 
 /**
  * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
- * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one. Throws
- * Retry with `childrenMove` where child rows change hands and `deriveClaimed` is not given.
+ * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one.
  */
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
   to: BatchTables,
   batch: Batch<E>,
-  deriveClaimed?: (claims: readonly Claim[]) => Promise<void>,
 ): Promise<Applied> {
-  const { embedded, derived, sources } = to
+  const { embedded, derived } = to
   const [root, ...children] = to.tables
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
@@ -251,7 +236,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   const versions = isVersioned(to)
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
-  const work = { session, batch, sorted, sources, looked: versions?.looked }
+  const work = { session, batch, sorted, looked: versions?.looked }
   if (batch.disowned) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
@@ -275,11 +260,6 @@ export async function applyBatch<R extends Rows<R>, E>(
   ])
   await versions?.settle()
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
-  const claims = ofChildren.flatMap((child) => child.claims)
-  if (claims.length > 0) {
-    if (!deriveClaimed) throw new Retry('Child rows move between records', { childrenMove: true, after: 0 })
-    await deriveClaimed(claims)
-  }
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
   return { written, changed: ofRoots, removed, stale: sorted.stale.size, previous, drift }

@@ -9,8 +9,6 @@ export interface BatchTables {
   readonly embedded: readonly Table[]
   /** Tables whose rows follow from the resource's records. */
   readonly derived: readonly Table[]
-  /** Child tables that derived tables follow from: a row that moves to another record changes what follows from both. */
-  readonly sources: readonly string[]
   /** Where versions of the resource go that the batch replaces; undefined where none are kept. */
   readonly history?: Table | undefined
   /** Likewise, of embedded records. */
@@ -24,7 +22,6 @@ export const batchTables = (
 ): BatchTables => ({
   tables,
   derived: derived.map(({ table }) => table),
-  sources: derived.flatMap(({ declared }) => Object.keys(declared.reads)),
   embedded: embedded?.tables ?? [],
   history,
   embeddedHistory: embedded?.history,

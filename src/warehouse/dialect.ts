@@ -19,12 +19,6 @@ import type { ViewStore } from './viewstore.js'
 /** A value of a statement, or a list of ids or texts. */
 export type Parameter = Int64 | string | readonly (Int64 | string)[]
 
-/** A child row that two records show. */
-export interface Claim {
-  readonly has: Int64
-  readonly wants: Int64
-}
-
 /** One transaction on one connection: rows and state are written through it. */
 export interface Session<R extends Rows<R> = AnyRows> {
   /** Runs a statement that Kysely compiled. */
@@ -41,8 +35,6 @@ export interface Session<R extends Rows<R> = AnyRows> {
    * stored one. Returns the number of rows that changed.
    */
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
-  /** Writes the rows whose keys no stored row has, and leaves out the others. Returns the number of rows written. */
-  insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   /**
    * Writes rows as they are, a value for each of the table's columns, stamps included; leaves out those whose keys are
    * there. Only copying a warehouse writes so: whatever else writes rows goes by their versions.
@@ -56,11 +48,6 @@ export interface Session<R extends Rows<R> = AnyRows> {
   childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
   clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
-  /**
-   * The child rows among these that are stored as rows of other records than these owners: which record has each, and
-   * which one wants it.
-   */
-  claimed(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<readonly Claim[]>
   /** Removes the child rows of these owners whose keys are not among the rows. Returns their number. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
 }

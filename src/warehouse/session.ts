@@ -8,21 +8,14 @@ import { Bug } from '../errors.js'
 import type { Tuple } from '../model/flatten/batch.js'
 import type { Table } from '../model/tables.js'
 import type { BatchStamp, Version } from './batch.js'
-import type { Claim, Parameter, Session } from './dialect.js'
+import type { Parameter, Session } from './dialect.js'
 import type { Rows } from './rows.js'
 import { settleAll } from './settleall.js'
 
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
   abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
-  abstract insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   abstract load(table: Table, tuples: readonly Tuple[]): Promise<void>
-  abstract claimed(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    rows: R,
-  ): Promise<readonly Claim[]>
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
   abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
   abstract ask<T extends unknown[]>(

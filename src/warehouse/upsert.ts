@@ -32,23 +32,9 @@ function differs(table: Table): Expression<SqlBool> {
   return sql<SqlBool>`(${stored}) is distinct from (${brought})`
 }
 
-/**
- * A child that two owners show belongs to the owner with the newer version. Without this rule the order of the pages
- * would decide, and a record that is read again would take back children that have moved on. An owner with the stamp of
- * this batch claims the child no longer: within a page, flatten has decided.
- */
-function ownerGuard(table: Table, root: (name: string) => Expression<unknown>): Expression<SqlBool> {
-  if (!table.owner || table.key.includes(table.owner)) return sql<SqlBool>`true`
-  const mine = sql.id(table.name)
-  const owner = sql.id(table.owner)
-  const owners = root(table.resource)
-  return sql<SqlBool>`(${mine}.${owner} = excluded.${owner} or not exists (select 1 from ${owners} as o, ${owners} as n where o.tenant_id = excluded.tenant_id and o.id = ${mine}.${owner} and o._deleted_at is null and n.tenant_id = excluded.tenant_id and n.id = excluded.${owner} and o._synced_at <> excluded._synced_at and (o.updated_at, o._synced_at, o.id) > (n.updated_at, n._synced_at, n.id)))`
-}
-
-function guard(table: Table, root: (name: string) => Expression<unknown>): Expression<SqlBool> {
-  if (table.role === 'child') return ownerGuard(table, root)
-  // Apply writes the rows that follow from a record where it writes the record, and nowhere else.
-  if (table.role === 'derived') return sql<SqlBool>`true`
+function guard(table: Table): Expression<SqlBool> {
+  // Apply writes the rows of a record where it writes the record, and nowhere else.
+  if (table.role === 'child' || table.role === 'derived') return sql<SqlBool>`true`
   return table.columns.some((c) => c.name === 'updated_at')
     ? rootGuard(table.name)
     : unversionedGuard(table.name)
@@ -88,7 +74,7 @@ export function upsertSql<DB>(
       .filter((c) => !table.key.includes(c.name))
       .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
-  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
     db,
   ).sql
 }

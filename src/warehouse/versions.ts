@@ -7,7 +7,7 @@ import type { Int64 } from '../../schema/resource.js'
 import { Bug } from '../errors.js'
 import type { Table } from '../model/tables.js'
 import type { BatchStamp } from './batch.js'
-import type { Claim, Dialect, Session } from './dialect.js'
+import type { Dialect, Session } from './dialect.js'
 import type { Rows } from './rows.js'
 import { settleAll } from './settleall.js'
 import { type VersionTables, type VersionTexts, versionTexts } from './versiontext.js'
@@ -50,16 +50,11 @@ interface Replacing<R extends Rows<R>> extends BatchStamp {
 
 /** What was found out before the batch is written, and need not be asked again. */
 export interface Looked {
-  /** Rows that other records have, by child table. */
-  readonly claims: ReadonlyMap<string, readonly Claim[]>
   /** Whether the child rows of `same` are stored as they come, by child table. */
   readonly matching: ReadonlyMap<string, boolean>
   /** To be called when the batch is written. */
   settle(): Promise<void>
 }
-
-/** Whether rows of the table can move from one record to another. */
-const movable = ({ key, owner }: Table): boolean => !key.includes(owner ?? '')
 
 /** Whether the records that come with the version which they have are stored as they come, their children by table. */
 async function compare<R extends Rows<R>>(
@@ -75,25 +70,6 @@ async function compare<R extends Rows<R>>(
   ])
   const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
   return { equal: alike === same.length && matches.every(Boolean), matching }
-}
-
-/** Rows that records outside of the batch have, and that the batch wants, by child table. */
-async function claimedBy<R extends Rows<R>>(
-  { session, tables: { children } }: Keeping<R>,
-  { tenantId, rows, same }: Replacing<R>,
-  owners: Ids,
-  matching: ReadonlyMap<string, boolean>,
-): Promise<Map<string, readonly Claim[]>> {
-  const asked = children.filter(movable)
-  const seen = new Set<unknown>(same)
-  const claims = await settleAll(
-    asked.map((table) => {
-      // Rows that are stored as they come are nobody else's.
-      const wanted = matching.get(table.name) ? rows(table).pick((owner) => !seen.has(owner)) : rows(table)
-      return wanted.owners.length > 0 ? session.claimed(table, tenantId, owners, wanted) : []
-    }),
-  )
-  return new Map(asked.map(({ name }, i) => [name, claims[i] ?? []]))
 }
 
 /** Keeps versions as they are now. */
@@ -114,24 +90,16 @@ async function settle<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: Batc
   await keeping.session.ask(begin, given)
 }
 
-/** Keeps what a batch is about to replace. The batch's own records are locked. `owners`: their ids. */
+/** Keeps what a batch is about to replace. The batch's own records are locked. */
 export async function keepReplaced<R extends Rows<R>>(
   keeping: Keeping<R>,
   replacing: Replacing<R>,
-  owners: Ids,
 ): Promise<Looked> {
   const { replaced, same } = replacing
   const { equal, matching } = await compare(keeping, replacing)
-  const claims = await claimedBy(keeping, replacing, owners, matching)
-  const certain = new Set(replaced)
-  const losers = [...new Set([...claims.values()].flat().map(({ has }) => has))].filter(
-    (id) => !certain.has(id),
-  )
-  // Whoever writes those records at the same moment waits, or this transaction does.
-  if (losers.length > 0) await keeping.session.versions(keeping.tables.root, replacing.tenantId, losers)
-  const doubtful = [...new Set([...(equal ? [] : same), ...losers])]
+  const doubtful = equal ? [] : same
   await keep(keeping, [...replaced, ...doubtful], replacing)
-  return { claims, matching, settle: () => settle(keeping, doubtful, replacing) }
+  return { matching, settle: () => settle(keeping, doubtful, replacing) }
 }
 
 /** Keeps what rows replace that stand inside records of another resource. Returns what is to be done afterwards. */

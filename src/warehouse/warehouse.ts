@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { type Clock, systemClock } from '../clock.js'
-import { Bug, Retry } from '../errors.js'
+import { Bug } from '../errors.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derive.js'
 import { historyNames, type Model, type ResourceModel } from '../model/registry.js'
@@ -20,7 +20,7 @@ import { errands, type MovedColumn, moveColumns } from './columns.js'
 import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
-import { deriveStored, type Rules } from './derived.js'
+import type { Rules } from './derived.js'
 import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
@@ -204,22 +204,10 @@ export class Warehouse {
     const to = batchTables(resource, this.#model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, page: { ...batch.page, drift } }
-    const { dialect, rules } = this
-    const { tenantId } = batch
-    const here = (): Promise<Applied> =>
-      dialect.transaction((session) =>
-        applyBatch(dialect, session, to, fresh, (claims) =>
-          deriveStored(
-            { dialect, session, resource, settings: rules.of(tenantId), tenantId },
-            claims.flatMap(({ has, wants }) => [has, wants]),
-          ),
-        ),
-      )
+    const { dialect } = this
     const store = (): Promise<Applied> =>
-      dialect.offload?.(to, fresh)?.catch((error: unknown) => {
-        if (error instanceof Retry && error.details.childrenMove) return here()
-        throw error
-      }) ?? here()
+      dialect.offload?.(to, fresh) ??
+      dialect.transaction((session) => applyBatch(dialect, session, to, fresh))
     const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

@@ -170,17 +170,6 @@ describe('a wrong way of storing is caught:', () => {
 
   it('the way itself is not', async () => expect(await isConsistent(() => ({}))).toBe(true))
 
-  it('lines that move are not looked for', async () => {
-    expect(await isConsistent(() => ({ claimed: async () => [] }))).toBe(false)
-  })
-
-  it('a line of another record counts as a new one', async () => {
-    const insert = (session: Session): Partial<Session> => ({
-      insert: (table, rows, shared) => session.upsert(table, rows, shared, true),
-    })
-    expect(await isConsistent(insert)).toBe(false)
-  })
-
   it('rows that are there already stay', async () => {
     const upsert = (session: Session): Partial<Session> => ({
       upsert: async (table, rows, shared, differing) =>

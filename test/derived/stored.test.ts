@@ -102,54 +102,40 @@ describeBothWays((kind) => {
       ])
     }))
 
-  describe('a line that moves to another order', () => {
+  describe('a line that two orders show', () => {
     const service = { id: 500, labor_rate_cents: 10_000 }
+    const holding = (id: number, more: object[] = []): OrderRecord => ({
+      ...order(id, []),
+      services: [{ ...service, labors: [moving, ...more] }],
+    })
 
-    it('is counted in the order that has it: both are computed anew', () =>
+    it('is counted in both, whichever is the newer one, until one of them comes without it', () =>
       withWarehouse(async (warehouse) => {
-        await storeOrders(
-          warehouse,
-          [at(5, { ...order(1, []), services: [{ ...service, labors: [moving, { id: 78, ...labor(2) }] }] })],
-          stamp(100),
-        )
-        expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
-        await storeOrders(
-          warehouse,
-          [at(9, { ...order(2, []), services: [{ ...service, id: 501, labors: [moving] }] })],
-          stamp(200),
-        )
-        expect(await salesOf(warehouse)).toEqual({ 1: 20_000, 2: 10_000 })
+        await storeOrders(warehouse, [at(5, holding(1, [{ id: 78, ...labor(2) }]))], stamp(100))
+        await storeOrders(warehouse, [at(9, holding(2))], stamp(200))
+        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000 })
+        await storeOrders(warehouse, [at(4, holding(3))], stamp(300))
+        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000, 3: 10_000 })
+        await expectConsistent(warehouse)
+        await storeOrders(warehouse, [at(10, order(2, []))], stamp(400))
+        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 0, 3: 10_000 })
         await expectConsistent(warehouse)
       }))
 
-    it('stays where the newer version of an order has it', () =>
+    it('is counted in both orders of one page', () =>
       withWarehouse(async (warehouse) => {
-        await storeOrders(
-          warehouse,
-          [at(9, { ...order(1, []), services: [{ ...service, labors: [moving] }] })],
-          stamp(100),
-        )
-        await storeOrders(
-          warehouse,
-          [
-            at(5, {
-              ...order(2, []),
-              services: [{ ...service, id: 501, labors: [moving, { id: 79, ...labor(3) }] }],
-            }),
-          ],
-          stamp(200),
-        )
-        expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 30_000 })
-        await expectConsistent(warehouse)
+        await storeOrders(warehouse, [at(9, holding(2)), at(5, holding(1))], stamp(100))
+        expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 10_000 })
+        await storeOrders(warehouse, [at(11, order(1, [])), at(10, order(2, []))], stamp(200))
+        expect(await salesOf(warehouse)).toEqual({ 1: 0, 2: 0 })
+        expect(await rowsOf(warehouse, 'repair_order_labors')).toEqual([])
       }))
 
-    it('leaves an order whose own version in the page is too old', () =>
+    it('stays in the order that a deleted one has given it to', () =>
       withWarehouse(async (warehouse) => {
-        const had = { ...order(1, []), services: [{ ...service, labors: [moving] }] }
-        await storeOrders(warehouse, [at(5, had)], stamp(100))
-        const wants = { ...order(2, []), services: [{ ...service, id: 501, labors: [moving] }] }
-        await storeOrders(warehouse, [at(9, wants), at(4, order(1, []))], stamp(200))
-        expect(await salesOf(warehouse)).toEqual({ 1: 0, 2: 10_000 })
+        await storeOrders(warehouse, [at(5, holding(1)), at(9, holding(2))], stamp(100))
+        await remove(warehouse, 2, stamp(9), stamp(200))
+        expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 10_000 })
         await expectConsistent(warehouse)
       }))
   })

@@ -405,10 +405,6 @@ describe('a wrong way of keeping is caught:', () => {
     expect(await isCaught(() => ({}), { versionWords: wrong })).toBe(true)
   })
 
-  it('rows that move to another record are not looked for', async () => {
-    expect(await isCaught(() => ({ claimed: async () => [] }))).toBe(true)
-  })
-
   it('content under the same updated_at is taken for the same', async () => {
     expect(
       await isCaught((session) => ({

@@ -84,8 +84,8 @@ test('a reference leads to the row of its own tenant, and an item to the item th
   ])
   expect(joins('repair_order_parts')).toContainEqual({
     table: 'repair_order_services',
-    columns: ['tenant_id', 'service_id'],
-    to: ['tenant_id', 'id'],
+    columns: ['tenant_id', 'repair_order_id', 'service_id'],
+    to: ['tenant_id', 'repair_order_id', 'id'],
   })
   expect(joins('repair_order_totals')).toContainEqual({
     table: 'repair_orders',

@@ -144,7 +144,7 @@ test('a page that holds a record twice gives its newest version only, and the fi
   expect(flat.quarantine).toEqual([])
 })
 
-test('no two rows of a table have one key: of equal children the newest record has it, the other is quarantined', () => {
+test('no two rows of a table have one key: each record keeps its children, and of two with one id in a record the first', () => {
   const flat = flattenOf('repair_orders')(
     [
       { id: 1, ...stamps, services: [{ id: 7, title: 'older' }] },
@@ -162,12 +162,37 @@ test('no two rows of a table have one key: of equal children the newest record h
   )
   expect(named('repair_orders', flat, 'repair_order_services')).toMatchObject([
     { repair_order_id: 2, title: 'first' },
+    { repair_order_id: 1, title: 'older' },
   ])
-  expect(flat.quarantine.map((entry) => [entry.recordId, entry.path]).sort()).toEqual([
-    ['1', 'services[0]'],
-    ['2', 'services[1]'],
-  ])
+  expect(flat.quarantine.map((entry) => [entry.recordId, entry.path])).toEqual([['2', 'services[1]']])
   expect(flat.quarantine[0]?.reason).toContain('duplicate')
+})
+
+test('an id twice in one record is one row where the rows are equal, what is under it too', () => {
+  const services = [
+    { id: 7, title: 'one', labors: [{ id: 1, hours: 2 }] },
+    {
+      id: 7,
+      title: 'one',
+      labors: [
+        { id: 1, hours: 2 },
+        { id: 2, hours: 3 },
+      ],
+    },
+    // The same labor under another service, and another labor under the same id.
+    { id: 8, title: 'two', labors: [{ id: 1, hours: 2 }] },
+    { id: 7, title: 'another', labors: [{ id: 3, hours: 4 }] },
+  ]
+  const flat = flattenOf('repair_orders')([{ id: 1, ...stamps, services }], false)
+  expect(named('repair_orders', flat, 'repair_order_services')).toMatchObject([
+    { id: 7, title: 'one', position: 0 },
+    { id: 8, title: 'two', position: 2 },
+  ])
+  expect(named('repair_orders', flat, 'repair_order_labors')).toMatchObject([
+    { id: 1, service_id: 7, hours: 2 },
+    { id: 2, service_id: 7, hours: 3 },
+  ])
+  expect(flat.quarantine.map((entry) => entry.path)).toEqual(['services[2].labors[0]', 'services[3]'])
 })
 
 test('a value that stands twice in a set is stored once', () => {

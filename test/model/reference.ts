@@ -32,7 +32,8 @@ class Reader {
   readonly quarantine = new Map<string, string>()
   readonly drift = new Set<string>()
   readonly tags = new Map<unknown, Row>()
-  readonly seen = new Set<string>()
+  /** The record's rows that have ids, by table and id. */
+  readonly seen = new Map<string, Row>()
   readonly records: Row[] = []
   unstorable = 0
   recordId = ''
@@ -137,15 +138,27 @@ class Reader {
   item(item: unknown, child: Children, path: string, position: number, owners: Row, extra: Json): void {
     const table = `${this.resource.singular}_${child.table}`
     const id = isObject(item) && !isMissing(item.id) ? convert.id(item.id).value : null
-    const isDuplicate = child.key === 'id' && this.seen.has(`${table} ${id}`)
-    if (!isObject(item) || (child.key === 'id' && id === null) || isDuplicate) {
+    if (!isObject(item) || (child.key === 'id' && id === null)) {
       this.complain(path, item)
       return
     }
-    if (child.key === 'id') this.seen.add(`${table} ${id}`)
-    this.add(table, { ...owners, position, ...this.columns(item, child.fields, path, '', '', extra) })
+    const before = child.key === 'id' ? this.seen.get(`${table} ${id}`) : undefined
+    if (before && !this.isEqual(before, { ...owners, position: before.position }, item, child)) {
+      this.complain(path, item)
+      return
+    }
+    const row = { ...owners, position, ...this.columns(item, child.fields, path, '', '', extra) }
+    if (!before) this.add(table, row)
+    if (child.key === 'id') this.seen.set(`${table} ${id}`, before ?? row)
     const below = child.ownerColumn ? { ...owners, [child.ownerColumn]: id } : owners
     this.children(item, child.fields, path, below, extra)
+  }
+
+  /** Compared by a reader of its own, whose findings nobody sees. */
+  isEqual(before: Row, owners: Row, item: Json, child: Children): boolean {
+    const aside = new Reader(this.resource, this.embedded)
+    const row: Row = { ...owners, ...aside.columns(item, child.fields, '', '', '', empty()) }
+    return Object.keys(before).every((name) => (before[name] ?? null) === (row[name] ?? null))
   }
 
   tagsOf(value: unknown, path: string): void {
@@ -180,6 +193,7 @@ class Reader {
       return
     }
     this.recordId = String(key.id)
+    this.seen.clear()
     const extra = empty()
     const row = this.columns(record, this.resource.fields, '', '', '', extra)
     this.children(record, this.resource.fields, '', { [`${this.resource.singular}_id`]: key.id }, extra)

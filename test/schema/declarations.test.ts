@@ -28,19 +28,25 @@ const byConvention = ['repair_orders', 'shops', 'staffs', 'statuses', 'vehicles'
 /** The tables of the warehouse, written out: table, key after tenant_id, the columns that say whose rows they are. */
 const children: readonly (readonly [table: string, key: string, first: string])[] = [
   ...['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors'].map(
-    (array) => [`canned_job_${array}`, 'id', 'canned_job_id position id'] as const,
+    (array) => [`canned_job_${array}`, 'canned_job_id id', 'canned_job_id position id'] as const,
   ),
   ['customer_shops', 'customer_id shop_id', 'customer_id position shop_id'],
   ['customer_phones', 'customer_id position', 'customer_id position number'],
   ['inventory_tags', 'inventory_id position', 'inventory_id position tag'],
   ['purchase_record_line_items', 'purchase_record_id position', 'purchase_record_id position inventory_id'],
-  ['recommendation_services', 'id', 'recommendation_id position id'],
+  ['recommendation_services', 'recommendation_id id', 'recommendation_id position id'],
   ...['labors', 'parts', 'hazmats', 'sublets', 'inspections'].map(
-    (array) => [`recommendation_${array}`, 'id', 'recommendation_id service_id position id'] as const,
+    (array) =>
+      [
+        `recommendation_${array}`,
+        'recommendation_id id',
+        'recommendation_id service_id position id',
+      ] as const,
   ),
-  ['repair_order_services', 'id', 'repair_order_id position id'],
+  ['repair_order_services', 'repair_order_id id', 'repair_order_id position id'],
   ...['labors', 'parts', 'hazmats', 'sublets', 'inspections'].map(
-    (array) => [`repair_order_${array}`, 'id', 'repair_order_id service_id position id'] as const,
+    (array) =>
+      [`repair_order_${array}`, 'repair_order_id id', 'repair_order_id service_id position id'] as const,
   ),
   ['repair_order_payments', 'repair_order_id position', 'repair_order_id position payment_type'],
 ]

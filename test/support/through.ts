@@ -10,12 +10,10 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
     countAlike: (...given) => session.countAlike(...given),
     versions: (...given) => session.versions(...given),
     upsert: (...given) => session.upsert(...given),
-    insert: (...given) => session.insert(...given),
     load: (...given) => session.load(...given),
     confirm: (...given) => session.confirm(...given),
     childrenMatch: (...given) => session.childrenMatch(...given),
     clearQuarantine: (...given) => session.clearQuarantine(...given),
-    claimed: (...given) => session.claimed(...given),
     prune: (...given) => session.prune(...given),
     ...instead,
   }
@@ -46,12 +44,10 @@ export function watched(session: Session, moment: () => void): Session {
     countAlike: around((...given) => session.countAlike(...given)),
     versions: around((...given) => session.versions(...given)),
     upsert: around((...given) => session.upsert(...given)),
-    insert: around((...given) => session.insert(...given)),
     load: around((...given) => session.load(...given)),
     confirm: around((...given) => session.confirm(...given)),
     childrenMatch: around((...given) => session.childrenMatch(...given)),
     clearQuarantine: around((...given) => session.clearQuarantine(...given)),
-    claimed: around((...given) => session.claimed(...given)),
     prune: around((...given) => session.prune(...given)),
   }
 }

@@ -93,7 +93,7 @@ it('refuses a declaration whose items nothing tells apart', () => {
   // The only tray of a box needs no name.
   expect(tablesOf(box({ trays: single })).map(({ name, key }) => [name, key.slice(1)])).toEqual([
     ['boxes', ['id']],
-    ['box_trays', ['id']],
+    ['box_trays', ['box_id', 'id']],
     ['box_tags', ['box_id', 'position']],
   ])
 })

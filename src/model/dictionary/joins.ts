@@ -8,20 +8,22 @@ type Joinable = Pick<DictionaryTable, 'name' | 'key' | 'columns'>
  * collide, and a join without the tenant gives rows of both. Views have one text for both, and no key of their own: the
  * column of the same name is meant, else the text that is unique there.
  */
-function joinOf(column: DictionaryColumn, target: Joinable): DictionaryJoin {
-  const [tenant, id] = target.key
-  if (tenant !== undefined && id !== undefined)
-    return { table: target.name, columns: [tenant, column.name], to: [tenant, id] }
+function joinOf(column: DictionaryColumn, from: Joinable, target: Joinable): DictionaryJoin {
+  const { key } = target
+  const shared = key.slice(0, -1)
+  const isWithin = shared.every((name) => from.columns.some((own) => own.name === name))
+  // An item is told apart by its record: two records may show one id.
+  if (shared.length > 0 && isWithin) return { table: target.name, columns: [...shared, column.name], to: key }
   const same = target.columns.find(({ name }) => name === column.name)
   const unique = target.columns.find(({ name }) => name.endsWith('_key'))
   return { table: target.name, columns: [column.name], to: [(same ?? unique ?? column).name] }
 }
 
 /** Where the rows of a table lead, in the order of its columns. */
-export function joinsOf({ columns }: Joinable, byName: ReadonlyMap<string, Joinable>): DictionaryJoin[] {
-  return columns.flatMap((column) => {
+export function joinsOf(from: Joinable, byName: ReadonlyMap<string, Joinable>): DictionaryJoin[] {
+  return from.columns.flatMap((column) => {
     const target = byName.get(column.references ?? '')
-    return target ? [joinOf(column, target)] : []
+    return target ? [joinOf(column, from, target)] : []
   })
 }
 

@@ -92,7 +92,7 @@ function embeddedOf(
 
 interface ReadingWay {
   readonly careful: boolean
-  /** Whether items are looked at for an id that was seen before. */
+  /** As PageTarget.strict. */
   readonly strict: boolean
   readonly form: NumberForm
 }
@@ -103,14 +103,21 @@ interface PageReading {
   readonly embedded: Embedded | null
 }
 
+interface KeyedTable {
+  readonly index: number
+  readonly id: number
+  /** -1 in the root table. */
+  readonly owner: number
+}
+
 interface FlattenPlan {
   readonly resource: Resource
   readonly tables: readonly Table[]
   readonly places: RootPlaces
   readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
-  /** For each table whose rows have ids: its index, and the place of the id. */
-  readonly keyed: readonly (readonly [table: number, id: number])[]
+  /** For each table whose rows have ids: its index, and the places of the id and of the record's id. */
+  readonly keyed: readonly KeyedTable[]
 }
 
 function read(
@@ -143,8 +150,11 @@ function read(
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
 
-const areDistinct = (tuples: readonly Tuple[], place: number): boolean =>
-  new Set(tuples.map((tuple) => tuple[place])).size === tuples.length
+/** Whether no two rows have one key. One id in two records is rare: only then are the keys looked at whole. */
+function areDistinct(tuples: readonly Tuple[], { id, owner }: KeyedTable): boolean {
+  if (new Set(tuples.map((tuple) => tuple[id])).size === tuples.length) return true
+  return owner >= 0 && new Set(tuples.map((tuple) => `${tuple[owner]} ${tuple[id]}`)).size === tuples.length
+}
 
 const keyOf = (record: unknown): Value => {
   const id = member(record, 'id')
@@ -225,7 +235,9 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
     read: composeReader(resource, unit?.name),
     embedded: unit,
     keyed: tables.flatMap((table, index) =>
-      table.key.includes('id') ? [[index, placeOf(table, 'id')] as const] : [],
+      table.key.includes('id')
+        ? [{ index, id: placeOf(table, 'id'), owner: placeOf(table, table.owner ?? '') }]
+        : [],
     ),
   }
 }
@@ -233,7 +245,7 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
 /** Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any. */
 function readAll(plan: FlattenPlan, records: readonly unknown[], way: ReadingWay): PageReading {
   const outcome = read(plan, records, way)
-  const clean = plan.keyed.every(([table, id]) => areDistinct(outcome.tuples[table] ?? [], id))
+  const clean = plan.keyed.every((table) => areDistinct(outcome.tuples[table.index] ?? [], table))
   return clean ? outcome : read(plan, newestOfEach(records), { ...way, strict: true })
 }
 

@@ -13,7 +13,7 @@ export interface PageTarget {
   readonly sink: SlowPath
   /** Tuples by table, in the order of the resource's tables. */
   readonly tables: readonly Tuple[][]
-  /** Whether items are looked at for an id that was seen before. */
+  /** Whether each item is compared with the record's rows before it. */
   readonly strict: boolean
   /** Whether a text can be stored as it stands: the body held nothing that asks for care. */
   readonly plain: boolean

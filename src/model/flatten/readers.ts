@@ -114,6 +114,7 @@ class Composer {
   /** Makes one row of an item, and the rows of what is inside it. */
   #items(child: Children, { path, depth }: Place): ReadItem {
     const { table, index, rowOf, first } = this.#table(child.table)
+    const positionAt = first - 1
     const hasId = child.key === 'id'
     const idAt = placeOf(table, 'id')
     const place = { path, depth, column: { next: first } }
@@ -126,11 +127,23 @@ class Composer {
       if (hasId) {
         const id = readKey(item.id, sink)
         if (id === null) return sink.quarantine(path, item, 'an item without a usable id')
-        if (target.strict && sink.isDuplicate(index, id, item, path)) return
         tuple[idAt] = id
         if (child.ownerColumn) inner = [...owners, id]
       }
-      target.tables[index]?.push(tuple)
+      const before = target.strict
+        ? sink.rowBefore(index, hasId ? (tuple[idAt] ?? null) : placedKey(owners, position), tuple)
+        : undefined
+      if (before === undefined) target.tables[index]?.push(tuple)
+      else {
+        reader.read(
+          item,
+          { sink: sink.silent(), tables: [], strict: false, plain: target.plain },
+          tuple,
+          inner,
+        )
+        if (!areEqual(before, tuple, positionAt))
+          return sink.quarantine(path, item, `duplicate id ${tuple[idAt]}: another item of the record has it`)
+      }
       reader.read(item, target, tuple, inner)
     }
   }
@@ -145,7 +158,9 @@ class Composer {
       const readItem: ReadItem = (item, position) => {
         const tuple = rowOf(owners, position)
         if (item !== null && item !== undefined) read(item, target, tuple, owners)
-        if (!isSet || target.sink.isNew(seen, tuple[at] ?? null, item, items))
+        if (isSet && !target.sink.isNew(seen, tuple[at] ?? null, item, items)) return
+        const key = (): string => placedKey(owners, isSet ? (tuple[at] ?? null) : position)
+        if (!target.strict || target.sink.rowBefore(index, key(), tuple) === undefined)
           target.tables[index]?.push(tuple)
       }
       readArray(values, path, depth, target, owners, readItem)
@@ -173,6 +188,13 @@ class Composer {
     return { table, index, rowOf, first: positionAt + 1 }
   }
 }
+
+/** The key of a row that only its owners and one value tell apart: two equal items of one id bring it twice. */
+const placedKey = (owners: readonly Value[], own: Value): string => [...owners.slice(1), own].join(' ')
+
+/** Whether two rows of a record are equal in all but their places. */
+const areEqual = (a: Tuple, b: Tuple, positionAt: number): boolean =>
+  a.every((value, at) => at === positionAt || value === b[at])
 
 function readArray(
   value: unknown,

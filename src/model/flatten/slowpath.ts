@@ -91,8 +91,8 @@ export class SlowPath {
   extra: Extra | null = null
   embedded: Embedded | null = null
   findings: PageFindings
-  /** Ids that were seen, by table; used only when a page was found to hold duplicates. */
-  readonly #seen = new Map<number, Set<Value>>()
+  /** Rows of the record by table and key; used only when a page was found to hold duplicates. */
+  readonly #rows = new Map<number, Map<Value, Tuple>>()
   /** Path of the record inside its owner, for embedded records: with positions, and without. */
   #base = ''
   #driftBase = ''
@@ -106,6 +106,7 @@ export class SlowPath {
 
   begin(id: Value): void {
     this.extra = null
+    if (this.#rows.size > 0) this.#rows.clear()
     if (!this.isEmbedded) this.recordId = id
   }
 
@@ -178,15 +179,22 @@ export class SlowPath {
     return value
   }
 
-  isDuplicate(table: number, id: Value, item: unknown, path: string): boolean {
-    const ids = this.#seen.get(table) ?? new Set<Value>()
-    if (ids.size === 0) this.#seen.set(table, ids)
-    if (ids.has(id)) {
-      this.quarantine(path, item, `duplicate id ${id}: an item with it is stored already`)
-      return true
-    }
-    ids.add(id)
-    return false
+  /** The record's row that has the key already; undefined where there is none, and the tuple becomes it. */
+  rowBefore(table: number, key: Value, tuple: Tuple): Tuple | undefined {
+    const rows = this.#rows.get(table) ?? new Map<Value, Tuple>()
+    if (rows.size === 0) this.#rows.set(table, rows)
+    const before = rows.get(key)
+    if (before === undefined) rows.set(key, tuple)
+    return before
+  }
+
+  /** Converts as this does, and reports nothing: for a row that is only compared. */
+  silent(): SlowPath {
+    const sink = new SlowPath(new PageFindings(''))
+    sink.careful = this.careful
+    sink.form = this.form
+    sink.at.push(...this.at)
+    return sink
   }
 
   /** Whether a value of a set can be stored and is not in the set already. */

@@ -10,7 +10,7 @@ import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
-import type { Claim, Parameter } from '../dialect.js'
+import type { Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
 import { alikeSql, insertSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import { binaryArrays } from './arrays.js'
@@ -98,10 +98,6 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return this.#write(differing ? 'update' : 'upsert', table, rows, stamp)
   }
 
-  insert(table: Table, rows: BinaryRows, stamp: BatchStamp): Promise<number> {
-    return this.#write('insert', table, rows, stamp)
-  }
-
   async #write(
     way: 'insert' | 'update' | 'upsert',
     table: Table,
@@ -143,21 +139,6 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       values: [String(tenantId), listOf(owners), ...keys.map(({ column }) => column)],
     })
     return affected
-  }
-
-  async claimed(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    rows: BinaryRows,
-  ): Promise<readonly Claim[]> {
-    const [id, owner] = [tupleIndex(table, 'id'), tupleIndex(table, table.owner ?? '')]
-    const has = `t.${pg.escapeIdentifier(table.owner ?? '')}`
-    const found = await this.#query<Claim>({
-      text: `select distinct ${has} as has, v.owner as wants from ${unnested(['id', 'id'], 3)} as v(id, owner) join ${this.from(table.name)} t on t.tenant_id = $1 and t.id = v.id where not ${has} ${this.within('$2', 'bigint')}`,
-      values: [String(tenantId), listOf(owners), rows.columns[id], rows.columns[owner]],
-    })
-    return found.rows
   }
 
   async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {

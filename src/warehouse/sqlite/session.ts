@@ -10,7 +10,7 @@ import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/tables.js'
 import type { BatchStamp } from '../batch.js'
 import type { Db } from '../database.js'
-import type { Claim, Parameter } from '../dialect.js'
+import type { Parameter } from '../dialect.js'
 import { SharedSession } from '../session.js'
 import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
 import { TupleRows } from './rows.js'
@@ -77,12 +77,6 @@ export class SqliteSession extends SharedSession<TupleRows> {
     )
   }
 
-  async insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
-    return this.#write(`insert ${table.name}`, table, rows, stamp, (source) =>
-      insertSql(this.db, table, source),
-    )
-  }
-
   async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
     const row = table.columns.map(() => bound)
     this.#sum(
@@ -131,27 +125,6 @@ export class SqliteSession extends SharedSession<TupleRows> {
       `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`,
     )
     return statement.run({ 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }).changes
-  }
-
-  async claimed(
-    table: Table,
-    tenantId: Int64,
-    owners: readonly Int64[],
-    rows: TupleRows,
-  ): Promise<readonly Claim[]> {
-    const id = tupleIndex(table, 'id')
-    const statement = this.#prepare(
-      `select id, "${table.owner}" as has from "${table.name}" where tenant_id = $1 and id in (select value from json_each($2)) and "${table.owner}" not in (select value from json_each($3))`,
-    )
-    const found = statement.all({
-      1: tenantId,
-      2: jsonList(rows.tuples.map((tuple) => tuple[id])),
-      3: jsonList(owners),
-    }) as { readonly id: Int64; readonly has: Int64 }[]
-    if (found.length === 0) return []
-    narrowIntegers(found)
-    const wants = new Map(rows.tuples.map((tuple, row) => [tuple[id], rows.owners[row] as Int64]))
-    return found.map((row) => ({ has: row.has, wants: wants.get(row.id) ?? row.has }))
   }
 
   async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
