@@ -24,6 +24,7 @@ export function chooseFrom(
 export function chosenByFlags(config: Config, options: Readonly<Record<string, unknown>>): CursorChoice {
   const tenants = unique(options.tenant).map(tenantId)
   const resources = unique(options.resource)
+  for (const name of resources) refuseList('--resource', name)
   return chooseFrom(config, {
     tenants: tenants.length > 0 ? tenants : 'all',
     resources: resources.length > 0 ? resources : 'all',
@@ -32,9 +33,20 @@ export function chosenByFlags(config: Config, options: Readonly<Record<string, u
 
 const unique = (value: unknown): string[] => [...new Set(listOf(value))]
 
+/** A flag that may be repeated takes one value each time. */
+function refuseList(flag: string, text: string): void {
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== '')
+  if (parts.length < 2) return
+  throw new Stop(`Found ${flag} "${text}", expected one value behind each ${flag}`, {
+    exitCode: 2,
+    hint: `Type ${parts.map((part) => `${flag} ${part}`).join(' ')}`,
+  })
+}
+
 function tenantId(text: string): Int64 {
   const id = parseId(text)
   if (id !== undefined) return id
+  refuseList('--tenant', text)
   throw new Stop(`Found --tenant "${text}", expected the id of a tenant: a positive whole number`, {
     exitCode: 2,
     hint: 'Type shopsync check to see the tenants there are',
@@ -47,7 +59,7 @@ function checkResource(config: Config, name: string): void {
     const near = nearest(name, known)
     throw new Stop(`Found the resource "${name}", expected one of ${known.join(', ')}`, {
       exitCode: 2,
-      hint: near ? `Did you mean ${near}?` : 'Type one of these',
+      ...(near && { hint: `Did you mean ${near}?` }),
     })
   }
   if (config.resources[name]?.enabled) return

@@ -19,9 +19,15 @@ import type { Globals } from './command.js'
 
 const surroundings = () => ({ environment: process.env, workingDirectory: process.cwd(), tablesOf })
 
+/** A file with secrets that everybody on this machine may read. */
+export interface OpenFile {
+  readonly file: string
+  /** The settings and variables whose values are in it. */
+  readonly keys: readonly string[]
+}
+
 interface Found extends Loaded {
-  /** The files with secrets that everybody on this machine may read. */
-  readonly openFiles: readonly string[]
+  readonly openFiles: readonly OpenFile[]
 }
 
 /** What the environment has already goes before what a file says. */
@@ -30,15 +36,18 @@ function withVariables(globals: Globals) {
   const config = configName({ file: globals.config, environment: known.environment })
   const found = readEnvFile(globals.envFile, { workingDirectory: known.workingDirectory, config })
   const environment = { ...found?.variables, ...known.environment }
-  return { around: { ...known, environment }, envFile: found?.file }
+  return { around: { ...known, environment }, envFile: found }
 }
 
 /** The configuration that the command line, the environment or the working directory names. */
 export function loadConfiguration(globals: Globals): Found {
   const { around, envFile } = withVariables(globals)
   const loaded = load({ ...around, file: globals.config })
-  const files = new Set([...(envFile === undefined ? [] : [envFile]), ...loaded.secretFiles])
-  return { ...loaded, openFiles: [...files].filter(isOpenToAll) }
+  const keys = new Map<string, string[]>()
+  if (envFile) keys.set(envFile.file, Object.keys(envFile.variables))
+  for (const { file, key } of loaded.secretFiles) keys.set(file, [...(keys.get(file) ?? []), key])
+  const openFiles = [...keys].map(([file, of]) => ({ file, keys: of }))
+  return { ...loaded, openFiles: openFiles.filter(({ file }) => isOpenToAll(file)) }
 }
 
 /** The variables that `${NAME}` in a job may name. */

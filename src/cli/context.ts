@@ -2,6 +2,7 @@
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
  * first asks for it; withContext closes all of them, the last one first, whatever happens.
  */
+import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import type { Int64 } from '../../schema/resource.js'
@@ -19,7 +20,7 @@ import type { Rules } from '../warehouse/derived.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
-import { loadConfiguration } from './configuration.js'
+import { loadConfiguration, type OpenFile } from './configuration.js'
 import { collectAt } from './heap.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
@@ -233,9 +234,11 @@ export function withContext<T>(
 }
 
 /** Files with secrets that everybody may read. */
-export function warnOfOpen({ log }: CommandContext, files: readonly string[]): void {
-  for (const file of files)
-    log.warn(`Everybody on this machine may read the secret in it: type chmod 600 ${file}`)
+export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
+  for (const { file, keys } of files) {
+    const what = keys.join(', ') || 'what is'
+    log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
+  }
 }
 
 export async function withConfig<T>(

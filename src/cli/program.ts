@@ -2,9 +2,9 @@
  * The command line: commands and flags as commander takes them, and the messages for words that commander refuses. Used
  * by src/cli/main.ts.
  */
-import { Command as Commander, type CommanderError, Option as CommanderOption } from 'commander'
+import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../config/config.js'
-import { isSlip } from '../config/nearest.js'
+import { isSlip, nearest } from '../config/nearest.js'
 import type { Argument, Command, Globals, Option } from './command.js'
 import { helpColumns, helpText, proseText } from './helptext.js'
 import { packageVersion } from './package.js'
@@ -33,7 +33,7 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .description(about)
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('--help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
+    .helpCommand(false)
     .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
     .option('--env-file <file>', 'file with variables (default: shopsync.env beside the configuration)')
     .option('--json', 'one JSON document on stdout, nothing else there')
@@ -44,7 +44,25 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
   for (const command of commands) root.addCommand(subcommand(command, root, act))
-  return root
+  return root.addCommand(helpCommand(root), { hidden: false })
+}
+
+/** Commander's own answers `help` of a command that there is none of with the help of the program, and no word why. */
+function helpCommand(root: Commander): Commander {
+  const help = new Commander('help').copyInheritedSettings(root).helpOption(false)
+  return help
+    .description('print help for a command')
+    .argument('[command]')
+    .action((name: string | undefined) => {
+      const found = name === undefined ? root : root.commands.find((command) => command.name() === name)
+      if (found) return found.help()
+      const near = nearest(
+        String(name),
+        root.commands.map((command) => command.name()),
+      )
+      const meant = near === undefined ? '' : `\n(Did you mean shopsync help ${near}?)`
+      throw new CommanderError(2, 'commander.unknownCommand', `error: unknown command '${name}'${meant}`)
+    })
 }
 
 function subcommand(command: Command, root: Commander, act: (call: ParsedCall) => Promise<void>): Commander {

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
-import { rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Int64 } from '../../schema/resource.js'
 import { Stop } from '../errors.js'
@@ -76,7 +76,9 @@ async function write(file: string, text: string): Promise<void> {
   const isDevice = there !== undefined && !there.isFile()
   const fresh = isDevice ? path : `${path}.${randomBytes(4).toString('hex')}`
   try {
-    await writeFile(fresh, text)
+    await writeFile(fresh, text, { mode: 0o600 })
+    // Somebody who has opened the last page to others meant the next one, too.
+    if (there?.isFile()) await chmod(fresh, there.mode & 0o777)
     if (!isDevice) await rename(fresh, path)
   } catch (error) {
     if (!isDevice) await rm(fresh, { force: true })

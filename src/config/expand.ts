@@ -11,9 +11,15 @@ export interface Expansion {
   /** Names of the environment variables that were used. */
   readonly variables: ReadonlySet<string>
   /** Files that secrets were read from. */
-  readonly files: readonly string[]
-  /** A secret stands in the document itself. */
-  readonly holdsSecrets: boolean
+  readonly files: readonly SecretFile[]
+  /** The settings whose secrets are in the document itself. */
+  readonly held: readonly string[]
+}
+
+/** A file that holds a secret, and the setting that it is of. */
+export interface SecretFile {
+  readonly file: string
+  readonly key: string
 }
 
 interface Context {
@@ -28,10 +34,10 @@ interface Context {
 export function expand(value: unknown, context: Context): Expansion {
   const problems: Problem[] = []
   const variables = new Set<string>()
-  const files: string[] = []
-  let holdsSecrets = false
+  const files: SecretFile[] = []
+  const held: string[] = []
   const visit = (item: unknown, path: string): unknown => {
-    if (typeof item === 'string' && context.secrets.has(path) && isSecret(item, path)) holdsSecrets = true
+    if (typeof item === 'string' && context.secrets.has(path) && isSecret(item, path)) held.push(path)
     if (typeof item === 'string') return fillIn(item, path, context.environment, problems, variables)
     if (Array.isArray(item)) return item.map((member, index) => visit(member, `${path}[${index}]`))
     if (typeof item !== 'object' || item === null) return item
@@ -40,7 +46,7 @@ export function expand(value: unknown, context: Context): Expansion {
     return context.secrets.has(path) ? fromFile(filled, path, { ...context, problems, files }) : filled
   }
   const expanded = visit(value, '')
-  return { value: expanded, problems, variables, files, holdsSecrets }
+  return { value: expanded, problems, variables, files, held }
 }
 
 /** Of the addresses, those of alerts are secrets whole; others are where they hold a password. */
@@ -74,14 +80,14 @@ function fillIn(
 function fromFile(
   item: Record<string, unknown>,
   path: string,
-  { folder, problems, files }: Pick<Context, 'folder'> & { problems: Problem[]; files: string[] },
+  { folder, problems, files }: Pick<Context, 'folder'> & { problems: Problem[]; files: SecretFile[] },
 ): unknown {
   const { file } = item
   if (typeof file !== 'string' || Object.keys(item).length !== 1) return item
   const place = resolve(folder, file)
   try {
     const text = readFileSync(place, 'utf8').trim()
-    files.push(place)
+    files.push({ file: place, key: path })
     return text
   } catch (error) {
     problems.push({

@@ -24,7 +24,7 @@ import {
 } from './leaf.js'
 import { parseFile, refuse, withoutDoubles } from './load.js'
 import { nearest } from './nearest.js'
-import { type Problem, problemsOf } from './problems.js'
+import { inWords, type Problem, problemsOf } from './problems.js'
 import { Secret } from './secret.js'
 
 const instant = (description: string) =>
@@ -203,7 +203,7 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
   const filled = expand(value, { environment, folder: dirname(file), secrets })
-  const parsed = jobShape(resources).safeParse(filled.value)
+  const parsed = jobShape(resources).safeParse(filled.value, { error: inWords })
   const schema = jobSchema(resources)
   const found = parsed.success
     ? insecureHeartbeat(parsed.data.heartbeat, allowInsecure)
@@ -234,6 +234,6 @@ function unknownJob(name: string, known: readonly string[], folders: readonly st
   const list = known.length > 0 ? `one of ${known.join(', ')}` : 'a file jobs/NAME.json'
   throw new Stop(`Found no job "${name}" in ${folders.join(' or ')}, expected ${list}`, {
     exitCode: 2,
-    hint: near ? `Did you mean shopsync run ${near}?` : `Type shopsync run ${known[0] ?? 'NAME'}`,
+    hint: near ? `Did you mean ${near}?` : 'Type shopsync jobs list to see what each of them does',
   })
 }

@@ -78,7 +78,24 @@ function textOf({ value, loc }: NodeOf<'String'>, source: string): string {
 const isLocation = (error: unknown): error is Location =>
   error instanceof Error && 'line' in error && 'column' in error && 'offset' in error
 
+/** No file of ours is nested deeper than a few levels, and the stack of a parser has an end. */
+const deepest = 100
+
+/** Where brackets are nested too deep; strings, which end with their line at the latest, are passed over. */
+function refuseDepth(text: string): void {
+  let depth = 0
+  for (const { 0: found, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[\]{}]/g)) {
+    if (found === '[' || found === '{') depth += 1
+    if (found === ']' || found === '}') depth -= 1
+    if (depth <= deepest) continue
+    const lines = text.slice(0, index).split('\n')
+    const place = { line: lines.length, column: (lines.at(-1) ?? '').length + 1, offset: index }
+    throw new JsonError(`found more than ${deepest} brackets within each other`, place)
+  }
+}
+
 function parsed(text: string): ValueNode {
+  refuseDepth(text)
   try {
     return parse(text, { mode: 'json' }).body
   } catch (error) {

@@ -10,10 +10,18 @@ import { Stop } from '../errors.js'
 import { atHome, baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
 import { alertAddressProblems, alertSecretPaths, toAlerts } from './alerts.js'
 import type { Config } from './config.js'
-import { type Environment, expand } from './expand.js'
+import { type Environment, expand, type SecretFile } from './expand.js'
 import { JsonError, parseDocument } from './json.js'
 import type { Resources, TableLister } from './leaf.js'
-import { listProblems, type Problem, problemsOf, type SettingPaths, settingPaths } from './problems.js'
+import { privacyProblems } from './privacy.js'
+import {
+  inWords,
+  listProblems,
+  type Problem,
+  problemsOf,
+  type SettingPaths,
+  settingPaths,
+} from './problems.js'
 import { proxyFor, proxyProblem } from './proxy.js'
 import { type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
@@ -36,7 +44,7 @@ export interface Loaded {
   /** Names of the environment variables that the file refers to. */
   readonly variables: readonly string[]
   /** Files that hold a secret, the configuration itself included. */
-  readonly secretFiles: readonly string[]
+  readonly secretFiles: readonly SecretFile[]
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
@@ -72,19 +80,23 @@ export interface DocumentOptions extends Surroundings {
 export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   const { resources = declared, tablesOf, environment } = options
   const folder = options.file ? dirname(options.file) : options.workingDirectory
-  const { value, problems, variables, files, holdsSecrets } = expand(raw, {
+  const { value, problems, variables, files, held } = expand(raw, {
     environment,
     folder,
     secrets: secretPaths,
   })
-  const parsed = configShape(tablesOf, resources).safeParse(value)
+  const parsed = configShape(tablesOf, resources).safeParse(value, { error: inWords })
   if (!parsed.success) {
     const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
     problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
-  } else problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
+  } else {
+    problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
+    problems.push(...privacyProblems(parsed.data, tablesOf, resources))
+  }
   if (problems.length > 0 || !parsed.success) return refuse(problems, options)
   const config = freeze(toConfig(parsed.data, { ...options, resources }))
-  const own = holdsSecrets && options.file !== undefined ? [options.file] : []
+  const { file } = options
+  const own = file === undefined ? [] : held.map((key) => ({ file, key }))
   return { config, variables: [...variables], secretFiles: [...files, ...own] }
 }
 
@@ -128,7 +140,7 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
         : undefined
     throw new Stop(`Found no configuration at ${file}`, {
       exitCode: 2,
-      hint: `Expected a JSON file${from ? ` where ${from} says` : ''}. Type cp config.example.json ${from ? `"${file}"` : 'config.json'} and fill it in, or try shopsync demo, which needs none`,
+      hint: `${from ? `Expected a JSON file where ${from} says. ` : ''}Type shopsync init, which makes one in the working directory, or shopsync demo, which needs none`,
       cause,
     })
   }

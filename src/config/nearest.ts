@@ -26,13 +26,22 @@ export const isSlip = (word: string, meant: string): boolean =>
 /** The known word that a person most likely meant; undefined when every word differs too much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > longestWord) return undefined
+  const candidates = [...known]
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
-  const ranked = [...known]
+  const ranked = candidates
     .map((candidate) => ({ candidate, edits: distance(plain(word), plain(candidate)) }))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  if (best === undefined) return undefined
-  return best.edits <= Math.max(2, Math.ceil(word.length * 0.4)) ? best.candidate : undefined
+  if (best === undefined || best.edits <= 1) return best?.candidate
+  const near = best.edits <= Math.max(2, Math.ceil(word.length * 0.4)) ? best.candidate : undefined
+  return calledBy(word, candidates) ?? near
+}
+
+/** The only name that ends in this word, such as repair_orders for `order`: people leave out what seems plain. */
+function calledBy(word: string, candidates: readonly string[]): string | undefined {
+  const ending = `_${word.toLowerCase().replace(/s$/, '')}`
+  const called = candidates.filter((name) => name.endsWith(ending) || name.endsWith(`${ending}s`))
+  return called.length === 1 ? called[0] : undefined
 }
 
 /** The known key nearest to an unknown one, however different: an error about a key always names one. */

@@ -1,5 +1,7 @@
 /* Where a copy is to go, as a person types it: an address of a warehouse, and the name of a schema. */
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { Stop } from '../errors.js'
 import { atHome, warehouseProblem } from './address.js'
 import { type Environment, expand } from './expand.js'
@@ -14,6 +16,18 @@ export interface WarehousePlace {
 
 const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
   new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
+
+/** A mistyped folder, made on the way, would fill a disk that nobody meant. */
+function refuseMissingFolder(url: string): void {
+  if (!url.startsWith('sqlite:')) return
+  const folder = dirname(resolve(url.slice('sqlite:'.length)))
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw refuse('--to', {
+    found: url,
+    expected: `a file in a folder that exists: there is no ${folder}`,
+    hint: `Make it (mkdir -p ${folder}), or name another file`,
+  })
+}
 
 /** `usual`: the schema where none is named. Text that `${NAME}` stands in is filled in from the environment. */
 export function copyPlace(
@@ -34,6 +48,7 @@ export function copyPlace(
       ...problem,
       hint: problem.hint?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db') ?? '',
     })
+  refuseMissingFolder(url)
   if (schema === undefined) return { url: new Secret(url), schema: usual }
   if (url.startsWith('sqlite:'))
     throw refuse('--to-schema', { found: 'a schema', expected: 'none, since SQLite has none' })

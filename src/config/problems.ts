@@ -50,6 +50,20 @@ export function problemsOf(
   return error.issues.flatMap((issue) => unfold(issue)).flatMap((issue) => describe(issue, context))
 }
 
+const kinds: Readonly<Record<string, string>> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+/** What a check expects that has no words of its own: the validator's are for programmers. */
+export const inWords = (issue: Pick<z.core.$ZodRawIssue, 'code'> & { readonly expected?: unknown }): string =>
+  (issue.code === 'invalid_type' && kinds[String(issue.expected)]) || 'another value'
+
 /** Of a choice between shapes, the mistakes in the shape that the person evidently meant. */
 function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue]
@@ -65,13 +79,15 @@ function describe(
   context: { raw: unknown; schema: object; secrets: SettingPaths },
 ): Problem[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => unknownKey(issue.path, key, context.schema as Node))
+    return issue.keys.map((key) => unknownSetting(issue.path, key, context.schema as Node))
   }
   const path = pathText(issue.path)
   const value = valueAt(context.raw, issue.path)
   const node = nodeAt(context.schema as Node, issue.path)
   const words = node?.enum?.filter((word) => typeof word === 'string') ?? []
-  const near = typeof value === 'string' && words.length > 0 ? nearest(value, words) : undefined
+  // A key that is no name has a value that may well be one of the words.
+  const isKey = issue.code === 'invalid_key' || (issue.code === 'custom' && issue.params?.isKey === true)
+  const near = typeof value === 'string' && words.length > 0 && !isKey ? nearest(value, words) : undefined
   const example = node?.examples?.[0] ?? node?.default
   const key = issue.path.findLast((part) => typeof part === 'string')
   const typed =
@@ -82,24 +98,35 @@ function describe(
   const told: unknown = issue.code === 'custom' ? issue.params?.hint : undefined
   const hint = typeof told === 'string' ? told : near ? `Did you mean "${near}"?` : typed
   const expected = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
-  return [{ path, found: found(value, context.secrets.has(path)), expected, ...(hint ? { hint } : {}) }]
+  const what = isKey ? `the key ${toJson(String(key))}` : found(value, context.secrets.has(path))
+  return [{ path, found: what, expected, ...(hint ? { hint } : {}) }]
 }
 
-function unknownKey(path: Path, key: string, schema: Node): Problem {
+/** A key that is none of those there are. */
+export const unknownKey = (
+  path: string,
+  key: string,
+  known: readonly string[],
+  expected: string,
+): Problem => {
+  const meant = nearest(key, known) ?? nearestOrFirst(key, known)
+  return {
+    path,
+    found: `the unknown key "${key}"`,
+    expected,
+    ...(meant && { hint: `The nearest known key is "${meant}"` }),
+  }
+}
+
+function unknownSetting(path: Path, key: string, schema: Node): Problem {
   const here = Object.keys(nodeAt(schema, path)?.properties ?? {})
   const near = nearest(key, here)
   const elsewhere = near ? undefined : pathsOf(schema).find((known) => lastOf(known) === key)
-  const meant = near ?? nearestOrFirst(key, here)
-  const hint = elsewhere
-    ? `It belongs under "${elsewhere.slice(0, -key.length - 1)}"`
-    : meant && `The nearest known key is "${meant}"`
-  return {
-    path: pathText([...path, key]),
-    found: `the unknown key "${key}"`,
-    expected:
-      here.length > 8 ? 'a known key' : `one of ${here.filter((name) => name !== '$schema').join(', ')}`,
-    ...(hint ? { hint } : {}),
-  }
+  const expected =
+    here.length > 8 ? 'a known key' : `one of ${here.filter((name) => name !== '$schema').join(', ')}`
+  const problem = unknownKey(pathText([...path, key]), key, here, expected)
+  if (elsewhere === undefined) return problem
+  return { ...problem, hint: `It belongs under "${elsewhere.slice(0, -key.length - 1)}"` }
 }
 
 const lastOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)

@@ -26,6 +26,7 @@ import {
   whole,
 } from './leaf.js'
 import { metricsSection } from './metrics.js'
+import { privacy } from './privacy.js'
 import { report } from './report.js'
 import { scheduleSection } from './schedule.js'
 
@@ -193,7 +194,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
             const there = `${of.name}.${other} is there already`
             const why = other === name ? there : `${there}, and SQLite takes both names for one column`
             const message = `a field that has no column yet; ${why}`
-            context.addIssue({ code: 'custom', path: [name], message })
+            context.addIssue({ code: 'custom', path: [name], message, params: { isKey: true } })
           }
         })
         .prefault({})
@@ -204,22 +205,6 @@ const resource = (of: Resource, tablesOf: TableLister) => {
     })
     .optional()
     .describe(of.doc)
-}
-
-const keep = z.literal('keep', {
-  error: (issue) =>
-    issue.input === 'hash' || issue.input === 'drop'
-      ? '"keep", for this version cannot hash or drop columns yet; leave the resource out (resources.NAME.enabled) if its data may not be stored'
-      : '"keep"',
-})
-
-const privacy = (resources: Resources, tablesOf: TableLister) => {
-  const columns = z.record(z.string(), keep).optional().describe('By column: "keep".')
-  const tables = Object.values(resources).flatMap((of) => tablesOf(of).map(({ name }) => [name, columns]))
-  return section(
-    Object.fromEntries(tables) as Record<string, typeof columns>,
-    'Treatment of columns, by table and column: "keep", which is the default. This version refuses "hash" and "drop".',
-  )
 }
 
 /** The configuration as people write it, `${NAME}` and `{"file"}` already replaced. */

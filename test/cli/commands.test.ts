@@ -234,7 +234,7 @@ describe('run', () => {
   test('an unknown job lists those there are', async () => {
     const { code, stderr } = await here.run('run', 'hurly')
     expect(code).toBe(2)
-    expect(stderr).toMatch(/expected one of .*hourly.*nightly.*Did you mean shopsync run hourly\?/)
+    expect(stderr).toMatch(/expected one of .*hourly.*nightly.*Did you mean hourly\?/)
   })
 })
 

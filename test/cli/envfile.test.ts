@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** shopsync.env: variables for programs that nobody gives an environment. */
 import { chmodSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, place, shopsync } from '../support/place.js'
 
@@ -39,7 +39,32 @@ test('one that everybody may read is warned about', async () => {
   write('shopsync.env', here.sandbox.secret, 0o644)
   const { code, stderr } = await bare('sync', '--resource', 'notes')
   expect(code).toBe(0)
-  expect(stderr).toContain('chmod 600')
+  expect(stderr).toContain('Everyone on this machine can read API_SECRET in shopsync.env: type chmod 600')
+})
+
+test.each([
+  ['a quote that is not closed', "# x\nA=1\nAPI_SECRET='geheim", "line 3: found the quote '"],
+  [
+    'a quote that another line closes',
+    "API_SECRET='geheim\nB='1'",
+    'line 1: found text behind the closing quote',
+  ],
+  ['no =', 'A="1\n2"\nAPI_SECRET geheim', 'line 3: found no = in it'],
+  ['a bare secret', 'geheim', 'line 1: found no = in it'],
+  ['no name', '\r\n=geheim', 'line 2: found no name before the ='],
+  ['a name of two words', 'API SECRET=geheim', 'line 1: found a name with spaces'],
+])('%s is an error with its line, and shows no secret', async (_what, text, said) => {
+  writeFileSync(join(here.folder, 'shopsync.env'), `${text}\n`)
+  const { code, stdout, stderr } = await bare('status')
+  expect(stderr).toContain(said)
+  expect(stdout + stderr).not.toContain('geheim')
+  expect(code).toBe(2)
+})
+
+test('whatever else a file of variables may hold is read as Node reads it', async () => {
+  const text = `\uFEFF# all\r\n\r\n  export A = b c # d\nB="x\n'y" # e\n\tC=it's\nD=\nAPI_SECRET=\`${here.sandbox.secret}\`\n#`
+  writeFileSync(join(here.folder, 'shopsync.env'), text, { mode: 0o600 })
+  expect(await bare('check', '--quiet')).toMatchObject({ code: 0 })
 })
 
 test('so is any other file with a secret in it, by check as well; one without is nobody’s matter', async () => {
@@ -50,17 +75,19 @@ test('so is any other file with a secret in it, by check as well; one without is
     chmodSync(secret, mode)
     chmodSync(config, mode)
     const { stderr } = await bare('check')
-    return [...stderr.matchAll(/type chmod 600 (\S+?)"/g)].map(([, file = '']) => basename(file))
+    return [...stderr.matchAll(/can read (\S+) in (\S+): type chmod 600 \S+"/g)].map(
+      ([, key, file]) => `${key} ${file}`,
+    )
   }
   writeFileSync(secret, here.sandbox.secret)
   expect(await warned(0o644)).toEqual([])
   here.configure({ api: { secret: { file: 'secret.txt' } } })
-  expect(await warned(0o644)).toEqual(['secret.txt'])
+  expect(await warned(0o644)).toEqual(['api.secret secret.txt'])
   expect(await warned(0o640)).toEqual([])
   here.configure({ api: { secret: here.sandbox.secret } })
-  expect(await warned(0o644)).toEqual(['config.json'])
+  expect(await warned(0o644)).toEqual(['api.secret config.json'])
   here.configure({ alerts: { heartbeat: 'http://127.0.0.1:1/hidden' } })
-  expect(await warned(0o644)).toEqual(['config.json'])
+  expect(await warned(0o644)).toEqual(['alerts.heartbeat config.json'])
   here.configure()
   expect(await warned(0o644)).toEqual([])
 })

@@ -22,7 +22,7 @@ function refused(ended: Ended, said: RegExp, code = 2): void {
 describe('a near name', () => {
   test.each([
     ['a table', ['why', 'repair_order_part', '1'], /Did you mean repair_order_parts\?/],
-    ['a job', ['run', 'hourl'], /Did you mean shopsync run hourly\?/],
+    ['a job', ['run', 'hourl'], /Did you mean hourly\?/],
     ['a resource', ['sync', '--resource', 'custmers'], /Did you mean customers\?/],
     ['a flag', ['sync', '--tenat', '1'], /Did you mean --tenant\?/],
     ['a new flag', ['verify', '--time-limt', 'PT1M'], /Did you mean --time-limit\?/],

@@ -53,7 +53,7 @@ describe('jobs', () => {
   test('an unknown one lists those there are', () => {
     const message = refused('hourlyy')
     expect(message).toContain('expected one of backfill, hourly, nightly')
-    expect(message).toContain('Did you mean shopsync run hourly?')
+    expect(message).toContain('Did you mean hourly?')
   })
 
   test('a name cannot lead out of the folder', () => {

@@ -225,7 +225,33 @@ describe('the commonest mistakes say what was found, what was expected and what 
     [
       'privacy that this version cannot give',
       { ...good, privacy: { customers: { email: 'hash' } } },
-      ['privacy.customers.email: found "hash"', 'cannot hash or drop'],
+      [
+        'privacy.customers.email: found "hash"',
+        'the only treatment in this version',
+        '"resources": {"customers": {"enabled": false}}',
+      ],
+    ],
+    [
+      'privacy of a column that is none',
+      { ...good, privacy: { customers: { emial: 'keep' } } },
+      ['privacy.customers.emial: found the unknown key', 'a column of customers', 'known key is "email"'],
+    ],
+    ['privacy in one word', { ...good, privacy: 'keep' }, ['privacy: found "keep", expected an object']],
+    [
+      'privacy of a whole table',
+      { ...good, privacy: { customers: 'keep' } },
+      ['privacy.customers: found "keep", expected an object such as {"email": "keep"}'],
+    ],
+    ['a list for a section', { ...good, sync: [] }, ['sync: found [], expected an object']],
+    [
+      'a column of another name than columns have',
+      { ...good, resources: { vehicles: { columns: { 'VIN no': 'text' } } } },
+      ['found the key "VIN no", expected'],
+    ],
+    [
+      'a column that is there already, whose type is well',
+      { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
+      ['found the key "updated_at", expected a field that has no column yet'],
     ],
     [
       'a column that is there already',
@@ -254,7 +280,14 @@ describe('the commonest mistakes say what was found, what was expected and what 
     const message = refused(content).message.replaceAll(/ \(line \d+\)/g, '')
     for (const part of parts) expect(message).toContain(part)
     expect(message).toContain('config.example.json')
-    expect(message).not.toContain('hunter2')
+    expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
+  })
+
+  test('privacy of a promoted column is well', () => {
+    const columns = { vehicles: { columns: { vin: 'text' } } }
+    expect(() =>
+      readThis({ ...good, resources: columns, privacy: { vehicles: { vin: 'keep' } } }),
+    ).not.toThrow()
   })
 
   test('JSON that is none, with line and column', () => {
@@ -265,11 +298,20 @@ describe('the commonest mistakes say what was found, what was expected and what 
     expect(refused('{"a":1,"a":2}').message).toContain('line 1, column 8: the key "a" stands there twice')
   })
 
+  test('brackets that no configuration needs', () => {
+    for (const deep of ['['.repeat(100_000), `{"api":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])
+      expect(refused(deep).message).toMatch(
+        /line 1, column \d+: found more than 100 brackets within each other/,
+      )
+    const brackets = '['.repeat(1000)
+    expect(refused({ ...good, [brackets]: 1 }).message).toContain('unknown key')
+  })
+
   test('a file that is not there', () => {
     expect(() => read()).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(/Found no configuration at .*config\.json$/),
-        hint: expect.stringMatching(/cp config\.example\.json.*shopsync demo/),
+        hint: expect.stringMatching(/^Type shopsync init.*shopsync demo/),
       }),
     )
     expect(() => read(environment, 'other.json')).toThrow(

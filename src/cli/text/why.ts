@@ -3,9 +3,20 @@ import { toJson } from '../../json.js'
 import type { Told, Why } from '../../sync/ask/why.js'
 import { foreignAdvice } from './belonging.js'
 
-export function whyText({ table, id, belongs_to: owner, rows, known_since }: Why): string {
-  if (rows.length === 0)
-    return `The warehouse has no row ${id} in ${table}. If the source has it, shopsync reconcile brings it.`
+/** Tenants that are named where somebody has mistyped one. */
+const mostTenants = 20
+
+function missingText({ table, resource, id, unknown_tenants: unknown, known_tenants: known }: Why): string {
+  if (unknown.length === 0)
+    return `The warehouse has no row ${id} in ${table}. If the source has it, shopsync reconcile --resource ${resource} fetches it.`
+  const others = known.length > mostTenants ? ', …' : ''
+  const list = known.length === 0 ? 'no tenant yet' : `${known.slice(0, mostTenants).join(', ')}${others}`
+  return `The warehouse has no tenant ${unknown.join(', ')}. It has ${list}.`
+}
+
+export function whyText(why: Why): string {
+  const { belongs_to: owner, rows, known_since } = why
+  if (rows.length === 0) return missingText(why)
   const isForgotten = rows.some(({ brought }) => /^(unknown|run)$/.test(brought.certainty))
   const since =
     known_since !== null && isForgotten ? `\nNothing is known of what was before ${known_since}.` : ''

@@ -3,6 +3,7 @@
  * Used by `shopsync why`.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { views } from '../../../schema/views/index.js'
 import { nearest } from '../../config/nearest.js'
 import { describeError, Skip, Stop } from '../../errors.js'
 import { parseInt64 } from '../../int64.js'
@@ -11,6 +12,7 @@ import type { Table } from '../../model/tables.js'
 import { foreignText } from '../../warehouse/belonging.js'
 import { rootTable } from '../../warehouse/database.js'
 import { knownSince } from '../../warehouse/history.js'
+import { knownTenants } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import { type Dependencies, rootOf } from '../run/context.js'
@@ -50,7 +52,12 @@ export type SourceNow =
 /** The document of `why`. */
 export interface Why {
   readonly table: string
+  /** The resource whose records the rows come from. */
+  readonly resource: string
   readonly id: string
+  /** Tenants that were asked about, and that the warehouse knows nothing of. */
+  readonly unknown_tenants: readonly Int64[]
+  readonly known_tenants: readonly Int64[]
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
   /** The beginning of the oldest run on record: nothing is known of what was before. */
@@ -75,10 +82,10 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   if (table && resource) return { table, resource }
   const tables = [...model.tableByName.keys()]
   const near = nearest(name, tables)
-  const meant = near ? `Did you mean ${near}? ` : ''
-  throw new Stop(`There is no table ${name.slice(0, 100)}`, {
+  const isView = views.some((view) => view.name === name)
+  throw new Stop(isView ? `${name} is a view, expected a table` : `There is no table ${name.slice(0, 100)}`, {
     exitCode: 2,
-    hint: `${meant}Expected one of ${tables.join(', ')}`,
+    hint: near ? `Did you mean ${near}?` : `Expected one of ${tables.join(', ')}`,
   })
 }
 
@@ -217,6 +224,15 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
     told.push(
       await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
     )
-  const since = await knownSince(deps.warehouse)
-  return { table: question.table, id: question.id, belongs_to: belongs, rows: told, known_since: since }
+  const tenants = (await knownTenants(deps.warehouse)).map(({ tenantId }) => tenantId)
+  return {
+    table: question.table,
+    resource: known.resource.name,
+    id: question.id,
+    unknown_tenants: (question.tenants ?? []).filter((tenant) => !tenants.includes(tenant)),
+    known_tenants: tenants,
+    belongs_to: belongs,
+    rows: told,
+    known_since: await knownSince(deps.warehouse),
+  }
 }

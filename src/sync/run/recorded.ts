@@ -2,7 +2,9 @@
  * A run on record: its row in sync_runs is there from its beginning, and says how it ended, whichever way that was. Used
  * by run.ts, and by job.ts, whose steps share one row.
  */
+import { Stop } from '../../errors.js'
 import { inSpan } from '../../trace.js'
+import { removeRun } from '../../warehouse/history.js'
 import { type Dependencies, now, type WriterLease } from './context.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prune.js'
@@ -40,6 +42,13 @@ export function onRecord(
   })
 }
 
+/**
+ * A mistyped --tenant shows only after the source was asked who is granted. Such a call did nothing: it must not stand
+ * in `status` as the last run, and failed. A job's file is written once and runs unattended: there, the run is kept.
+ */
+const isWrongUsage = (error: unknown, { job }: Purpose): boolean =>
+  job === null && error instanceof Stop && error.exitCode === 2
+
 async function recorded(
   deps: Dependencies,
   lease: WriterLease,
@@ -57,6 +66,10 @@ async function recorded(
     await pruneHistory(context)
     return report
   } catch (error) {
+    if (isWrongUsage(error, purpose)) {
+      await deps.warehouse.write(removeRun(deps.warehouse.db, lease.runId), lease.fence).catch(() => {})
+      throw error
+    }
     const reason = endingOf(deps.signal) ?? reasonOf(error)
     const { quarantined } = run.counted
     const nothing = reportOf(context, purpose, run.startedAt, { ends: [], reason, quarantined })

@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time.
  * open.ts opens it for commands, thread/writerthread.ts for the writer thread.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
@@ -69,9 +69,15 @@ const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void
     }
   })
 
+/** Customers' data are for the owner of the file only. SQLite gives its `-wal` and `-shm` the mode of the file. */
+function make(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  closeSync(openSync(path, 'a', 0o600))
+}
+
 function open(path: string, where: string): BetterSqlite3.Database {
   try {
-    if (path !== nowhere) mkdirSync(dirname(path), { recursive: true })
+    if (path !== nowhere && !existsSync(path)) make(path)
     const raw = new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
     raw.pragma('busy_timeout = 5000')
