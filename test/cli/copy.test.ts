@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type
 /** `shopsync copy` as a shell runs it: addresses, a kill, a signal, and the commands on the copy. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -15,6 +15,7 @@ beforeAll(async () => {
   here = await place({ until: '2026-01-01T00:00:00Z' })
   here.configure({ status: { staleAfter: 'P3650D' } })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
+  mkdirSync(join(here.folder, 'copy-sqlite'))
 })
 afterAll(() => here.remove())
 

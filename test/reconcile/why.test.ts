@@ -120,12 +120,15 @@ describe.each(warehouses())('$name', (kind) => {
     await expect(ask(warehouse, 'nots', '1')).rejects.toThrow(
       expect.objectContaining({
         message: 'There is no table nots',
-        hint: expect.stringContaining('Expected one of'),
+        hint: 'Did you mean notes?',
       }),
+    )
+    await expect(ask(warehouse, 'xxxxxxxxx', '1')).rejects.toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('Expected one of') }),
     )
     await expect(ask(warehouse, 'notes', 'seven')).rejects.toThrow(/"seven", expected a whole number/)
     expect(await ask(warehouse, 'notes', '77')).toMatchObject({ rows: [] })
-    expect(await ask(warehouse, 'notes', '1', [9])).toMatchObject({ rows: [] })
+    expect(await ask(warehouse, 'notes', '1', [9])).toMatchObject({ rows: [], unknown_tenants: [9] })
     await warehouse.close()
   })
 
