@@ -41,6 +41,13 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterEach(() => warehouse.close())
 
+  it('a mistyped tenant leaves no run behind', async () => {
+    await run(warehouse)
+    const before = await rowsOf(warehouse, 'sync_runs')
+    await expect(run(warehouse, { tenants: [9] })).rejects.toThrow('Tenant 9 is not granted')
+    expect(await rowsOf(warehouse, 'sync_runs')).toEqual(before)
+  })
+
   it('authorizations in an order that changes revoke nobody: tenants that are not seen have failed, the others are walked', async () => {
     for (let id = 103; id <= 250; id++) sandbox.store.addTenant({ id })
     const few = { resources: ['statuses'] }
