@@ -150,7 +150,8 @@ class HttpSource implements Source {
     const { updatedAfter, page, perPage } = request
     const filter = updatedAfter === '' ? '' : `updated_after=${encodeURIComponent(updatedAfter)}&`
     const query = `${filter}page=${page}&per_page=${perPage}`
-    const call = { ...this.#call(request, '', query), attempts: request.attempts, page }
+    const { attempts, whenFree } = request
+    const call = { ...this.#call(request, '', query), attempts, whenFree, page }
     return this.#page(call, { page, perPage }, make)
   }
 

@@ -21,6 +21,8 @@ export interface ListRequest {
   readonly perPage: number
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number
+  /** Awaited before the answer is decoded, which keeps the thread busy for as long as a page takes to store. */
+  readonly whenFree?: (() => Promise<void>) | undefined
   readonly priority: Priority
   readonly signal?: AbortSignal
 }

@@ -216,13 +216,15 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 
 /**
  * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
- * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one.
+ * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one. `sent`:
+ * called when the rows are with the database, and nothing is to be sent before it has answered.
  */
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
   to: BatchTables,
   batch: Batch<E>,
+  sent: () => void = () => {},
 ): Promise<Applied> {
   const { embedded, derived } = to
   const [root, ...children] = to.tables
@@ -253,11 +255,13 @@ export async function applyBatch<R extends Rows<R>, E>(
   const { drift: found } = batch.page
   const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
   const statements: readonly CompiledQuery[] = entry ? [...batch.statements, entry] : batch.statements
-  const [[ofRoots, ofChildren, ofEmbedded]] = await settleAll([
+  const stored = settleAll([
     writes,
     settleAll(statements.map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
+  sent()
+  const [[ofRoots, ofChildren, ofEmbedded]] = await stored
   await versions?.settle()
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))

@@ -5,6 +5,9 @@
 export class Backlog {
   readonly #waiting: (() => void)[] = []
   #pages = 0
+  /** Work that keeps this thread busy, held until no transaction asks. */
+  readonly #held: (() => void)[] = []
+  #asking = 0
 
   constructor(private readonly limit: number) {}
 
@@ -30,6 +33,31 @@ export class Backlog {
       this.#pages--
       this.#next()
     }
+  }
+
+  /**
+   * Runs a transaction that asks the database before it writes. Until `sent` is called, the database waits for this
+   * thread: a page that is decoded meanwhile leaves it idle for as long as the page takes.
+   */
+  async asking<T>(transaction: (sent: () => void) => Promise<T>): Promise<T> {
+    let isAsking = true
+    const sent = (): void => {
+      if (!isAsking) return
+      isAsking = false
+      if (--this.#asking > 0) return
+      for (const go of this.#held.splice(0)) go()
+    }
+    this.#asking++
+    try {
+      return await transaction(sent)
+    } finally {
+      sent()
+    }
+  }
+
+  /** Resolves when no transaction waits for an answer before it writes. */
+  async free(): Promise<void> {
+    while (this.#asking > 0) await new Promise<void>((resolve) => this.#held.push(resolve))
   }
 
   #next(): void {

@@ -173,6 +173,11 @@ export class Warehouse {
     return this.#backlog.fetching(fetch)
   }
 
+  /** Resolves when long work on this thread keeps no transaction waiting. */
+  free(): Promise<void> {
+    return this.#backlog.free()
+  }
+
   /** Starts what a long load needs, while its first page is on the way. */
   warm(): void {
     this.dialect.warm()
@@ -207,7 +212,9 @@ export class Warehouse {
     const { dialect } = this
     const store = (): Promise<Applied> =>
       dialect.offload?.(to, fresh) ??
-      dialect.transaction((session) => applyBatch(dialect, session, to, fresh))
+      dialect.transaction((session) =>
+        this.#backlog.asking((sent) => applyBatch(dialect, session, to, fresh, sent)),
+      )
     const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

@@ -38,3 +38,25 @@ it('lets all that wait go on when a fetch fails, and when its page is never stor
   const ends = await Promise.allSettled(waiting)
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
 })
+
+it('keeps long work away while a transaction waits for what it asked, until its rows are sent or it has failed', async () => {
+  const backlog = new Backlog(1)
+  const [first, second] = [pending(), pending()]
+  const events: string[] = []
+  const stored = backlog.asking(async (sent) => {
+    await first.promise
+    sent()
+    await second.promise
+  })
+  const failed = backlog.asking(() => first.promise.then(() => Promise.reject(new Error('away'))))
+  const free = backlog.free().then(() => void events.push('free'))
+  await new Promise(setImmediate)
+  expect(events).toEqual([])
+  first.end()
+  await expect(failed).rejects.toThrow('away')
+  await free
+  // The transaction still waits for its rows to be written: that is when a page is decoded.
+  expect(events).toEqual(['free'])
+  second.end()
+  await stored
+})

@@ -30,6 +30,8 @@ export interface ApiRequest {
   readonly page?: number
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number | undefined
+  /** See ListRequest. */
+  readonly whenFree?: (() => Promise<void>) | undefined
   /** Asks for a compressed answer, whatever the configuration says. */
   readonly gzip?: boolean
   /** For who looks at the headers themselves. */
@@ -88,6 +90,7 @@ export class Exchange {
         tell({ 'http.response.status_code': this.#outcome?.status }),
       )
       if (reply.status !== 200) throw this.#refused(reply)
+      await this.call.whenFree?.()
       return this.#read(reply, startedAt, read)
     })
   }

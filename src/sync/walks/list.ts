@@ -20,6 +20,8 @@ interface ListOptions {
   readonly signal: AbortSignal
   /** How the warehouse holds numbers. */
   readonly form: NumberForm
+  /** See ListRequest. */
+  readonly whenFree?: () => Promise<void>
 }
 
 /** One cursor's list whose pages are compared, or encoded when they are stored. */
@@ -56,8 +58,8 @@ export class CursorList<P extends FlatPage = Flattened> {
 
   get #request() {
     const { tenantId, resource } = this.task
-    const { priority, signal } = this.options
-    return { tenantId, path: resource.path, priority, signal }
+    const { priority, signal, whenFree } = this.options
+    return { tenantId, path: resource.path, priority, signal, whenFree }
   }
 
   /** A page of what is newer than `after`. With `wanted`, only the records that it accepts are kept of the page. */
