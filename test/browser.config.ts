@@ -9,7 +9,6 @@ export default mergeConfig(
       include: ['test/browser/**/*.test.ts'],
       testTimeout: 120_000,
       hookTimeout: 240_000,
-      env: { DIALECTS: 'sqlite' },
     },
   }),
 )

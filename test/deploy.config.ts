@@ -9,7 +9,6 @@ export default mergeConfig(
       include: ['test/deploy/**/*.test.ts'],
       testTimeout: 600_000,
       hookTimeout: 600_000,
-      env: { DIALECTS: 'sqlite' },
     },
   }),
 )

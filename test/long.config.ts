@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { chosenWarehouses, shipped } from './support/compiled.js'
 
 /** The long suites, run by `npm run test:long`: the same laws as in test/laws, over many more cases. */
 export default mergeConfig(
@@ -9,6 +9,7 @@ export default mergeConfig(
       include: ['test/long/**/*.test.ts'],
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
+      provide: { warehouses: chosenWarehouses('both') },
     },
   }),
 )

@@ -9,7 +9,6 @@ export default mergeConfig(
       include: ['test/metrics/**/*.test.ts'],
       testTimeout: 300_000,
       hookTimeout: 120_000,
-      env: { DIALECTS: 'sqlite' },
     },
   }),
 )

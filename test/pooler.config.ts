@@ -1,10 +1,15 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { chosenWarehouses, shipped } from './support/compiled.js'
 
 /** The program through PgBouncer in transaction mode, run by `npm run test:pooler`; where it is lacking, the suite says so. */
 export default mergeConfig(
   shipped,
   defineConfig({
-    test: { include: ['test/pooler/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+    test: {
+      include: ['test/pooler/**/*.test.ts'],
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      provide: { warehouses: chosenWarehouses('both') },
+    },
   }),
 )

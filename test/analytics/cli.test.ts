@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Place, place } from '../support/place.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
 beforeAll(async () => {
@@ -96,40 +97,37 @@ it('a zone that is none is refused before anything is done', async () => {
   expect(stderr).toContain('report.timeZone')
 })
 
-describe.skipIf(inject('postgresUrl') === '')(
-  'a role that owns the schema of the tables and no other',
-  () => {
-    const name = `views_${randomBytes(4).toString('hex')}`
-    let owner: pg.Client
-    beforeAll(async () => {
-      owner = new pg.Client({ connectionString: inject('postgresUrl') })
-      await owner.connect()
-      await owner.query(`create role ${name} login; create schema ${name} authorization ${name}`)
-    })
-    afterAll(async () => {
-      await owner.query(
-        `drop schema if exists ${name}_analytics cascade; drop schema ${name} cascade; drop role ${name}`,
-      )
-      await owner.end()
-    })
+describe.skipIf(postgresUrl() === '')('a role that owns the schema of the tables and no other', () => {
+  const name = `views_${randomBytes(4).toString('hex')}`
+  let owner: pg.Client
+  beforeAll(async () => {
+    owner = new pg.Client({ connectionString: postgresUrl() })
+    await owner.connect()
+    await owner.query(`create role ${name} login; create schema ${name} authorization ${name}`)
+  })
+  afterAll(async () => {
+    await owner.query(
+      `drop schema if exists ${name}_analytics cascade; drop schema ${name} cascade; drop role ${name}`,
+    )
+    await owner.end()
+  })
 
-    it('syncs, is warned once with what to type, and check says the same', async () => {
-      const url = new URL(inject('postgresUrl'))
-      url.username = name
-      here.configure({ warehouse: { url: url.href, schema: name } })
-      const statement = `create schema ${name}_analytics authorization ${name}`
-      expect((await here.run('plan')).stdout).toContain(statement)
-      const first = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
-      expect(first.code).toBe(0)
-      expect(first.stderr.split(statement)).toHaveLength(2)
-      const checked = await here.run('check')
-      expect(checked.code).toBe(0)
-      expect(checked.stdout).toContain(statement)
-      await owner.query(statement)
-      const second = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
-      expect([second.code, second.stderr]).toEqual([0, ''])
-      const { rows } = await owner.query(`select count(*)::int as n from ${name}_analytics.dim_shops`)
-      expect(rows[0]?.n).toBeGreaterThan(0)
-    })
-  },
-)
+  it('syncs, is warned once with what to type, and check says the same', async () => {
+    const url = new URL(postgresUrl())
+    url.username = name
+    here.configure({ warehouse: { url: url.href, schema: name } })
+    const statement = `create schema ${name}_analytics authorization ${name}`
+    expect((await here.run('plan')).stdout).toContain(statement)
+    const first = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
+    expect(first.code).toBe(0)
+    expect(first.stderr.split(statement)).toHaveLength(2)
+    const checked = await here.run('check')
+    expect(checked.code).toBe(0)
+    expect(checked.stdout).toContain(statement)
+    await owner.query(statement)
+    const second = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
+    expect([second.code, second.stderr]).toEqual([0, ''])
+    const { rows } = await owner.query(`select count(*)::int as n from ${name}_analytics.dim_shops`)
+    expect(rows[0]?.n).toBeGreaterThan(0)
+  })
+})

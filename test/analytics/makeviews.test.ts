@@ -4,12 +4,11 @@
  */
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { WantedView } from '../../src/warehouse/viewstore.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { known } from '../support/run.js'
 import { ask, make, prepareViews, query } from '../support/views.js'
-import { type Kind, open, warehouses } from '../support/warehouse.js'
+import { type Kind, open, openAt, postgresUrl, warehouses } from '../support/warehouse.js'
 
 const opened: Warehouse[] = []
 afterAll(async () => {
@@ -134,7 +133,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
   })
 })
 
-describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
+describe.runIf(postgresUrl() !== '')('in Postgres', () => {
   const [kind] = warehouses().filter(({ name }) => name === 'postgres')
   const warehouseOf = (): Promise<Warehouse> => fresh(kind as Kind)
 
@@ -142,7 +141,7 @@ describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
   async function role(warehouse: Warehouse): Promise<{ name: string; client: pg.Client }> {
     const name = `r_${Math.random().toString(36).slice(2, 10)}`
     await run(warehouse, `create role ${name} login`)
-    const url = new URL(inject('postgresUrl'))
+    const url = new URL(postgresUrl())
     url.username = name
     const client = new pg.Client({ connectionString: url.href })
     await client.connect()
@@ -222,7 +221,7 @@ describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
   it('cost a role that may make no schema one line with what to type, and nothing else', async () => {
     const owner = await warehouseOf()
     const { name } = await role(owner)
-    const url = new URL(inject('postgresUrl'))
+    const url = new URL(postgresUrl())
     const database = `d_${name}`
     await run(owner, `create database ${database}`)
     url.pathname = `/${database}`
@@ -232,10 +231,7 @@ describe.runIf(inject('postgresUrl') !== '')('in Postgres', () => {
       `create schema mine authorization ${name}; revoke create on database ${database} from public`,
     )
     url.username = name
-    const limited = await open(
-      { name: 'postgres', address: () => ({ url: url.href, schema: 'mine' }) },
-      known,
-    )
+    const limited = await openAt({ url: url.href, schema: 'mine' })
     opened.push(limited)
     const { made, troubles } = await make(limited)
     expect(made).toEqual([])

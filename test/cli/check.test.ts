@@ -7,12 +7,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Probe, ProbeChange } from '../../src/sync/ask/probe.js'
 import { type Place, place } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
 import { usualWays } from '../support/probe.js'
 import { configure, Program, program } from '../support/process.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 interface Checked {
   readonly exit_code: number
@@ -107,7 +108,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
     db.close()
   })
 
-  test.runIf(inject('postgresUrl') !== '')('of Postgres', async () => {
+  test.runIf(postgresUrl() !== '')('of Postgres', async () => {
     const postgres = await startPostgres({ megabytes: 4 })
     const config = configure(here.sandbox, { url: postgres.url, schema: 'full' }, ['notes'])
     const full = await new Program(program, ['check', '--json', '--config', config]).ended
@@ -120,16 +121,16 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
 })
 
 /* The roles that docs/operations.md describes; on Postgres 15 nobody may create tables in the schema public. */
-describe.skipIf(inject('postgresUrl') === '')('the roles of Postgres', () => {
+describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
   const name = `check_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
   const as = (role: string): string => {
-    const url = new URL(inject('postgresUrl'))
+    const url = new URL(postgresUrl())
     url.username = role
     return url.href
   }
   beforeAll(async () => {
-    owner = new pg.Client({ connectionString: inject('postgresUrl') })
+    owner = new pg.Client({ connectionString: postgresUrl() })
     await owner.connect()
     await owner.query(`create role ${name} login; create schema ${name} authorization ${name}`)
     await owner.query(`create role ${name}_run login; create role ${name}_bi login`)

@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyStep } from '../../src/cli/text/copy.js'
 import type { CopyReport } from '../../src/sync/ask/copy.js'
 import { type Place, place, shopsync } from '../support/place.js'
 import type { Ended } from '../support/process.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
 beforeAll(async () => {
@@ -57,7 +58,7 @@ const run = (words: readonly string[], env: Record<string, string> = {}): Promis
   shopsync(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
 
 const targets: [string, () => readonly string[]][] = [['sqlite', () => ['--to', 'sqlite:./${COPY}/copy.db']]]
-if (inject('postgresUrl') !== '')
+if (postgresUrl() !== '')
   targets.push([
     'postgres',
     () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`],
@@ -74,7 +75,7 @@ test('the line of progress: an honest time to go, the pass, the table', () => {
 
 describe.each(targets)('to %s', (name, words) => {
   const to = words()
-  const env = { COPY: `copy-${name}`, POSTGRES: inject('postgresUrl') }
+  const env = { COPY: `copy-${name}`, POSTGRES: postgresUrl() }
   const [, , , schema = 'shopsync'] = to
   const warehouse =
     name === 'sqlite' ? { url: `sqlite:./${env.COPY}/copy.db` } : { url: env.POSTGRES, schema }
@@ -99,7 +100,7 @@ describe.each(targets)('to %s', (name, words) => {
     const refused = await run(['copy', ...to], env)
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(/has [\d,]+ rows in \d+ tables .*expected an empty warehouse/)
-    expect(refused.stderr).not.toContain(inject('postgresUrl') || 'nothing')
+    expect(refused.stderr).not.toContain(postgresUrl() || 'nothing')
   })
 
   test('every command goes on with the copy', () =>

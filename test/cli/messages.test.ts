@@ -1,9 +1,10 @@
 /** What people mistype or misplace ends in a sentence that says what was found, what was expected and what to type. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Place, place, shopsync } from '../support/place.js'
 import { freePort } from '../support/postgres.js'
 import type { Ended } from '../support/process.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
 beforeAll(async () => {
@@ -97,10 +98,10 @@ describe('the sandbox', () => {
   })
 })
 
-describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
+describe.runIf(postgresUrl() !== '')('postgres', () => {
   test('sslmode=require on a server without SSL says so', async () => {
     const elsewhere = await place({ tenants: 1 })
-    const url = `${inject('postgresUrl')}?sslmode=require`
+    const url = `${postgresUrl()}?sslmode=require`
     elsewhere.configure({ warehouse: { url, schema: 'no_ssl' } })
     refused(await elsewhere.run('sync'), /cannot be reached over TLS.*ssl = on/s, 3)
     await elsewhere.remove()

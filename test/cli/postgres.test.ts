@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import { type Place, place } from '../support/place.js'
+import { postgresUrl } from '../support/warehouse.js'
 
-const url = inject('postgresUrl')
+const url = postgresUrl()
 
-/* DIALECTS=sqlite leaves Postgres out of all tests (test/support/global.ts). */
 describe.skipIf(url === '')('a Postgres warehouse', () => {
   const name = `cli_${randomBytes(4).toString('hex')}`
   let here: Place

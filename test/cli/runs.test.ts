@@ -5,7 +5,7 @@ import type { PastRun } from '../../src/sync/ask/runs.js'
 import { configure, Program, program } from '../support/process.js'
 import { syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { open, warehouses } from '../support/warehouse.js'
+import { openAt, warehouses } from '../support/warehouse.js'
 
 const resources = ['categories', 'notes']
 const sandbox = await sandboxOfFile()
@@ -27,7 +27,7 @@ describe.each(warehouses())('$name', (kind) => {
     const nothing = await new Program(program, ['runs', '--config', config]).ended
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing has run') })
 
-    const warehouse = await open({ ...kind, address: () => address })
+    const warehouse = await openAt(address)
     await syncInOrder(sandbox, warehouse, { resources })
     sandbox.script([{ when: { resource: 'notes', tenant: 2 }, fault: { kind: 'status', status: 500 } }])
     await syncInOrder(sandbox, warehouse, { resources })

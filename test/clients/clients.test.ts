@@ -3,10 +3,10 @@
  * pandas. Each sees the same rows and sums of every view. They come from pip; where they cannot be installed, the suite
  * says what is lacking and is skipped.
  */
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../schema/views/index.js'
 import { businessIn } from '../support/business.js'
-import { warehouses } from '../support/warehouse.js'
+import { postgresUrl, warehouses } from '../support/warehouse.js'
 import { client, here, lackingFor, run } from './environment.js'
 
 interface Summary {
@@ -29,7 +29,7 @@ describe.skipIf(lacking !== undefined)('DuckDB and pandas', () => {
     const [lite, postgres] = places
     const file = lite?.address.url.replace('sqlite:', '') ?? ''
     const schema = postgres?.warehouse.dialect.views().where ?? ''
-    const { stdout } = await run(client('python'), [here('read.py'), file, inject('postgresUrl'), schema], {
+    const { stdout } = await run(client('python'), [here('read.py'), file, postgresUrl(), schema], {
       maxBuffer: 1e8,
     })
     seen = JSON.parse(stdout) as Seen

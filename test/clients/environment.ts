@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { inject } from 'vitest'
+import { postgresUrl } from '../support/warehouse.js'
 
 export const run = promisify(execFile)
 export const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
@@ -38,7 +38,7 @@ async function prepare(): Promise<string | undefined> {
 
 /** Says on the terminal why these clients were not run, and returns it; undefined where they can be. */
 export async function lackingFor(clients: string): Promise<string | undefined> {
-  const lacking = inject('postgresUrl') === '' ? 'Postgres is left out (DIALECTS=sqlite)' : await prepare()
+  const lacking = postgresUrl() === '' ? 'Postgres is left out (WAREHOUSES=sqlite)' : await prepare()
   if (lacking !== undefined) console.warn(`${clients} were not run: ${lacking}`)
   return lacking
 }

@@ -4,7 +4,7 @@ import { type Rule, template } from '../../src/sandbox/index.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
@@ -47,7 +47,7 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   expect((await rowsOf(warehouse, 'notes')).filter((row) => row.tenant_id === 1)).toHaveLength(1200)
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it.each(cases)('does not believe %s', async (...given) => {
     const warehouse = await open(kind)
     await law(warehouse, given)

@@ -4,7 +4,7 @@
  * on the size of files, which needs no rights; test/laws/outage.test.ts fills a small disk where it may make one.
  */
 import { join } from 'node:path'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { startPostgres } from '../support/postgres.js'
@@ -71,7 +71,7 @@ describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
     await goOn(address, warehouse)
   })
 
-  it.runIf(inject('postgresUrl') !== '')('of Postgres', async () => {
+  it('of Postgres', async () => {
     const postgres = await startPostgres({ megabytes: 3 })
     const address = { url: postgres.url, schema: 'full' }
     const full = await sync(address).ended

@@ -12,7 +12,7 @@ import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { statusOf } from '../support/status.js'
 import { through } from '../support/through.js'
-import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, open, reopen, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
@@ -34,7 +34,7 @@ function hold(): { readonly reached: Promise<void>; readonly release: () => void
   return { reached, release }
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('of twenty claims at once one wins; the others are told who has it', async () => {
     const warehouse = await open(kind)
     const claims = await Promise.allSettled(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import type { Applied, Batch } from '../../src/warehouse/batch.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
@@ -53,7 +53,7 @@ const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) =>
   return syncInOrder(sandbox, warehouse, { resources, around, concurrency: 2 })
 }
 
-describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
+describe('postgres', () => {
   let postgres: TestPostgres
   beforeAll(async () => {
     postgres = await startPostgres()

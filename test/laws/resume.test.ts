@@ -9,7 +9,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { type Kind, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, type Kind, open, rowsOf } from '../support/warehouse.js'
 
 const records = 1000
 const read = 500
@@ -117,12 +117,12 @@ async function law(kind: Kind, { tied = false, happens }: Meanwhile): Promise<vo
   await warehouse.close()
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it.each(meanwhile)('meanwhile %s', (_name, change) => law(kind, change))
 })
 
 describe('the law notices', () => {
-  const [kind] = warehouses()
+  const [kind] = bothWarehouses()
   const nothing = { happens: () => {} }
   afterEach(() => vi.restoreAllMocks())
 

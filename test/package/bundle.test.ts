@@ -6,10 +6,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, place } from '../support/place.js'
 import { configure, Program } from '../support/process.js'
 import { root } from '../support/tree.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { shopsync: string } }
 const installed = join(root, bin.shopsync)
@@ -51,8 +52,8 @@ test('makes the page of the scheduler in a thread of its own', async () => {
   expect((await schedule.ended).code).toBe(0)
 })
 
-test.runIf(inject('postgresUrl') !== '')('loads Postgres', async () => {
-  const address = { url: inject('postgresUrl'), schema: 'installed_program' }
+test.runIf(postgresUrl() !== '')('loads Postgres', async () => {
+  const address = { url: postgresUrl(), schema: 'installed_program' }
   const config = configure(here.sandbox, address, ['customers'])
   const synced = await run('sync', '--config', config, '--json')
   expect(synced.code).toBe(0)

@@ -7,12 +7,13 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compiledOf } from '../support/compiled.js'
 import { blocksOf, commandsOf } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn, root } from '../support/tree.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 const pages = ['README.md', ...filesIn('docs', '.md')]
 const blocks = pages.flatMap(blocksOf)
@@ -171,7 +172,7 @@ describe('the systemd units and the line for the journal', () => {
   })
 })
 
-describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
+describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
   const [roles, daily, reading] = blocksOf('docs/operations.md').filter(({ language }) => language === 'sql')
   const suffix = randomBytes(4).toString('hex')
   /** Roles, schema and database of this test alone: other tests may copy the same lines. */
@@ -183,7 +184,7 @@ describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
         `$1_${suffix}`,
       )
   const address = (role: string): string => {
-    const url = new URL(inject('postgresUrl'))
+    const url = new URL(postgresUrl())
     url.username = role
     url.pathname = own('/warehouse')
     return url.href
@@ -207,7 +208,7 @@ describe.skipIf(inject('postgresUrl') === '')('the lines for Postgres', () => {
   }
 
   it('make roles that are enough to migrate, to sync every day, and to read', async () => {
-    await asked(inject('postgresUrl'), own('create database warehouse'))
+    await asked(postgresUrl(), own('create database warehouse'))
     const owner = address('postgres')
     await asked(owner, own(roles!.text))
     await run('shopsync', 'migrate')

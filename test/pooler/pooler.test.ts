@@ -10,12 +10,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Place, place } from '../support/place.js'
 import { freePort } from '../support/postgres.js'
+import { postgresUrl } from '../support/warehouse.js'
 
 function lacking(): string | undefined {
-  if (inject('postgresUrl') === '') return 'Postgres is left out (DIALECTS=sqlite)'
+  if (postgresUrl() === '') return 'Postgres is left out (WAREHOUSES=sqlite)'
   try {
     execFileSync('pgbouncer', ['--version'], { stdio: 'ignore' })
     return undefined
@@ -84,7 +85,7 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
 
   beforeAll(async () => {
     here = await place({ tenants: 2 })
-    bouncer = await startBouncer(inject('postgresUrl'))
+    bouncer = await startBouncer(postgresUrl())
     here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
   })
   afterAll(async () => {

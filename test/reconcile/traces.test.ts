@@ -10,7 +10,7 @@ import { configure, Program, program } from '../support/process.js'
 import { depsOf, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { through } from '../support/through.js'
-import { open, reopen, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, openAt, reopen } from '../support/warehouse.js'
 
 const word = 'Grzegorz Brzeczyszczykiewicz'
 const sandbox = await sandboxOfFile()
@@ -43,8 +43,8 @@ async function forget(warehouse: Warehouse) {
   }
 }
 
-const sqlite = warehouses().filter(({ name }) => name === 'sqlite')
-const postgres = warehouses().filter(({ name }) => name === 'postgres')
+const sqlite = bothWarehouses().filter(({ name }) => name === 'sqlite')
+const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
 
 describe.each(sqlite)('$name', (kind) => {
   async function filled() {
@@ -101,7 +101,7 @@ describe.each(sqlite)('$name', (kind) => {
 describe.each(postgres)('$name', (kind) => {
   it('removes the dead versions from the tables, and says where others may be', async () => {
     const address = kind.address()
-    const warehouse = await open({ ...kind, address: () => address })
+    const warehouse = await openAt(address)
     await sync(sandbox, warehouse, { resources: ['notes'] })
     const gone = await forget(warehouse)
     expect(gone).toMatchObject({ traces_left: null })

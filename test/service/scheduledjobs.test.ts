@@ -10,7 +10,7 @@ import { type Address, configure } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { onlyJob, type RunningScheduler, startScheduler, until } from '../support/scheduler.js'
 import { closeAll, httpServer, type Stand } from '../support/server.js'
-import { open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { openAt, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const resources = ['notes', 'categories']
 const sandbox = await sandboxOfFile()
@@ -58,7 +58,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   /** A process for which the job's instant has passed while nothing was up. */
   async function startDue(): Promise<RunningScheduler> {
-    const warehouse = await open({ ...kind, address: () => address })
+    const warehouse = await openAt(address)
     const planned_at = '2026-01-01T04:00:00.000000Z'
     const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
     await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])

@@ -18,11 +18,23 @@ const resolveToCompiled = (specifier: string, importer: string | undefined): str
   return isShipped(source) ? compiledOf(source) : null
 }
 
+/** The warehouses that tests of what lies above the dialects run on. */
+export type Chosen = 'sqlite' | 'both'
+
+/** WAREHOUSES, or what a configuration takes where nobody says anything. */
+export function chosenWarehouses(usual: Chosen): Chosen {
+  const { WAREHOUSES = usual } = process.env
+  if (WAREHOUSES === 'sqlite' || WAREHOUSES === 'both') return WAREHOUSES
+  throw new Error(`WAREHOUSES is ${JSON.stringify(WAREHOUSES)}; expected sqlite or both`)
+}
+
 /** What vitest is told so that tests and processes run the same files, and failures name the lines of the sources. */
 export const shipped = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
     globalSetup: ['test/support/global.ts'],
+    setupFiles: ['test/support/setup.ts'],
+    provide: { warehouses: chosenWarehouses('sqlite') },
     pool: 'forks',
     maxWorkers: 2,
     execArgv: ['--enable-source-maps'],

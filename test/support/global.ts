@@ -1,24 +1,25 @@
 import type { TestProject } from 'vitest/node'
-import { expectCompiled } from './compiled.js'
-import { startPostgres } from './postgres.js'
+import { type Chosen, expectCompiled } from './compiled.js'
+import type { PostgresTemplate } from './postgres.js'
+import { type SqliteTemplate, startTemplates } from './templates.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Connection URL of the tests' Postgres; empty when only SQLite is tested (DIALECTS=sqlite). */
-    postgresUrl: string
+    warehouses: Chosen
+    /** Where this run's templates are asked for (test/support/templates.ts). */
+    templates: string
+    /** Where they are, once they have been asked for. */
+    sqlite: SqliteTemplate
+    postgres: PostgresTemplate
   }
 }
 
-/** One Postgres for the whole test run; every test makes a schema of its own in it. */
-export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+/** One SQLite file and one Postgres for the whole test run; every test makes a warehouse of its own from them. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   expectCompiled()
-  // A run of tests within a test has that test's server (test/long/premises.test.ts).
-  const given = process.env.DIALECTS === 'sqlite' ? '' : process.env.TEST_POSTGRES
-  if (given !== undefined) {
-    project.provide('postgresUrl', given)
-    return undefined
-  }
-  const postgres = await startPostgres()
-  project.provide('postgresUrl', postgres.url)
-  return () => postgres.stop()
+  const templates = await startTemplates()
+  project.provide('templates', templates.url)
+  project.provide('sqlite', templates.sqlite)
+  project.provide('postgres', templates.postgres)
+  return () => templates.stop()
 }

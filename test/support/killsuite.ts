@@ -4,7 +4,7 @@ import { type Address, configure, Program, program } from './process.js'
 import { randomFrom } from './random.js'
 import { registersAgree } from './registers.js'
 import { sandboxOfFile } from './sandbox.js'
-import { contents, type Kind, reopen, sqliteBothWays, warehouses } from './warehouse.js'
+import { bothWarehouses, contents, type Kind, reopen, sqliteBothWays } from './warehouse.js'
 import { orderText, workerScript } from './worker.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
@@ -53,7 +53,7 @@ const asWorker = (sandbox: Sandbox, warehouse: Address): Program =>
 export async function killSuite({ kills, seed }: { kills: number; seed: number }): Promise<void> {
   const sandbox = await sandboxOfFile()
   const starters: Starter[] = [
-    ...warehouses().map((kind) => ({ way: `${kind.name}, the program`, kind, start: asShipped })),
+    ...bothWarehouses().map((kind) => ({ way: `${kind.name}, the program`, kind, start: asShipped })),
     ...sqliteBothWays().map(([way, kind]) => ({ way, kind, start: asWorker })),
   ]
   it.each(starters)(

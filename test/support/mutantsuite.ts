@@ -1,5 +1,6 @@
 /* The suite of a table of mutants: each test passes as the program is, and each mutant is noticed by its own. */
-import { beforeAll, expect, inject, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { postgresUrl } from '../support/warehouse.js'
 import { MutantStage, type MutantTable } from './productmutants.js'
 
 /** `wanted`: plays those whose promise or whose name matches. */
@@ -10,7 +11,7 @@ export function mutantSuite(table: MutantTable, wanted = ''): void {
   const tests = new Map(cases.map(([, , { test, name }]) => [`${test}: ${name}`, { test, name }] as const))
   let stage: MutantStage
   beforeAll(() => {
-    stage = new MutantStage(inject('postgresUrl'))
+    stage = new MutantStage(postgresUrl())
   })
 
   // Alone, as the mutants play it: a test that needs what another one has left behind would notice any of them.
@@ -22,7 +23,7 @@ export function mutantSuite(table: MutantTable, wanted = ''): void {
 
   it.each(cases)('%s: without %s', async (_promise, _without, mutant) => {
     const failed = (await stage.playMutant(mutant)).filter((one) => one.failed).map(({ name }) => name)
-    const kinds = inject('postgresUrl') === '' ? ['sqlite'] : ['sqlite', 'postgres']
+    const kinds = postgresUrl() === '' ? ['sqlite'] : ['sqlite', 'postgres']
     if (mutant.on.length === 0) expect(failed).not.toEqual([])
     for (const kind of mutant.on.filter((on) => kinds.includes(on)))
       expect(failed).toContainEqual(expect.stringContaining(kind))

@@ -13,6 +13,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 
 const run = promisify(execFile)
 
@@ -130,7 +131,12 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
     }
 }
 
+export const postgresUrlOf = (port: number | undefined): string =>
+  `postgres://postgres@127.0.0.1:${port}/postgres`
+
 export interface PostgresOptions {
+  /** Default: one that is free. */
+  readonly port?: number
   /** How large a file may grow, until it is started again. */
   readonly megabytes?: number
   /** Files in PEM form: the server then takes encrypted connections alone. */
@@ -150,7 +156,8 @@ function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']
   return ['ssl=on', 'ssl_cert_file=server.pem', 'ssl_key_file=server.key']
 }
 
-export async function startPostgres({ megabytes, tls }: PostgresOptions = {}): Promise<TestPostgres> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const { megabytes, tls, port = await freePort() } = options
   const { initdb, postgres } = await binaries()
   const data = mkdtempSync(join(tmpdir(), 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)
@@ -163,7 +170,6 @@ export async function startPostgres({ megabytes, tls }: PostgresOptions = {}): P
       env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
     },
   )
-  const port = await freePort()
   const more = tls ? secured(data, tls) : []
   let child = await launch(postgres, data, port, megabytes, more)
   const giveUp = (): void => void child.kill('SIGKILL')
@@ -171,7 +177,7 @@ export async function startPostgres({ megabytes, tls }: PostgresOptions = {}): P
   return {
     port,
     data,
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: postgresUrlOf(port),
     crash: () => ended(child, 'SIGQUIT'),
     pause: () => signalAll(child, 'SIGSTOP'),
     resume: () => signalAll(child, 'SIGCONT'),
@@ -188,4 +194,32 @@ export async function startPostgres({ megabytes, tls }: PostgresOptions = {}): P
         rmSync(copied, { recursive: true, force: true })
     },
   }
+}
+
+/** The schema of every warehouse that is copied from a template, and of the template. */
+export const templateSchema = 'shopsync'
+
+export interface PostgresTemplate {
+  /** Of the server's own database, where tests make schemas of theirs. */
+  readonly url: string
+  /** The database that is copied. */
+  readonly database: string
+}
+
+/** Runs statements on a Postgres, outside of any transaction. */
+export async function onServer(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The address of another database on the same server. */
+export function databaseAt(server: string, database: string): string {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  return url.href
 }

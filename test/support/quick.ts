@@ -78,6 +78,5 @@ if (left.length > 0) console.log(`left to npm test: ${left.join(', ')}`)
 const { status } = spawnSync('npx', ['vitest', 'run', ...chosen.map(({ file }) => file)], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, DIALECTS: 'sqlite' },
 })
 process.exitCode = status ?? 1

@@ -6,35 +6,59 @@ import type { Model } from '../../src/model/registry.js'
 import type { Table } from '../../src/model/tables.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { clonePostgres, cloneSqlite, postgresOfRun } from './clones.js'
+import { templateSchema } from './postgres.js'
 import type { Address } from './process.js'
 import { known } from './run.js'
 import { scratch } from './scratch.js'
 import { pagesToThreads } from './thread.js'
 
-/** One kind of warehouse that every test body runs on. `DIALECTS=sqlite npx vitest run` leaves Postgres out. */
+/** One kind of warehouse that a test body runs on. */
 export interface Kind {
   readonly name: 'sqlite' | 'postgres'
   /** Rows from which a page goes to SQLite's writer thread, where a test does not leave that to the program. */
   readonly threadFrom?: number
-  /** Where a warehouse of the test's own is, and how it is opened. */
+  /** Where a warehouse of the test's own may be made: nothing is there yet. */
   address(): Address
+  /** Where a warehouse of the test's own is, with the tables of the usual model: a copy of the run's template. */
+  migrated(): Promise<Address>
 }
 
 const sqlite: Kind = {
   name: 'sqlite',
-  address: () => ({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: 'shopsync' }),
-}
-const postgres: Kind = {
-  name: 'postgres',
-  address: () => ({ url: inject('postgresUrl'), schema: `t_${randomBytes(6).toString('hex')}` }),
+  address: () => ({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: templateSchema }),
+  migrated: async () => {
+    const file = join(scratch(), 'warehouse.db')
+    await cloneSqlite(file)
+    return { url: `sqlite:${file}`, schema: templateSchema }
+  },
 }
 const threaded = (threadFrom: number): Kind => ({
   ...sqlite,
   threadFrom,
   address: () => ({ ...sqlite.address(), threadFrom }),
+  migrated: async () => ({ ...(await sqlite.migrated()), threadFrom }),
 })
+const postgres: Kind = {
+  name: 'postgres',
+  address: () => ({ url: postgresOfRun().url, schema: `t_${randomBytes(6).toString('hex')}` }),
+  migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
+}
 
-export const warehouses = (): Kind[] => (inject('postgresUrl') === '' ? [sqlite] : [sqlite, postgres])
+/** SQLite and Postgres, whatever WAREHOUSES says: for what a dialect itself does, and for the laws. */
+export function bothWarehouses(): Kind[] {
+  postgresOfRun()
+  return [sqlite, postgres]
+}
+
+/**
+ * For tests of what lies above the dialects, where one warehouse is like the other: SQLite, and with WAREHOUSES=both
+ * Postgres too.
+ */
+export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
+
+/** The address of the run's Postgres where tests of what lies above the dialects run on it; else empty. */
+export const postgresUrl = (): string => (inject('warehouses') === 'both' ? postgresOfRun().url : '')
 
 /** SQLite with every page written by the writer thread, and without that thread. */
 export const sqliteBothWays = (): [way: string, kind: Kind][] => [
@@ -47,7 +71,7 @@ export const sqliteBothWays = (): [way: string, kind: Kind][] => [
  * pages take which way is a matter of speed, so that every law has to hold on both.
  */
 export function describeBothWays(describeKind: (kind: Kind) => void): void {
-  const others = warehouses().filter(({ name }) => name !== 'sqlite')
+  const others = bothWarehouses().filter(({ name }) => name !== 'sqlite')
   const ways = [...sqliteBothWays(), ...others.map((kind) => [kind.name, kind] as const)]
   describe.each(ways)('%s', (_way, kind) => {
     let before = 0
@@ -64,8 +88,20 @@ export function describeBothWays(describeKind: (kind: Kind) => void): void {
 /** Waits between attempts of a warehouse that is away: short, so that a test of it takes no time. */
 const patience = [0, 5, 20, 50, 100, 200, 400, 800]
 
+const textOf = ({ tables, histories }: Model): string => JSON.stringify([tables, histories])
+const usual = textOf(known)
+
+/** Whether the templates have the tables of this model. */
+const fitsTemplate = (model: Model): boolean => model === known || textOf(model) === usual
+
+/** A warehouse of the test's own, with the tables of the model. */
 export async function open(kind: Kind, model: Model = known): Promise<Warehouse> {
-  const warehouse = await openWarehouse({ ...kind.address(), model, patience })
+  return fitsTemplate(model) ? reopen(await kind.migrated(), model) : openAt(kind.address(), model)
+}
+
+/** A warehouse at that address, with the tables of the model. */
+export async function openAt(address: Address, model: Model = known): Promise<Warehouse> {
+  const warehouse = await reopen(address, model)
   await warehouse.migrate()
   return warehouse
 }

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { readReport } from '../../src/report/read/read.js'
 import type { CopyProgress } from '../../src/sync/ask/copy.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
@@ -15,7 +15,7 @@ import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { refusal } from '../support/server.js'
 import { through } from '../support/through.js'
-import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { postgresUrl, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
@@ -152,17 +152,17 @@ describe.each(warehouses())('into $name', (kind) => {
   })
 })
 
-it.runIf(inject('postgresUrl') !== '')(
+it.runIf(postgresUrl() !== '')(
   'compares in one order with a database whose language has another',
   async () => {
     const name = `copy_${randomBytes(6).toString('hex')}`
-    const client = new pg.Client({ connectionString: inject('postgresUrl') })
+    const client = new pg.Client({ connectionString: postgresUrl() })
     await client.connect()
     await client.query(
       `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C'`,
     )
     await client.end()
-    const url = new URL(inject('postgresUrl'))
+    const url = new URL(postgresUrl())
     url.pathname = `/${name}`
     const to = { url: url.href, schema: 'shopsync' }
     const from = await original(sandbox, warehouses()[0]!)

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import type { Address } from '../support/process.js'
@@ -16,7 +16,7 @@ import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
 import { refusal } from '../support/server.js'
 import { ask, prepareViews } from '../support/views.js'
-import { contents, reopen, rowsOf } from '../support/warehouse.js'
+import { contents, postgresUrl, reopen, rowsOf } from '../support/warehouse.js'
 
 const fixture = (name: string): Buffer =>
   gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures/0.1.0', `${name}.gz`)))
@@ -57,8 +57,8 @@ async function postgres(): Promise<Address> {
     await client.query(text)
     await client.end()
   }
-  await run(inject('postgresUrl'), `create database ${name}`)
-  const url = new URL(inject('postgresUrl'))
+  await run(postgresUrl(), `create database ${name}`)
+  const url = new URL(postgresUrl())
   url.pathname = `/${name}`
   await run(url.href, fixture('warehouse.sql').toString())
   return { url: url.href, schema: 'shopsync' }
@@ -89,7 +89,7 @@ const rowsAsTheyAre = (warehouse: Warehouse) =>
 const sandbox = await sandboxOfFile()
 fill(sandbox)
 
-describe.each(inject('postgresUrl') === '' ? ways.slice(0, 1) : ways)('%s', (_name, address) => {
+describe.each(postgresUrl() === '' ? ways.slice(0, 1) : ways)('%s', (_name, address) => {
   it('is brought up to date, resumes what was killed, and costs no request more', async () => {
     const warehouse = await reopen(await address())
     const tables = known.list.flatMap((resource) => resource.tables)

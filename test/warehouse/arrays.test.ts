@@ -1,13 +1,14 @@
 /** Every value must reach Postgres in binary form as it would in text, which the server itself reads. */
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Kind } from '../../schema/resource.js'
 import type { Value } from '../../src/model/flatten/batch.js'
 import { fromMicros } from '../../src/timestamp.js'
 import { binaryArrays } from '../../src/warehouse/postgres/arrays.js'
+import { postgresOfRun } from '../support/clones.js'
 
-const url = inject('postgresUrl')
+const { url } = postgresOfRun()
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n })
 const micros = fc.bigInt({ min: 0n, max: 999_999n })
 const money = fc.integer({ min: -9_999_999, max: 99_999_999 }).map((n) => n / 10_000)
@@ -39,7 +40,7 @@ const kinds: { kind: Kind; type: string; values: fc.Arbitrary<Value> }[] = [
   { kind: 'json', type: 'jsonb', values: fc.constantFrom('{"a":[1,"é“"]}', '[]', '"x"', '12.50') },
 ]
 
-describe.skipIf(url === '')('postgres', () => {
+describe('postgres', () => {
   const client = new pg.Client({ connectionString: url, options: '-c TimeZone=UTC' })
   beforeAll(() => client.connect())
   afterAll(() => client.end())

@@ -14,7 +14,7 @@ import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { configure, Program, program } from '../support/process.js'
 import { depsOf, known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const records = 620
@@ -49,7 +49,7 @@ beforeAll(() => {
 
 const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: ['vehicles'], known })
   const begin = async (first: Model) => {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { sessionOf, through } from '../support/through.js'
-import { reopen, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, reopen } from '../support/warehouse.js'
 
-const postgres = warehouses().find(({ name }) => name === 'postgres')
+const [, postgres] = bothWarehouses()
 
-it.runIf(postgres)('a migration writes every text of the dictionary, and all of them at once', async () => {
+it('a migration writes every text of the dictionary, and all of them at once', async () => {
   const address = postgres!.address()
   const warehouse = await reopen(address)
   const sent: string[] = []

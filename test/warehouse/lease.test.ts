@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
 import { isDead } from '../../src/warehouse/lease.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 
 const claim = { runId: 'run-1', command: 'sync', leaseMs: 60_000 }
 
-describe.each(warehouses())('withLease on $name', (kind) => {
+describe.each(bothWarehouses())('withLease on $name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await open(kind)

@@ -18,7 +18,7 @@ import type { Address } from '../support/process.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { statusOf } from '../support/status.js'
-import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']
@@ -58,7 +58,7 @@ const later = (more: Shape): Model => {
   return model({ ...resources, ...(declared && { customers: { ...declared, fields } }) })
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, ...options })
   const begin = async () => {

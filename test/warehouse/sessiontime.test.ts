@@ -5,16 +5,17 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { startup, timestampOf } from '../../src/warehouse/postgres/sessiontime.js'
+import { postgresOfRun } from '../support/clones.js'
 import { startPooler } from '../support/pooler.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { refusal } from '../support/server.js'
 import { reopen, rowsOf } from '../support/warehouse.js'
 
-const server = inject('postgresUrl')
+const { url: server } = postgresOfRun()
 
 describe('a timestamp as Postgres prints it', () => {
   it.each([
@@ -44,12 +45,14 @@ it('keeps the options of the address, and puts ours behind them', () => {
   expect(options).toBe('-c statement_timeout=5s -c timezone=Europe/Berlin -c TimeZone=UTC -c DateStyle=ISO')
 })
 
-describe.skipIf(server === '')('a Postgres in Berlin', () => {
+describe('a Postgres in Berlin', () => {
   const name = `berlin_${randomBytes(6).toString('hex')}`
-  const berlin = server === '' ? new URL('postgres://localhost') : new URL(server)
+  const berlin = new URL(server)
   berlin.pathname = `/${name}`
   const optioned = new URL(berlin)
   optioned.searchParams.set('options', '-c timezone=Europe/Berlin -c statement_timeout=60s')
+  const sandbox = sandboxOfFile()
+  const newest = '2026-07-01T10:00:00.123456Z'
 
   beforeAll(async () => {
     const client = new pg.Client({ connectionString: server })
@@ -57,11 +60,6 @@ describe.skipIf(server === '')('a Postgres in Berlin', () => {
     await client.query(`create database ${name}`)
     await client.query(`alter database ${name} set timezone = 'Europe/Berlin'`)
     await client.end()
-  })
-
-  const sandbox = sandboxOfFile()
-  const newest = '2026-07-01T10:00:00.123456Z'
-  beforeAll(async () => {
     const { store } = await sandbox
     store.addTenant({ id: 1 })
     for (let id = 1; id <= 3; id++)

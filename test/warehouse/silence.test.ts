@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
@@ -11,7 +11,7 @@ import { configure, type Ended, Program, program } from '../support/process.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { onlyJob, startScheduler } from '../support/scheduler.js'
-import { open } from '../support/warehouse.js'
+import { openAt } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
@@ -43,7 +43,7 @@ async function line(port: number) {
   }
 }
 
-describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
+describe('postgres', () => {
   let postgres: TestPostgres
   beforeAll(async () => {
     postgres = await startPostgres()
@@ -112,7 +112,7 @@ describe.runIf(inject('postgresUrl') !== '')('postgres', () => {
       const address = { url: postgres.url, schema: 'staying' }
       const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
       onlyJob(dirname(config), 'mine', { schedule: '0 4 1 1 *' })
-      const warehouse = await open({ name: 'postgres', address: () => address })
+      const warehouse = await openAt(address)
       const planned_at = '2026-01-01T04:00:00.000000Z'
       const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at }
       await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])

@@ -1,6 +1,6 @@
 /** Encrypted connections to a real Postgres: what each sslmode asks of the certificate, and what is said. */
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { warehouseProblem } from '../../src/config/address.js'
 import { wordsOf } from '../../src/errors.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
@@ -30,7 +30,7 @@ const said = (error: unknown): string => {
   return `${message} → ${hint}`
 }
 
-describe.runIf(inject('postgresUrl') !== '')('a Postgres that takes encrypted connections alone', () => {
+describe('a Postgres that takes encrypted connections alone', () => {
   let server: TestPostgres
   const address = (host: string, parameters: string): string =>
     `postgres://postgres@${host}:${server.port}/postgres?${parameters}`

@@ -1,0 +1,71 @@
+/** Copies of the run's template warehouses (templates.ts), one a test; gone after the test, or the file, that made them. */
+import { randomBytes } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
+import { inject } from 'vitest'
+import { databaseAt, onServer, type PostgresTemplate } from './postgres.js'
+
+const asked = new Map<string, Promise<void>>()
+
+/** Waits for vitest's own process, which makes the template when the first test of the run asks for it. */
+function made(name: 'sqlite' | 'postgres'): Promise<void> {
+  const answer =
+    asked.get(name) ??
+    fetch(`${inject('templates')}/${name}`).then(async (response) => {
+      if (!response.ok) throw new Error(await response.text())
+    })
+  asked.set(name, answer)
+  return answer
+}
+
+/** The run's Postgres, as its address tells where it will be; the tests of a file that asks for it wait until it is there. */
+export function postgresOfRun(): PostgresTemplate {
+  // Its failure is told by who waits for it.
+  made('postgres').catch(() => {})
+  return inject('postgres')
+}
+
+export async function cloneSqlite(file: string): Promise<void> {
+  await made('sqlite')
+  copyFileSync(inject('sqlite').file, file)
+}
+
+/** Databases to drop after the test, or after the file, where they were made outside of a test. */
+const databases = { test: new Set<string>(), file: new Set<string>() }
+let isInTest = false
+const dropping: Promise<void>[] = []
+
+/** The address of a database of its own. */
+export async function clonePostgres(): Promise<string> {
+  const { url, database } = postgresOfRun()
+  await made('postgres')
+  const name = `t_${randomBytes(6).toString('hex')}`
+  await onServer(url, `create database ${name} template ${database} strategy file_copy`)
+  databases[isInTest ? 'test' : 'file'].add(name)
+  return databaseAt(url, name)
+}
+
+async function drop(names: Set<string>): Promise<void> {
+  if (names.size === 0) return
+  const statements = [...names].map((name) => `drop database ${name} with (force)`)
+  names.clear()
+  await onServer(inject('postgres').url, ...statements)
+}
+
+/** Before the tests of a file run. */
+export async function fileBegins(): Promise<void> {
+  await asked.get('postgres')
+}
+
+export function testBegins(): void {
+  isInTest = true
+}
+
+/** Nobody waits for the databases to be dropped: the next test has its own. */
+export function testEnded(): void {
+  isInTest = false
+  dropping.push(drop(databases.test))
+}
+
+export async function fileEnded(): Promise<void> {
+  await Promise.all([...dropping.splice(0), drop(databases.file)])
+}

@@ -1,0 +1,88 @@
+/**
+ * Warehouses that a whole test run copies from: migrated once, with the usual model. They are made when the first test asks
+ * for them, in vitest's own process, while other tests run; tests are elsewhere, and ask over HTTP.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openWarehouse } from '../../src/warehouse/open.js'
+import {
+  databaseAt,
+  freePort,
+  onServer,
+  type PostgresTemplate,
+  postgresUrlOf,
+  startPostgres,
+  type TestPostgres,
+  templateSchema,
+} from './postgres.js'
+import { known } from './run.js'
+
+export interface SqliteTemplate {
+  readonly file: string
+}
+
+export interface Templates {
+  /** `GET /sqlite` and `GET /postgres` answer when the template is there. */
+  readonly url: string
+  readonly sqlite: SqliteTemplate
+  readonly postgres: PostgresTemplate
+  stop(): Promise<void>
+}
+
+async function fill(url: string): Promise<void> {
+  const warehouse = await openWarehouse({ url, schema: templateSchema, model: known })
+  await warehouse.migrate()
+  await warehouse.close()
+}
+
+function answer(response: ServerResponse, made: Promise<unknown>): void {
+  made.then(
+    () => response.end(),
+    (error: unknown) => response.writeHead(500).end(error instanceof Error ? error.stack : String(error)),
+  )
+}
+
+/** `given`: the server of the tests within which these tests run. */
+export async function startTemplates(given = process.env.TEST_POSTGRES): Promise<Templates> {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-templates-'))
+  const sqlite = { file: join(folder, 'template.db') }
+  const port = given ? undefined : await freePort()
+  const postgres = {
+    url: given ?? postgresUrlOf(port),
+    database: `template_${randomBytes(6).toString('hex')}`,
+  }
+  let server: TestPostgres | undefined
+  const make = {
+    '/sqlite': () => fill(`sqlite:${sqlite.file}`),
+    '/postgres': async () => {
+      if (port !== undefined) server = await startPostgres({ port })
+      await onServer(postgres.url, `create database ${postgres.database}`)
+      await fill(databaseAt(postgres.url, postgres.database))
+    },
+  }
+  const made = new Map<string, Promise<void>>()
+  const http = createServer(({ url }, response) => {
+    const name = url === '/postgres' ? url : '/sqlite'
+    const making = made.get(name) ?? make[name]()
+    made.set(name, making)
+    answer(response, making)
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    sqlite,
+    postgres,
+    stop: async () => {
+      http.close()
+      http.closeAllConnections()
+      // A server that is just starting would outlive the run.
+      await made.get('/postgres')?.catch(() => {})
+      await server?.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
