@@ -12,9 +12,9 @@ export const worth = (q: ViewWords, units: string, cents: string): string =>
 export const sane = (cents: string): string =>
   `(case when ${cents} > -9000000000 and ${cents} < 9000000000 then ${cents} end)`
 
-/** Labors with the service that has their rate. */
+/** Labors with the service that has their rate: that of their own order, since two orders may show one service. */
 export const laborsOf = (l: string, s: string): string =>
-  `{repair_order_labors} ${l} join {repair_order_services} ${s} on ${s}.tenant_id = ${l}.tenant_id and ${s}.id = ${l}.service_id`
+  `{repair_order_labors} ${l} join {repair_order_services} ${s} on ${s}.tenant_id = ${l}.tenant_id and ${s}.repair_order_id = ${l}.repair_order_id and ${s}.id = ${l}.service_id`
 
 /** The live order of a line or service. */
 export const joinOrder = (l: string): string =>

@@ -74,8 +74,8 @@ export interface JoinedFigures<N extends string = string> {
 export interface ViewWords {
   /** This instant, the same in the whole query. */
   readonly now: string
-  /** The text key `TENANT-ID`; null where the id is. */
-  key(tenant: string, id: string): string
+  /** The text key `TENANT-ID`, or `TENANT-OWNER-ID` of what is unique within its record only; null where an id is. */
+  key(tenant: string, ...ids: readonly string[]): string
   /**
    * The name of a record, as `report.names` says; `shop 3` where there is none, null where the id is null. `alias`: of
    * the record's row, left joined: `q.name('shops', 's', 'o.shop_id')`.

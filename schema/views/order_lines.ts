@@ -11,7 +11,7 @@ const columns = {
   service_id: col.id('The service that the line is part of.'),
   kind: col.text('`labor`, `part`, `sublet` or `hazmat`.'),
   line_id: col.id('Id of the line within its kind.'),
-  line_key: col.text('The line as one text: KIND-TENANT-ID; unique.'),
+  line_key: col.text('The line, as one text: KIND-TENANT-ORDER-ID; unique.'),
   description: col.text(
     'What was done or sold: the name of a labor, sublet or hazmat, the description of a part.',
   ),
@@ -40,6 +40,7 @@ const columns = {
     'true where quantity or price is unknown, so that the amount is 0 and the total of the order unknown.',
   ),
   taxable: col.boolean('Whether it is taxable; where the API says nothing it is.'),
+  service_key: col.key('service_totals', 'The service, as one text: TENANT-ORDER-ID.'),
 } as const
 
 /** What the kinds of lines say differently. Each has its rows as `l`. */
@@ -103,7 +104,8 @@ function shown(q: ViewWords, given: Leg, line: Parts, [discount, from]: readonly
       shop_name: q.name('shops', 'h', shop_id),
       kind: `'${kind}'`,
       line_id: id,
-      line_key: `'${kind}-' || ${q.key(tenant_id, id)}`,
+      line_key: `'${kind}-' || ${q.key(tenant_id, line.repair_order_id, id)}`,
+      service_key: q.key(tenant_id, line.repair_order_id, line.service_id),
       technician_id,
       technician_key: technician ? q.key(tenant_id, technician_id) : unknownText,
       technician_name: technician ? q.name('staffs', 't', technician_id) : unknownText,

@@ -7,7 +7,7 @@ const sumOf = (from: string, amount: string): string =>
 
 function worthOf(q: ViewWords): string {
   const labors =
-    '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.id = l.service_id'
+    '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.recommendation_id = l.recommendation_id and s.id = l.service_id'
   const sums = [
     sumOf(labors, worth(q, 'l.hours', 's.labor_rate_cents')),
     sumOf('{recommendation_parts} l', worth(q, 'l.quantity', 'l.quoted_price_cents')),

@@ -77,7 +77,7 @@ const nine = (number: string): string => `cast(round(${number} * 1e9) as bigint)
 
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   now: sql.now,
-  key: (tenant, id) => `cast(${tenant} as text) || '-' || cast(${id} as text)`,
+  key: (...ids) => ids.map((id) => `cast(${id} as text)`).join(" || '-' || "),
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),
   tenantName: (tenant) =>
     `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,

@@ -24,7 +24,7 @@ const lines = `
     l.taxable, 0 as cost, 0 as no_cost,
     coalesce(${nanosOf('l.hours')}, 0) as hours,
     case when s.labor_rate_cents is null then 0 else coalesce(${nanosOf('l.hours')}, 0) end as rated
-  from repair_order_labors l left join repair_order_services s on s.tenant_id = l.tenant_id and s.id = l.service_id
+  from repair_order_labors l left join repair_order_services s on s.tenant_id = l.tenant_id and s.repair_order_id = l.repair_order_id and s.id = l.service_id
   union all
   select tenant_id, repair_order_id, 'part',
     case when quantity is null then null when ${nanosOf('quantity')} = 0 then 0

@@ -8,6 +8,7 @@ import { dbtTargetOf } from '../../src/warehouse/dbt.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { showTwice } from '../support/twice.js'
 import { prepareViews } from '../support/views.js'
 import { reopen, warehouses } from '../support/warehouse.js'
 
@@ -39,6 +40,7 @@ interface Sources {
 
 const dictionary = describeModel(known.list.map(({ resource }) => resource))
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
+showTwice(sandbox)
 
 describe.each(warehouses())('$name', (kind) => {
   const address = kind.address()

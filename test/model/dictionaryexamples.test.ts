@@ -1,6 +1,6 @@
 /**
  * The queries that the dictionary shows run as they stand, on both kinds of warehouse, and say the same there. Two
- * tenants whose ids collide show whether a query keeps them apart.
+ * tenants whose ids collide, and orders that show one service, show whether a query keeps them apart.
  */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,11 +9,13 @@ import { describeModel } from '../../src/model/dictionary.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { showTwice } from '../support/twice.js'
 import { prepareViews } from '../support/views.js'
 import { reopen, warehouses } from '../support/warehouse.js'
 
 const dictionary = describeModel(known.list.map(({ resource }) => resource))
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
+showTwice(sandbox)
 
 type Row = Record<string, unknown>
 
@@ -85,6 +87,10 @@ describe.each(warehouses())('$name', (kind) => {
       sql.replaceAll(/ on \w+\.tenant_id = \w+\.tenant_id and/g, ' on'),
     )
     expect(careless).toEqual(expect.arrayContaining(['notes', 'repair_orders', 'repair_order_parts']))
+    const byServiceAlone = await multiplied((sql) =>
+      sql.replaceAll(/ and \w+\.repair_order_id = \w+\.repair_order_id/g, ''),
+    )
+    expect(byServiceAlone).toEqual(expect.arrayContaining(['repair_order_labors', 'repair_order_parts']))
   })
 
   it('leaves out the parts of orders that are gone', async () => {
@@ -94,7 +100,7 @@ describe.each(warehouses())('$name', (kind) => {
     const [first] = await ask(all)
     const before = await count(all)
     await ask(
-      `update repair_orders set _deleted_at = _synced_at where tenant_id = ${first?.tenant_id} and id = (select repair_order_id from repair_order_parts where tenant_id = ${first?.tenant_id} and id = ${first?.id})`,
+      `update repair_orders set _deleted_at = _synced_at where tenant_id = ${first?.tenant_id} and id = ${first?.repair_order_id}`,
     )
     expect(await count(all)).toBeLessThan(before)
   })

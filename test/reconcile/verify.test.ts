@@ -99,7 +99,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(found).toContainEqual({
       table: 'repair_order_services',
-      row: '70',
+      row: '7/70',
       column: 'title',
       warehouse: 'title 70',
       source: 'Another title',

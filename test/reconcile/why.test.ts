@@ -104,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(told?.quarantine).toMatchObject([{ path: 'odometer', value: '12.5' }])
     expect(told?.source).toMatchObject({ answer: 'exists', updated_at: at(95) })
     const text = whyText(await ask(warehouse, 'repair_order_services', '20'))
-    expect(text).toContain('repair_order_services 20, title: "title 20" here, "Changed since" there')
+    expect(text).toContain('repair_order_services 2/20, title: "title 20" here, "Changed since" there')
     expect(text).toContain('in quarantine: odometer')
     // A part has no mark of deletion of its own: it is as live as its record.
     expect(told).toMatchObject({ owner: { table: 'repair_orders', id: 2 }, state: 'live' })
@@ -112,6 +112,44 @@ describe.each(warehouses())('$name', (kind) => {
     await reconcile(sandbox, warehouse, { resources: ['repair_orders'] })
     const gone = await first(warehouse, 'repair_order_services', '20')
     expect(gone).toMatchObject({ state: 'deleted', source: { answer: 'gone' } })
+    await warehouse.close()
+  })
+
+  it('tells of every order that shows a service, and of one where both are named', async () => {
+    const warehouse = await prepared(1, 'repair_orders')
+    for (const id of [8, 9]) {
+      const record = template('repair_orders', id, timeOf(id))
+      const services = [{ ...serviceTemplate(700, timeOf(id)), title: `of ${id}` }]
+      const payments = [1, 2].map((n) => ({ amount_cents: id * n }))
+      sandbox.store.put(1, 'repair_orders', { ...record, updated_at: at(100 + id), services, payments })
+    }
+    await sync(sandbox, warehouse, { resources: ['repair_orders'] })
+    const table = 'repair_order_services'
+    const both = await ask(warehouse, table, '700')
+    expect(both.rows.map(({ owner, row }) => [owner?.id, row.title])).toEqual([
+      [8, 'of 8'],
+      [9, 'of 9'],
+    ])
+    expect(both.rows.map(({ source }) => source)).toMatchObject([{ differences: [] }, { differences: [] }])
+    expect(whyText(both)).toContain(
+      'for one, type for example shopsync why repair_order_services 8/700 --tenant 1',
+    )
+    const one = await ask(warehouse, table, '9/700')
+    expect(one.rows).toMatchObject([{ owner: { table: 'repair_orders', id: 9 }, row: { title: 'of 9' } }])
+    expect(whyText(one)).toMatch(/^repair_order_services 700 of repair_orders 9, tenant 1, position 0: live/)
+    expect(await ask(warehouse, table, '7/700')).toMatchObject({ rows: [] })
+    // Payments have no ids: theirs is the order's.
+    const paid = async (id: string) =>
+      (await ask(warehouse, 'repair_order_payments', id)).rows.map(({ row }) => row.amount_cents)
+    expect(await paid('9')).toEqual([9, 18])
+    expect(await paid('9/1')).toEqual([18])
+    for (const id of ['9/700/1', '9/', '/700', '9/seven'])
+      await expect(ask(warehouse, table, id)).rejects.toThrow(
+        `Found the id "${id}", expected a whole number: id of repair_order_services, or repair_order_id and id as 8/17`,
+      )
+    await expect(ask(warehouse, 'repair_orders', '8/700')).rejects.toThrow(
+      /expected a whole number: id of repair_orders$/,
+    )
     await warehouse.close()
   })
 

@@ -1,6 +1,6 @@
 import { indent } from '../../format.js'
 import { toJson } from '../../json.js'
-import type { Told, Why } from '../../sync/ask/why.js'
+import { mostRows, type Told, type Why } from '../../sync/ask/why.js'
 import { foreignAdvice } from './belonging.js'
 
 /** Tenants that are named where somebody has mistyped one. */
@@ -20,10 +20,25 @@ export function whyText(why: Why): string {
   const isForgotten = rows.some(({ brought }) => /^(unknown|run)$/.test(brought.certainty))
   const since =
     known_since !== null && isForgotten ? `\nNothing is known of what was before ${known_since}.` : ''
-  const told = `${rows.map(rowText).join('\n\n')}${since}`
+  const told = `${rows.map(rowText).join('\n\n')}${oneOfSeveral(rows)}${since}`
   if (owner === null) return told
   const source = `The warehouse belongs to ${owner.base_url} (partner ${owner.partner_id}).`
   return owner.configured ? told : `${told}\n\n${source} ${foreignAdvice}`
+}
+
+/** The word that names one row of a table whose ids are unique within their record only. */
+const wordFor = ({ row, owner }: Told): string => [owner?.id, row.id ?? row.position].join('/')
+
+function oneOfSeveral(rows: readonly Told[]): string {
+  const [first, second] = rows
+  if (first === undefined || second === undefined) return ''
+  const word =
+    first.owner === null
+      ? ''
+      : `; for one, type for example shopsync why ${first.table} ${wordFor(first)} --tenant ${first.tenant_id}`
+  const most =
+    rows.length < mostRows ? `These are ${rows.length} rows` : `Only the first ${mostRows} rows are shown`
+  return `\n\n${most}${word}.`
 }
 
 function rowText(told: Told): string {

@@ -66,11 +66,15 @@ export interface Why {
 
 type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal'>
 type Row = Readonly<Record<string, unknown>>
-const mostRows = 100
+/** Rows that one question tells of at most: each costs a request. */
+export const mostRows = 100
 
 export interface Question {
   readonly table: string
-  /** The part of the key that follows the tenant: an id, or a name. */
+  /**
+   * An id, or a name. Of a row that is part of a record: its own id, which several records may show, or the record's id
+   * where its rows have none of their own; `RECORD/ID` names one row.
+   */
   readonly id: string
   /** null: all. */
   readonly tenants: readonly Int64[] | null
@@ -89,29 +93,47 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   })
 }
 
-function keyValue(table: Table, text: string): Int64 | string {
-  const column = table.columns.find(({ name }) => name === table.key[1])
-  if (column?.kind === 'text') return text
-  const id = parseInt64(text)
-  if (id !== undefined) return id
+/** Values of a row's key behind the tenant, by column. */
+type KeyValues = readonly (readonly [column: string, value: Int64 | string])[]
+
+/** The columns that a question may name: of a part, its record's id and what tells it from the others of the record. */
+function namedColumns({ key, owner }: Table, isPair: boolean): string[] {
+  const [, first = 'id', ...others] = key
+  const last = others.at(-1)
+  if (owner === undefined || last === undefined) return [first]
+  return isPair ? [first, last] : [last === 'id' ? last : first]
+}
+
+function keyValues(table: Table, text: string): KeyValues {
+  const [, , second] = table.key
+  const isText = table.columns.some(({ name, kind }) => name === table.key[1] && kind === 'text')
+  const parts = isText || second === undefined ? [text] : text.split('/')
+  const columns = namedColumns(table, parts.length > 1)
+  const values = isText ? parts : parts.map(parseInt64)
+  const found = columns.flatMap((column, i) => {
+    const value = values[i]
+    return value === undefined ? [] : [[column, value] as const]
+  })
+  if (found.length === columns.length && parts.length === columns.length) return found
+  const pair = second === undefined ? '' : `, or ${table.key[1]} and ${table.key.at(-1)} as 8/17`
   throw new Stop(
-    `Found the id "${text}", expected a whole number: ${column?.name ?? 'id'} of ${table.name}`,
+    `Found the id "${text}", expected a whole number: ${namedColumns(table, false).join()} of ${table.name}${pair}`,
     {
       exitCode: 2,
-      hint: `Type for example shopsync why ${table.name} 17`,
+      hint: `Type for example shopsync why ${table.name} ${second === undefined ? '17' : '8/17'}`,
     },
   )
 }
 
 async function readRows(warehouse: Warehouse, table: Table, question: Question): Promise<Row[]> {
-  const value = keyValue(table, question.id)
+  const values = keyValues(table, question.id)
   return warehouse.read(async (db) => {
     let query = db
       .selectFrom(table.name as 'tenants')
       .selectAll()
-      .where((table.key[1] ?? 'id') as 'tenant_id', '=', value as Int64)
-      .orderBy('tenant_id')
       .limit(mostRows)
+    for (const [column, value] of values) query = query.where(column as 'tenant_id', '=', value as Int64)
+    for (const column of table.key) query = query.orderBy(column as 'tenant_id')
     if (question.tenants) query = query.where('tenant_id', 'in', [...question.tenants])
     return (await query.execute()) as unknown as Row[]
   })
@@ -214,7 +236,7 @@ async function tell(
   }
 }
 
-/** The history of every row with this id, or with this owner, of any chosen tenant. Writes nothing. */
+/** The history of every row that the question names, of any chosen tenant: one id may be part of several records. */
 export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   const rows = await readRows(deps.warehouse, known.table, question)

@@ -12,7 +12,7 @@ import type { CursorTask } from '../run/context.js'
 /** One value that differs between warehouse and source. */
 export interface ContentDifference {
   readonly table: string
-  /** The key after the tenant, such as `17` or `17, 0`. */
+  /** The key after the tenant, as `why` takes it, such as `17` or `17/0`. */
   readonly row: string
   /** null: the whole row exists on one side only. */
   readonly column: string | null
@@ -54,7 +54,7 @@ const keyOf = (table: Table, row: Row): string =>
   table.key
     .slice(1)
     .map((name) => String(row[name]))
-    .join(', ')
+    .join('/')
 
 /** The rows of one record, table by table, as the warehouse has them. */
 async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, id: Int64): Promise<Row[]> {
