@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
         'title category completed closed_on service_key',
         'where tenant_id = 1 and service_id = 11',
       ),
-    ).toEqual([['Service 11', 'Brakes', true, '2026-03-04', '1-11']])
+    ).toEqual([['Service 11', 'Brakes', true, '2026-03-04', '1-1-11']])
   })
 
   it("daily_sales cuts by the shop's own day, and counts what it leaves out", async () => {

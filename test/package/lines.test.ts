@@ -36,6 +36,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 /** Exit codes other than 0, of lines that name what a sandbox of some records does not have. */
 const exitCodes: Readonly<Record<string, number>> = {
   'shopsync why repair_orders 4711': 1,
+  'shopsync why repair_order_services 4711/812': 1,
 }
 
 const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
