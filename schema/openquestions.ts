@@ -83,7 +83,7 @@ export const openQuestions: readonly OpenQuestion[] = [
   {
     question: 'Absurd values, such as a barcode in a quantity',
     answer:
-      'Hours, quantities, percentages and rates of 10⁹ and more, amounts and lines of 9 × 10⁹ cents and more count as missing; where only the line is absurd, its hours still count.',
+      'Hours, quantities, percentages and rates of 10⁹ and more, amounts and lines of 9 × 10⁹ cents and more count as missing; where only the line is absurd, its hours still count. So do taxes, and percentages of a discount, that come to 9 × 10¹⁵ cents and more.',
   },
   {
     question: 'Values and items in quarantine',

@@ -2,7 +2,7 @@
  * How each shop stands now, as one query: what `shopsync snapshot` keeps of each day. Tables stand in braces, as in the
  * views (view.ts); each figure is that of the view which shows it for today.
  */
-import { worth } from './lines.js'
+import { isBelowMinimum, worth } from './lines.js'
 import { daysSinceClosing, isUnsettled } from './open.js'
 import type { ViewWords } from './view.js'
 
@@ -12,7 +12,7 @@ const balances = (name: string, condition: string): string =>
 const stock = (q: ViewWords): string => `
   select i.tenant_id, i.shop_id, count(*) as stock_items,
     coalesce(sum(${worth(q, 'i.quantity_on_hand', 'i.cost_cents')}), 0) as stock_cents,
-    coalesce(sum(case when ${q.nine('i.quantity_on_hand')} + ${q.nine('coalesce(i.quantity_ordered_for_stock, 0)')} < ${q.nine('i.min_stock')} then 1 else 0 end), 0) as below_minimum
+    coalesce(sum(case when ${isBelowMinimum(q, 'i')} then 1 else 0 end), 0) as below_minimum
   from {inventories} i where i._deleted_at is null group by i.tenant_id, i.shop_id`
 
 const work = `

@@ -115,9 +115,11 @@ export interface ViewWords {
   dayText(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
-  /** A number with its nine decimals as a whole number, half away from zero: whole numbers are summed exactly. */
+  /** A number with its nine decimals as a whole number, half away from zero; null where it is absurd, as in `amount`. */
   nine(number: string): string
-  /** The number that a whole number of `nine` stands for. */
+  /** The sum of `nine` over the rows of a group, exactly; never null but where the sum itself is absurd. */
+  sumNine(number: string): string
+  /** The number that a whole number of `nine` or `sumNine` stands for. */
   fromNine(whole: string): string
   /** A whole number divided by another, rounded towards zero. */
   quotient(dividend: string, divisor: string): string
@@ -126,7 +128,10 @@ export interface ViewWords {
    * where either is null, or absurd (10^9 units and more, 9 × 10^9 cents and more).
    */
   amount(units: string, cents: string): string
-  /** Whole numbers: `part` of `whole` times `cents`, rounded half away from zero; 0 where `whole` is 0. */
+  /**
+   * Whole numbers: `part` of `whole` times `cents`, rounded half away from zero; 0 where `whole` is 0. Beyond 9 × 10^15
+   * either way it stays there, so that sums of it fit.
+   */
   prorate(cents: string, part: string, whole: string): string
 }
 

@@ -24,7 +24,7 @@ export default defineView({
     ),
   },
   example:
-    'select staff_name, sum(minutes) as minutes from appointment_load group by staff_name order by minutes desc',
+    'select staff_key, staff_name, sum(minutes) as minutes from appointment_load group by staff_key, staff_name order by minutes desc, staff_key',
   build: (q) => ({
     select: {
       day: begins(q).day,

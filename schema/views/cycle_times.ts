@@ -21,7 +21,7 @@ export default defineView({
     is_late: col.boolean('Closed after that, or still open now that it is past; null without `due_out_at`.'),
   },
   example:
-    "select shop_name, count(*) as invoices, sum(minutes_in_work) as minutes_in_work, sum(case when is_late then 1 else 0 end) as late from cycle_times where state = 'invoice' group by shop_name",
+    "select shop_key, shop_name, count(*) as invoices, sum(minutes_in_work) as minutes_in_work, sum(case when is_late then 1 else 0 end) as late from cycle_times where state = 'invoice' group by shop_key, shop_name order by shop_name, shop_key",
   build: (q) => ({
     select: {
       closed_on: 'o.closed_on',

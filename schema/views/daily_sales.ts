@@ -29,9 +29,12 @@ export default defineView({
     paid_where_total_known_cents: col.cents(
       'The same, of invoices whose total is known: what `total_cents` compares with.',
     ),
+    sales_where_profit_known_cents: col.cents(
+      'Sales of invoices whose gross profit is known: what a margin divides `gross_profit_cents` by.',
+    ),
   },
   example:
-    'select day, sum(sales_cents) as sales_cents, sum(invoices) as invoices from daily_sales group by day order by day desc limit 31',
+    'select day, sum(sales_cents) as sales_cents, sum(invoices) as invoices, sum(gross_profit_cents) as gross_profit_cents, sum(sales_where_profit_known_cents) as sales_where_profit_known_cents from daily_sales group by day order by day desc limit 31',
   build: (q) => ({
     select: {
       day: 'x.day',
@@ -54,13 +57,14 @@ export default defineView({
       invoices_without_profit: 'x.invoices_without_profit',
       paid_cents: 'x.paid_cents',
       paid_where_total_known_cents: 'x.paid_where_total_known_cents',
+      sales_where_profit_known_cents: 'x.sales_where_profit_known_cents',
     },
     from: `(
       select o.tenant_id, o.shop_id, o.closed_on as day,
         count(*) as invoices,
         count(distinct o.vehicle_id) as cars,
         count(distinct o.customer_id) as customers,
-        coalesce(sum(${q.nine('o.labor_hours')}), 0) as hours_nine,
+        ${q.sumNine('o.labor_hours')} as hours_nine,
         coalesce(sum(o.sales_cents), 0) as sales_cents,
         coalesce(sum(o.labor_discount_cents), 0) + coalesce(sum(o.parts_discount_cents), 0) as discount_cents,
         coalesce(sum(o.supply_fee_cents), 0) as supply_fee_cents,
@@ -70,7 +74,8 @@ export default defineView({
         coalesce(sum(o.gross_profit_cents), 0) as gross_profit_cents,
         count(*) - count(o.gross_profit_cents) as invoices_without_profit,
         coalesce(sum(o.paid_cents), 0) as paid_cents,
-        coalesce(sum(case when o.total_cents is not null then o.paid_cents end), 0) as paid_where_total_known_cents
+        coalesce(sum(case when o.total_cents is not null then o.paid_cents end), 0) as paid_where_total_known_cents,
+        coalesce(sum(case when o.gross_profit_cents is not null then o.sales_cents end), 0) as sales_where_profit_known_cents
       from {repair_order_totals} o
       where o.state = 'invoice' and o._deleted_at is null
       group by o.tenant_id, o.shop_id, o.closed_on) x

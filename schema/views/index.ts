@@ -17,6 +17,7 @@ import inventory_value from './inventory_value.js'
 import order_lines from './order_lines.js'
 import orders from './orders.js'
 import parts_margin from './parts_margin.js'
+import payments_check from './payments_check.js'
 import payments_daily from './payments_daily.js'
 import purchases from './purchases.js'
 import receivables from './receivables.js'
@@ -44,6 +45,7 @@ const declared = {
   order_lines,
   orders,
   parts_margin,
+  payments_check,
   payments_daily,
   purchases,
   receivables,

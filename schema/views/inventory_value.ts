@@ -1,4 +1,4 @@
-import { joinOrder, worth } from '../lines.js'
+import { countUnknown, isBelowMinimum, joinOrder, worth } from '../lines.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView } from '../view.js'
 
@@ -24,22 +24,27 @@ export default defineView({
       'Units on hand times cost, rounded to cents; null where one of them is unknown.',
     ),
     below_min: col.boolean(
-      'Whether the units on hand and those ordered for stock are less than the minimum.',
+      'Whether the units on hand and those ordered for stock are less than the minimum; null where one of the three is unknown.',
     ),
     sold_12_months: col.quantity('Units sold on invoices of the last 365 days.'),
     turns: col.number(
       'Cost of those units over the value on hand, two decimals; null where there is no stock.',
     ),
+    sold_unknown: col.count(
+      'Lines of those invoices whose quantity is unknown or absurd: they are in neither `sold_12_months` nor `turns`.',
+    ),
+    sold_without_cost: col.count('Lines of those invoices whose cost is unknown: they are not in `turns`.'),
   },
   example:
-    'select shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_name order by shop_name',
+    'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => {
     const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
+    const spent = worth(q, 'l.quantity', 'l.cost_cents')
     return {
       with: `${todays(q)}, sold_lately as (
         select l.tenant_id, l.part_inventory_id as inventory_id,
-          coalesce(sum(${q.nine('l.quantity')}), 0) as units_nine,
-          coalesce(sum(${worth(q, 'l.quantity', 'l.cost_cents')}), 0) as cost_cents
+          ${q.sumNine('l.quantity')} as units_nine, ${countUnknown(q, 'l.quantity')} as units_unknown,
+          coalesce(sum(${spent}), 0) as cost_cents, count(*) - count(${spent}) as without_cost
         from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
         where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
         group by l.tenant_id, l.part_inventory_id)`,
@@ -62,9 +67,12 @@ export default defineView({
         min_stock: 'i.min_stock',
         cost_cents: 'i.cost_cents',
         on_hand_cents: value,
-        below_min: `${q.nine('i.quantity_on_hand')} + ${q.nine('coalesce(i.quantity_ordered_for_stock, 0)')} < ${q.nine('i.min_stock')}`,
-        sold_12_months: q.fromNine('coalesce(s.units_nine, 0)'),
+        below_min: isBelowMinimum(q, 'i'),
+        // No line, and a sum that is absurd, are told apart.
+        sold_12_months: q.fromNine('(case when s.inventory_id is null then 0 else s.units_nine end)'),
         turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
+        sold_unknown: 'coalesce(s.units_unknown, 0)',
+        sold_without_cost: 'coalesce(s.without_cost, 0)',
       },
       from: `{inventories} i
         left join sold_lately s on s.tenant_id = i.tenant_id and s.inventory_id = i.id

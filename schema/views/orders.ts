@@ -138,11 +138,11 @@ export default defineView({
     picked_up_at: col.timestamp('When the vehicle was picked up.'),
     due_out_at: col.timestamp('When the vehicle was to be ready.'),
   },
-  example: `select closed_on, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
+  example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
 where state = 'invoice'
-group by closed_on, shop_name
-order by closed_on desc, shop_name
+group by closed_on, shop_key, shop_name
+order by closed_on desc, shop_name, shop_key
 limit 20`,
   build: (q) => ({
     select: {

@@ -30,7 +30,7 @@ export default defineView({
     ),
   },
   example:
-    'select cost_band, sum(sold_cents) as sold_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
+    'select cost_band, sum(case when margin_cents is not null then sold_cents end) as sold_where_margin_known_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
   build: (q) => ({
     select: {
       day: 'o.closed_on',

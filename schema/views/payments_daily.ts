@@ -18,6 +18,7 @@ export default defineView({
     payments: col.count('Payments, refunds among them.'),
     amount_cents: col.cents('Their sum: refunds are negative.'),
     refunds: col.count('How many of them are negative.'),
+    amounts_unknown: col.count('Payments whose amount is unknown or absurd: they are not in `amount_cents`.'),
   },
   example:
     'select type, sum(amount_cents) as amount_cents, sum(refunds) as refunds from payments_daily group by type order by type',
@@ -34,11 +35,13 @@ export default defineView({
       payments: 'x.payments',
       amount_cents: 'x.amount_cents',
       refunds: 'x.refunds',
+      amounts_unknown: 'x.amounts_unknown',
     },
     from: `(
       select y.tenant_id, y.shop_id, y.day, y.type, y.type_name, count(*) as payments,
         coalesce(sum(y.amount_cents), 0) as amount_cents,
-        coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds
+        coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds,
+        count(*) - count(y.amount_cents) as amounts_unknown
       from (
         select o.tenant_id, o.shop_id, ${entered(q).day} as day,
           ${named('l.payment_type_details_type')} as type, ${named('l.payment_type_details_name')} as type_name,

@@ -26,7 +26,7 @@ export default defineView({
     ),
   },
   example:
-    'select vendor_name, sum(amount_cents) as amount_cents, count(*) - count(amount_cents) as without_amount from purchases group by vendor_name order by amount_cents desc',
+    'select vendor_key, vendor_name, sum(amount_cents) as amount_cents, count(*) - count(amount_cents) as without_amount from purchases group by vendor_key, vendor_name order by amount_cents desc, vendor_key',
   build: (q) => {
     const units = 'case when p.is_return = true then 0 - abs(l.quantity) else l.quantity end'
     return {

@@ -1,9 +1,9 @@
-import { daysSinceClosing, isUnsettled } from '../open.js'
+import { atLeastDue, daysSinceClosing, isUnsettled } from '../open.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'receivables',
-  doc: 'Invoices that are not settled: their balance is not 0, or is unknown and nothing was paid. A negative balance is owed to the customer.',
+  doc: 'Invoices that are not settled: their balance is not 0, or is unknown. What is to be collected is the sum of the positive balances; a negative one is a credit, owed to the customer.',
   grain: 'one live invoice that is not settled',
   columns: {
     closed_on: col.day("The shop's day on which the invoice was closed."),
@@ -20,9 +20,12 @@ export default defineView({
     balance_cents: col.cents('Total less what was paid; null where the total is unknown.'),
     days: col.days("Days since closing, from shop's day to shop's day."),
     bucket: col.text('`0 to 30`, `31 to 60`, `61 to 90` or `over 90` days.'),
+    at_least_due_cents: col.cents(
+      'What the customer owes at least: the balance; where that is unknown, what is known of sales, fee and taxes less what was paid. 0 where that is not positive.',
+    ),
   },
   example:
-    'select bucket, count(*) as invoices, sum(balance_cents) as balance_cents, count(*) - count(balance_cents) as unknown from receivables group by bucket order by bucket',
+    'select bucket, sum(case when balance_cents > 0 then balance_cents else 0 end) as to_collect_cents, sum(case when balance_cents < 0 then balance_cents else 0 end) as credits_cents, sum(case when balance_cents is null then 1 else 0 end) as unknown, sum(at_least_due_cents) as at_least_due_cents from receivables group by bucket order by bucket',
   build: (q) => ({
     select: {
       closed_on: 'x.closed_on',
@@ -44,9 +47,10 @@ export default defineView({
       days: 'x.days',
       bucket:
         "case when x.days is null then null when x.days <= 30 then '0 to 30' when x.days <= 60 then '31 to 60' when x.days <= 90 then '61 to 90' else 'over 90' end",
+      at_least_due_cents: 'x.at_least_due_cents',
     },
     from: `(
-      select o.*, ${daysSinceClosing(q, 'o')} as days from {repair_order_totals} o where ${isUnsettled('o')}) x
+      select o.*, ${daysSinceClosing(q, 'o')} as days, ${atLeastDue('o')} as at_least_due_cents from {repair_order_totals} o where ${isUnsettled('o')}) x
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,
   }),

@@ -1,4 +1,4 @@
-import { joinOrder, sane, serviceDiscount, worth } from '../lines.js'
+import { countUnknown, joinOrder, sane, serviceDiscount, worth } from '../lines.js'
 import { col, common, defineView, type JoinedFigures, type ViewWords } from '../view.js'
 
 /** Figures over the lines of one kind of the service `s`. */
@@ -21,8 +21,12 @@ function figures(q: ViewWords): JoinedFigures {
   const partCost = worth(q, 'l.quantity', 'l.cost_cents')
   const hazmat = worth(q, 'l.quantity', 'l.fee_cents')
   const [sublet, subletCost] = [sane('l.price_cents'), sane('l.cost_cents')]
-  const nine = sumOf(q.nine('l.hours'))
-  const labors = over(q, 'labors', { nine, cents: sumOf(labor), unknown: lacking(labor) })
+  const labors = over(q, 'labors', {
+    nine: q.sumNine('l.hours'),
+    cents: sumOf(labor),
+    unknown: lacking(labor),
+    without_hours: countUnknown(q, 'l.hours'),
+  })
   const parts = over(q, 'parts', {
     cents: sumOf(part),
     cost: sumOf(partCost),
@@ -39,6 +43,7 @@ function figures(q: ViewWords): JoinedFigures {
   return {
     figures: {
       hours_nine: labors.figures.nine,
+      lines_without_hours: labors.figures.without_hours,
       labor_cents: labors.figures.cents,
       labor_discount_cents: laborsOff.figures.cents,
       parts_cents: parts.figures.cents,
@@ -89,6 +94,9 @@ export default defineView({
     gross_profit_cents: col.cents(
       "Sales less cost, before technicians' pay; null where a price or a cost in it is unknown.",
     ),
+    lines_without_hours: col.count(
+      'Labors whose hours are unknown or absurd: they are in neither `labor_hours` nor `labor_cents`.',
+    ),
   },
   example:
     "select title, count(*) as sold, sum(sales_cents) as sales_cents from service_totals where state = 'invoice' group by title order by sales_cents desc limit 10",
@@ -121,6 +129,7 @@ export default defineView({
       sales_cents: sales,
       cost_cents: cost,
       gross_profit_cents: `case when x.unknown = 0 then ${sales} - (${cost}) end`,
+      lines_without_hours: 'x.lines_without_hours',
     },
     from: `(
       select o.closed_on, o.created_on, o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.state,

@@ -1,4 +1,4 @@
-import { joinOrder, laborsOf, worth } from '../lines.js'
+import { countUnknown, joinOrder, laborsOf, worth } from '../lines.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -21,9 +21,10 @@ export default defineView({
       'Those of services that have a labor rate: what `labor_cents` divides by for an effective rate.',
     ),
     labor_cents: col.cents('What the labors come to, before discount.'),
+    hours_unknown: col.count('Lines whose hours are unknown or absurd: they are in none of the sums.'),
   },
   example:
-    'select technician_name, sum(sold_hours) as sold_hours, sum(labor_cents) as labor_cents from technician_hours group by technician_name order by sold_hours desc',
+    'select technician_key, technician_name, sum(sold_hours) as sold_hours, sum(hours_unknown) as hours_unknown, sum(labor_cents) as labor_cents from technician_hours group by technician_key, technician_name order by sold_hours desc, technician_key',
   build: (q) => ({
     select: {
       day: 'x.day',
@@ -39,12 +40,14 @@ export default defineView({
       sold_hours: q.fromNine('x.sold_nine'),
       rated_hours: q.fromNine('x.rated_nine'),
       labor_cents: 'x.labor_cents',
+      hours_unknown: 'x.hours_unknown',
     },
     from: `(
       select o.tenant_id, o.shop_id, o.closed_on as day, l.technician_id,
         count(distinct l.repair_order_id) as invoices,
-        coalesce(sum(${q.nine('l.hours')}), 0) as sold_nine,
-        coalesce(sum(case when s.labor_rate_cents is not null then ${q.nine('l.hours')} end), 0) as rated_nine,
+        ${q.sumNine('l.hours')} as sold_nine,
+        ${q.sumNine('case when s.labor_rate_cents is not null then l.hours end')} as rated_nine,
+        ${countUnknown(q, 'l.hours')} as hours_unknown,
         coalesce(sum(${worth(q, 'l.hours', 's.labor_rate_cents')}), 0) as labor_cents
       from ${laborsOf('l', 's')} ${joinOrder('l')}
       where o.state = 'invoice'

@@ -36,7 +36,7 @@ export default defineView({
     is_late: col.boolean('Whether it is past `due_out_at`; null without that.'),
   },
   example:
-    'select shop_name, state, count(*) as orders, sum(sales_cents) as sales_cents from work_in_progress group by shop_name, state order by shop_name, state',
+    'select shop_key, shop_name, state, count(*) as orders, sum(sales_cents) as sales_cents from work_in_progress group by shop_key, shop_name, state order by shop_name, shop_key, state',
   build: (q) => ({
     select: {
       created_on: 'o.created_on',

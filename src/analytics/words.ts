@@ -73,8 +73,6 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
-const nine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
-
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   now: sql.now,
   key: (...ids) => ids.map((id) => `cast(${id} as text)`).join(" || '-' || "),
@@ -93,7 +91,8 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,
   dayText: sql.dayText,
   minutes: sql.minutes,
-  nine,
+  nine: sql.nine,
+  sumNine: sql.sumNine,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
   amount: sql.amount,

@@ -33,6 +33,9 @@ export const zoneOf = (tenant: string, shop: string): string =>
 export const dayIn = (zone: string, instant: string): string =>
   `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`
 
+/** A share of so many cents is absurd; sums of a thousand such shares fit 64 bits. */
+export const mostShare = 9_000_000_000_000_000
+
 /** The SQL of one database; arguments and results are SQL text. */
 export interface ViewSql {
   /** This instant, as the tables hold instants, the same in a whole query. */
@@ -47,9 +50,13 @@ export interface ViewSql {
   figures(alias: string, rows: string, figures: Readonly<Record<string, string>>): JoinedFigures
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
+  /** A number in whole billionths, half away from zero; null where it is null, or 10^9 and more. */
+  nine(number: string): string
+  /** The sum of those over a group, 0 where there is none; without overflow. */
+  sumNine(number: string): string
   /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */
   amount(units: string, cents: string): string
-  /** `cents * part / whole`, rounded half away from zero, without overflow. */
+  /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` either way. */
   prorate(cents: string, part: string, whole: string): string
   /** The query of a view from its parts: every column typed, whatever its expression. */
   query(parts: {

@@ -266,12 +266,14 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('receivables are what is not settled, by age', async () => {
-    const columns = 'repair_order_id customer_name total_cents sales_cents paid_cents balance_cents bucket'
+    const columns =
+      'repair_order_id customer_name total_cents sales_cents paid_cents balance_cents bucket at_least_due_cents'
     expect(await rows('receivables', columns, 'where tenant_id = 1 order by repair_order_id')).toEqual([
-      [2, 'Customer 2', null, 2000, 0, null, 'over 90'],
-      [7, 'Customer 3', 10_000, 10_000, 0, 10_000, '31 to 60'],
-      [8, 'Customer 4', 5000, 5000, 5003, -3, 'over 90'],
-      [10, 'Customer 5', 7000, 7000, 1000, 6000, 'over 90'],
+      [2, 'Customer 2', null, 2000, 0, null, 'over 90', 2000],
+      [4, 'Customer 1', null, 10_000, 4000, null, 'over 90', 6000],
+      [7, 'Customer 3', 10_000, 10_000, 0, 10_000, '31 to 60', 10_000],
+      [8, 'Customer 4', 5000, 5000, 5003, -3, 'over 90', 0],
+      [10, 'Customer 5', 7000, 7000, 1000, 6000, 'over 90', 6000],
     ])
     const days = await rows(
       'receivables',
@@ -334,6 +336,22 @@ describe.each(warehouses())('$name', (kind) => {
     expect(Object.values(all ?? {}).map(Number)).toEqual([7, 1, 2, 2, 1, 1])
   })
 
+  it('payments_check compares the payments of orders with their own list', async () => {
+    const columns = 'shop_id orders equal differ difference_cents'
+    expect(
+      await rows('payments_check', columns, "where tenant_id = 1 and month = '2026-03' order by shop_id"),
+    ).toEqual([
+      [1, 1, 0, 1, 1],
+      [2, 1, 1, 0, 0],
+    ])
+    const [all] = await ask(
+      warehouse,
+      'payments_check',
+      'select sum(orders) as orders, sum(differ) as differ, sum(difference_cents) as difference_cents from {view} where tenant_id = 1',
+    )
+    expect(Object.values(all ?? {}).map(Number)).toEqual([5, 4, 1 - 5003 - 6000 - 1000])
+  })
+
   it('a snapshot keeps how the shops stand, and replaces that of the same day', async () => {
     const { db } = warehouse
     const taken = async (): Promise<number[][]> => {
@@ -347,7 +365,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
     const expected = [
       [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1],
-      [1, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1],
       [2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1],
       [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ]
@@ -378,5 +396,5 @@ it('every business view is asked about here', () => {
     'freshness',
     'orders',
   ]
-  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(16)
+  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(17)
 })

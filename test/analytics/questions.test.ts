@@ -68,7 +68,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('are fifteen', () => {
-  expect(questions).toHaveLength(15)
+it('are sixteen', () => {
+  expect(questions).toHaveLength(16)
   expect(questions.every(({ rows }) => rows.length > 0)).toBe(true)
 })

@@ -238,7 +238,13 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       quantity_ordered_for_stock: 0.5,
       primary_vendor_id: 5,
     }),
-    record(32, { shop_id: 1, quantity_on_hand: 0, cost_cents: null, min_stock: 1 }),
+    record(32, {
+      shop_id: 1,
+      quantity_on_hand: 0,
+      cost_cents: null,
+      min_stock: 1,
+      quantity_ordered_for_stock: 0,
+    }),
     record(33, { shop_id: 2, quantity_on_hand: null, cost_cents: 100, min_stock: null }),
   ],
   purchase_records: [

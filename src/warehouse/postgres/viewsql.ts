@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Kind } from '../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../schema/view.js'
 import { columnTypes } from '../../model/dictionary.js'
-import { type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
+import { mostShare, type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
 
 /** The type of a column of that kind. Hours are a numeric of nine decimals: a sum of them is no binary float anywhere. */
 const typeOf = (kind: Kind | ViewKind): string =>
@@ -13,11 +13,27 @@ const typeOf = (kind: Kind | ViewKind): string =>
 export const printedType = (kind: Kind | ViewKind): string =>
   typeOf(kind).replace('timestamptz', 'timestamp with time zone')
 
+/** Whether a number is below 10^9 with its nine decimals: what rounds up to it has a digit more than the type of hours. */
+const isSane = (number: string): string => `abs(${number}) < 999999999.9999999995`
+
 function expression({ kind, sql }: SelectedColumn): string {
-  // The cast rounds. What rounds up to 10^9 has a digit more than the type.
-  const value = kind === 'hours' ? `case when abs(${sql}) < 999999999.9999999995 then ${sql} end` : sql
+  // The cast rounds.
+  const value = kind === 'hours' ? `case when ${isSane(sql)} then ${sql} end` : sql
   return `cast(${value} as ${typeOf(kind)})`
 }
+
+/** To round decimals that are nine or fewer would take a third more. */
+const rounded = (units: string): string =>
+  `(case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end)`
+
+/** A cast to whole numbers rounds half away from zero. */
+function amount(units: string, cents: string): string {
+  const product = `${rounded(units)} * ${cents}`
+  return `(case when ${isSane(units)} and abs(${product}) < 8999999999.5 then cast(${product} as bigint) end)`
+}
+
+const nine = (number: string): string =>
+  `(case when ${isSane(number)} then cast(${number} * 1e9 as bigint) end)`
 
 /**
  * A subquery for each row takes five microseconds: more than half of a month's question. A zone's stretches are a short
@@ -51,11 +67,12 @@ export const viewSql = (schema: string): ViewSql => ({
       .map(([name, figure]) => `${figure} as ${name}`)
       .join(', ')} ${rows}) ${alias} on true`,
   }),
-  // A cast to whole numbers rounds half away from zero. To round decimals that are nine or fewer would take a third more.
-  amount: (units, cents) =>
-    `(case when abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000 then cast((case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end) * ${cents} as bigint) end)`,
+  nine,
+  // A sum of whole numbers is a numeric of any size here.
+  sumNine: (number) => `coalesce(sum(${nine(number)}), 0)`,
+  amount,
   prorate: (cents, part, whole) =>
-    `(case when ${whole} = 0 then 0 else cast(round(cast(${cents} as numeric) * ${part} / ${whole}) as bigint) end)`,
+    `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,
   query: ({ with: tables, legs }) => {
     const queries = legs.map(
       ({ columns, from }) =>

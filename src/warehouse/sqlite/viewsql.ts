@@ -5,7 +5,7 @@
  * 32 bits wide there, whole-number division without a remainder.
  */
 import type { ViewKind } from '../../../schema/view.js'
-import { dayIn, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
+import { dayIn, mostShare, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
 
 /** The empty table whose columns lend a view's columns their types. */
 export const typesTable =
@@ -79,10 +79,28 @@ const micros = (text: string): string =>
  * whole cents is divided as a float, which has room for its nine digits.
  */
 function amount(units: string, cents: string): string {
-  const product = `(cast(round(${units} * 1e9) as bigint) * ${cents})`
+  const exact = `round(${units} * 1e9)`
+  const product = `(cast(${exact} as bigint) * ${cents})`
   const rest = `${product} % 1000000000`
-  const isSane = `abs(${units}) < 1000000000 and abs(${units} * ${cents}) < 9000000000`
+  const isSane = `abs(${units}) < 1000000000 and abs(${exact} * ${cents}) < 8999999999500000000`
   return `(case when ${isSane} then cast((${product} - ${rest}) / 1000000000 + round((${rest}) / 1e9) as bigint) end)`
+}
+
+const sane = (number: string, value: string): string =>
+  `(case when abs(${number}) < 1000000000 then ${value} end)`
+
+const wholeNine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
+
+/**
+ * Whole units and billionths are summed apart: ten lines of 10^9 hours have more billionths than 63 bits, and SQLite's sum
+ * then fails. A cast cuts here and rounds in DuckDB; the two parts come to the same either way.
+ */
+function sumNine(number: string): string {
+  const units = `cast(${number} as bigint)`
+  const sum = (value: string): string => `coalesce(sum(${sane(number, value)}), 0)`
+  const whole = sum(units)
+  const rest = sum(`${wholeNine(number)} - ${units} * 1000000000`)
+  return `(case when abs(${whole}) < 1000000000 then ${whole} * 1000000000 + ${rest} end)`
 }
 
 const minute = 60_000_000
@@ -94,7 +112,7 @@ const minutes = (from: string, to: string): string => {
   return `cast((${between} - ${rest}) / ${minute} as bigint)`
 }
 
-/** Beyond 63 bits the product would silently become a binary float: then the share is taken of one. */
+/** Beyond 63 bits the product would silently become a binary float: then the share is taken of one, if it fits. */
 function prorate(cents: string, share: string, whole: string): string {
   const product = `(${cents} * ${share})`
   const half = `(abs(${whole}) - abs(${whole}) % 2) / 2`
@@ -102,8 +120,9 @@ function prorate(cents: string, share: string, whole: string): string {
   const exact = `cast((${up} - ${up} % abs(${whole})) / abs(${whole}) as bigint)`
   const sign = `case when (${product} < 0) = (${whole} < 0) then 1 else -1 end`
   const isSmall = `abs(1.0 * ${cents} * ${share}) < 9000000000000000000.0`
-  const rough = `cast(round(1.0 * ${cents} * ${share} / ${whole}) as bigint)`
-  return `(case when ${whole} = 0 then 0 when ${isSmall} then ${sign} * ${exact} else ${rough} end)`
+  const rough = `1.0 * ${cents} * ${share} / ${whole}`
+  const most = `when ${rough} >= ${mostShare} then ${mostShare} when ${rough} <= -${mostShare} then -${mostShare}`
+  return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
 }
 
 export const viewSql: ViewSql = {
@@ -121,6 +140,8 @@ export const viewSql: ViewSql = {
     join: '',
   }),
   minutes,
+  nine: (number) => sane(number, wholeNine(number)),
+  sumNine,
   amount,
   prorate,
   query: ({ with: tables, legs }) => {

@@ -1,0 +1,649 @@
+/**
+ * The business views once more, in memory: from the records as the API sends them, and from docs/totals.md and the
+ * columns' texts, not from the SQL of the views or the rule of the totals. Shares no code with the product.
+ */
+
+export interface Fields {
+  readonly [name: string]: unknown
+}
+export type Row = Record<string, unknown>
+
+/** One tenant's records, by resource; live ones only. */
+export interface Records {
+  readonly tenant: number
+  of(resource: string): readonly Fields[]
+}
+
+const unit = 10n ** 9n
+const absurdCents = 9n * 10n ** 9n
+/** Of a tax, or of a percentage of a sum. */
+const absurdSum = 9n * 10n ** 15n
+
+const magnitude = (value: bigint): bigint => (value < 0n ? -value : value)
+
+/** A quotient, half away from zero. */
+function divided(top: bigint, bottom: bigint): bigint {
+  const size = (2n * magnitude(top) + magnitude(bottom)) / (2n * magnitude(bottom))
+  return top < 0n === bottom < 0n ? size : -size
+}
+
+/** Hours, quantities, rates in billionths, from the decimals that a person reads; null where unknown or absurd. */
+function nanos(value: unknown): bigint | null {
+  if (typeof value !== 'number') return null
+  const [whole = '0', fraction = ''] = magnify(String(value)).replace('-', '').split('.')
+  const all = BigInt(whole) * 10n ** 30n + BigInt(fraction.slice(0, 30).padEnd(30, '0'))
+  const size = divided(all, 10n ** 21n)
+  return size >= unit * unit ? null : value < 0 ? -size : size
+}
+
+/** `1e-10` in full. */
+function magnify(text: string): string {
+  const [mantissa = '0', exponent] = text.split('e')
+  if (exponent === undefined) return text
+  const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.')
+  const shift = Number(exponent)
+  const digits = whole + fraction
+  const point = whole.length + shift
+  const padded = point <= 0 ? `0.${'0'.repeat(-point)}${digits}` : digits.padEnd(point, '0')
+  const placed =
+    point <= 0 || point >= padded.length ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`
+  return mantissa.startsWith('-') ? `-${placed}` : placed
+}
+
+/** Cents that count; null where unknown or absurd. */
+function cents(value: unknown): bigint | null {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return null
+  return magnitude(BigInt(value)) >= absurdCents ? null : BigInt(value)
+}
+
+/** What units at a price come to; null where unknown or absurd. */
+function worth(units: bigint | null, price: unknown): bigint | null {
+  if (units === 0n) return 0n
+  if (units === null || typeof price !== 'number') return null
+  const amount = divided(units * BigInt(price), unit)
+  return magnitude(amount) >= absurdCents ? null : amount
+}
+
+const sum = (values: readonly (bigint | null)[]): bigint =>
+  values.reduce<bigint>((all, one) => all + (one ?? 0n), 0n)
+const unknowns = (values: readonly (bigint | null)[]): number =>
+  values.filter((value) => value === null).length
+/** null as soon as one is. */
+const sumOfAll = (values: readonly (bigint | null)[]): bigint | null =>
+  values.includes(null) ? null : sum(values)
+
+const list = (record: Fields, name: string): readonly Fields[] =>
+  (record[name] as Fields[] | null | undefined) ?? []
+
+/** A number that a view of hours or units shows. */
+const shownNanos = (value: bigint | null): number | null =>
+  value === null || magnitude(value) >= unit * unit ? null : Number(value) / 1e9
+
+export type Kind = 'labor' | 'part' | 'sublet' | 'hazmat'
+
+interface Line {
+  readonly kind: Kind
+  readonly service: Fields
+  readonly item: Fields
+  readonly units: bigint | null
+  readonly price: unknown
+  readonly amount: bigint | null
+  readonly cost: bigint | null
+  /** Whether the line is of a kind that costs something. */
+  readonly costs: boolean
+}
+
+const idOf = ({ id }: Fields): number => Number(id)
+
+function linesOf(services: readonly Fields[]): Line[] {
+  return services.flatMap((service): Line[] => [
+    ...list(service, 'labors').map((item): Line => {
+      const units = nanos(item.hours)
+      const price = service.labor_rate_cents
+      return {
+        kind: 'labor',
+        service,
+        item,
+        units,
+        price,
+        amount: worth(units, price),
+        cost: null,
+        costs: false,
+      }
+    }),
+    ...list(service, 'parts').map((item): Line => {
+      const [units, price] = [nanos(item.quantity), item.quoted_price_cents]
+      const cost = worth(units, item.cost_cents)
+      return { kind: 'part', service, item, units, price, amount: worth(units, price), cost, costs: true }
+    }),
+    ...list(service, 'sublets').map((item): Line => {
+      const [price, cost] = [item.price_cents, cents(item.cost_cents)]
+      return { kind: 'sublet', service, item, units: unit, price, amount: cents(price), cost, costs: true }
+    }),
+    ...list(service, 'hazmats').map((item): Line => {
+      const [units, price] = [nanos(item.quantity), item.fee_cents]
+      return {
+        kind: 'hazmat',
+        service,
+        item,
+        units,
+        price,
+        amount: worth(units, price),
+        cost: null,
+        costs: false,
+      }
+    }),
+  ])
+}
+
+interface Bill {
+  readonly order: Fields
+  readonly lines: readonly Line[]
+  readonly gross: Readonly<Record<Kind, bigint>>
+  readonly discount: Readonly<Record<Kind, bigint>>
+  readonly sales: bigint
+  readonly fee: bigint | null
+  readonly taxes: readonly (bigint | null)[]
+  readonly tax: bigint | null
+  readonly total: bigint | null
+  readonly profit: bigint | null
+  readonly paid: bigint
+  readonly balance: bigint | null
+  readonly hours: bigint
+}
+
+const kinds: readonly Kind[] = ['labor', 'part', 'sublet', 'hazmat']
+
+function discountOf(order: Fields, kind: Kind, gross: bigint): bigint {
+  if (kind !== 'labor' && kind !== 'part') return 0n
+  const given = cents(order[`${kind}_discount_cents`])
+  if (given !== null) return given
+  const percent = nanos(order[`${kind}_discount_percentage`])
+  const share = percent === null ? 0n : divided(gross * percent, 100n * unit)
+  return magnitude(share) >= absurdSum ? 0n : share
+}
+
+function taxOf(
+  order: Fields,
+  kind: Kind,
+  lines: readonly Line[],
+  discount: bigint,
+  fee: bigint | null,
+): bigint | null {
+  if (order.taxable === false) return 0n
+  if (order.taxable !== true || fee === null) return null
+  const taxable = lines.filter(({ item }) => item.taxable !== false)
+  if (taxable.some(({ amount }) => amount === null)) return null
+  const [gross, base] = [sum(lines.map(({ amount }) => amount)), sum(taxable.map(({ amount }) => amount))]
+  const [top, bottom] = gross === 0n ? [fee, 1n] : [base * (gross - discount) + fee * gross, gross]
+  if (top === 0n) return 0n
+  const rate = nanos(order[`${kind}_tax_rate`])
+  const tax = rate === null ? null : divided(top * rate, bottom * 100n * unit)
+  return tax === null || magnitude(tax) >= absurdSum ? null : tax
+}
+
+function billOf(order: Fields): Bill {
+  const lines = linesOf(list(order, 'services'))
+  const of = (kind: Kind): Line[] => lines.filter((line) => line.kind === kind)
+  const each = (value: (kind: Kind) => bigint): Record<Kind, bigint> =>
+    Object.fromEntries(kinds.map((kind) => [kind, value(kind)])) as Record<Kind, bigint>
+  const gross = each((kind) => sum(of(kind).map(({ amount }) => amount)))
+  const discount = each((kind) => discountOf(order, kind, gross[kind]))
+  const fee = cents(order.supply_fee_cents)
+  const taxes = kinds.map((kind) => taxOf(order, kind, of(kind), discount[kind], kind === 'part' ? fee : 0n))
+  const sales = sum(kinds.map((kind) => gross[kind] - discount[kind]))
+  const tax = sumOfAll(taxes)
+  const isPriced = lines.every(({ amount }) => amount !== null)
+  const isCosted = lines.every(({ costs, cost }) => !costs || cost !== null)
+  const total = isPriced ? sumOfAll([sales, fee, tax]) : null
+  const paid = sum(list(order, 'payments').map(({ amount_cents }) => cents(amount_cents)))
+  return {
+    ...{ order, lines, gross, discount, sales, fee, taxes, tax, total, paid },
+    profit: isPriced && isCosted ? sales - sum(lines.map(({ cost }) => cost)) : null,
+    balance: total === null ? null : total - paid,
+    hours: sum(of('labor').map(({ units }) => units)),
+  }
+}
+
+/** The shares of a discount, in the order of services and lines: each is a difference of rounded running sums. */
+function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bigint[] {
+  if (discount === 0n || gross === 0n) return amounts.map(() => 0n)
+  let upTo = 0n
+  let given = 0n
+  return amounts.map((amount) => {
+    upTo += amount
+    const share = divided(discount * upTo, gross) - given
+    given += share
+    return share
+  })
+}
+
+/** The day of an instant in a zone, by the runtime's own calendar. */
+export function dayIn(zone: string, instant: unknown): string | null {
+  if (typeof instant !== 'string') return null
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  })
+  return format.format(new Date(instant))
+}
+
+const daysApart = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
+
+export interface World {
+  readonly tenants: readonly Records[]
+  zoneOf(tenant: number, shop: unknown): string
+  readonly now: string
+}
+
+/** Rows in groups by the values of `of`, each with its first member. */
+function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, T[]][] {
+  const found = new Map<string, [T, T[]]>()
+  for (const row of rows) {
+    const key = JSON.stringify(of(row))
+    const group = found.get(key)
+    if (group) group[1].push(row)
+    else found.set(key, [row, [row]])
+  }
+  return [...found.values()]
+}
+
+/** One tenant, with what its views are made of. */
+class Business {
+  readonly bills: readonly Bill[]
+  readonly byOrder: ReadonlyMap<number, Bill>
+
+  constructor(
+    readonly records: Records,
+    private readonly world: World,
+  ) {
+    this.bills = records.of('repair_orders').map(billOf)
+    this.byOrder = new Map(this.bills.map((bill) => [idOf(bill.order), bill]))
+  }
+
+  get tenant(): number {
+    return this.records.tenant
+  }
+
+  day(shop: unknown, instant: unknown): string | null {
+    return dayIn(this.world.zoneOf(this.tenant, shop), instant)
+  }
+
+  closed({ shop_id, closed_at }: Fields): string | null {
+    return this.day(shop_id, closed_at)
+  }
+
+  age({ shop_id, closed_at }: Fields): number | null {
+    const [closed, today] = [this.closed({ shop_id, closed_at }), this.day(shop_id, this.world.now)]
+    return closed === null || today === null ? null : daysApart(closed, today)
+  }
+
+  get invoices(): readonly Bill[] {
+    return this.bills.filter(({ order }) => order.state === 'invoice')
+  }
+}
+
+const key = (...ids: readonly unknown[]): string | null => (ids.includes(null) ? null : ids.join('-'))
+
+function orderLines(business: Business): Row[] {
+  const { tenant } = business
+  return business.bills.flatMap(({ order, lines, gross, discount }) =>
+    kinds.flatMap((kind) => {
+      const sorted = lines
+        .filter((line) => line.kind === kind)
+        .sort((a, b) => idOf(a.service) - idOf(b.service) || idOf(a.item) - idOf(b.item))
+      const off = shares(
+        discount[kind],
+        gross[kind],
+        sorted.map(({ amount }) => amount ?? 0n),
+      )
+      return sorted.map(({ service, item, units, price, amount, cost, costs }, i) => ({
+        tenant_id: tenant,
+        repair_order_id: order.id,
+        closed_on: business.closed(order),
+        service_id: service.id,
+        service_key: key(tenant, order.id, service.id),
+        kind,
+        line_id: item.id,
+        line_key: `${kind}-${key(tenant, order.id, item.id)}`,
+        quantity: shownNanos(units),
+        price_cents: price ?? null,
+        amount_cents: amount ?? 0n,
+        discount_cents: off[i] ?? 0n,
+        net_cents: (amount ?? 0n) - (off[i] ?? 0n),
+        cost_cents: costs ? cost : null,
+        price_unknown: amount === null,
+        taxable: item.taxable !== false,
+      }))
+    }),
+  )
+}
+
+function serviceTotals(business: Business): Row[] {
+  return business.bills.flatMap(({ order, lines, gross, discount }) => {
+    const services = [...list(order, 'services')].sort((a, b) => idOf(a) - idOf(b))
+    const grossOf = (service: Fields, kind: Kind): bigint =>
+      sum(lines.filter((line) => line.service === service && line.kind === kind).map(({ amount }) => amount))
+    const off = (kind: Kind): bigint[] =>
+      shares(
+        discount[kind],
+        gross[kind],
+        services.map((service) => grossOf(service, kind)),
+      )
+    const [laborOff, partsOff] = [off('labor'), off('part')]
+    return services.map((service, i) => {
+      const own = lines.filter((line) => line.service === service)
+      const labors = own.filter(({ kind }) => kind === 'labor')
+      const sales = sum(own.map(({ amount }) => amount)) - (laborOff[i] ?? 0n) - (partsOff[i] ?? 0n)
+      const cost = sum(own.map((line) => line.cost))
+      const isKnown = own.every(({ amount, costs, cost: one }) => amount !== null && (!costs || one !== null))
+      return {
+        tenant_id: business.tenant,
+        repair_order_id: order.id,
+        service_id: service.id,
+        service_key: key(business.tenant, order.id, service.id),
+        labor_hours: shownNanos(sum(labors.map(({ units }) => units))),
+        lines_without_hours: unknowns(labors.map(({ units }) => units)),
+        labor_cents: grossOf(service, 'labor'),
+        labor_discount_cents: laborOff[i],
+        parts_cents: grossOf(service, 'part'),
+        parts_discount_cents: partsOff[i],
+        sublets_cents: grossOf(service, 'sublet'),
+        hazmats_cents: grossOf(service, 'hazmat'),
+        sales_cents: sales,
+        cost_cents: cost,
+        gross_profit_cents: isKnown ? sales - cost : null,
+      }
+    })
+  })
+}
+
+function dailySales(business: Business): Row[] {
+  const all = business.invoices
+  return groups(all, ({ order }) => [order.shop_id, business.closed(order)]).map(([{ order }, bills]) => {
+    const known = bills.filter(({ total }) => total !== null)
+    const distinct = (name: string): number =>
+      new Set(bills.flatMap((bill) => (bill.order[name] === null ? [] : [bill.order[name]]))).size
+    return {
+      tenant_id: business.tenant,
+      shop_id: order.shop_id,
+      day: business.closed(order),
+      invoices: bills.length,
+      cars: distinct('vehicle_id'),
+      customers: distinct('customer_id'),
+      labor_hours: shownNanos(
+        sum(bills.map(({ hours }) => (magnitude(hours) >= unit * unit ? null : hours))),
+      ),
+      sales_cents: sum(bills.map(({ sales }) => sales)),
+      discount_cents: sum(bills.map(({ discount }) => discount.labor + discount.part)),
+      supply_fee_cents: sum(bills.map(({ fee }) => fee)),
+      tax_cents: sum(bills.map(({ tax }) => tax)),
+      total_cents: sum(bills.map(({ total }) => total)),
+      invoices_without_total: bills.length - known.length,
+      gross_profit_cents: sum(bills.map(({ profit }) => profit)),
+      invoices_without_profit: unknowns(bills.map(({ profit }) => profit)),
+      paid_cents: sum(bills.map(({ paid }) => paid)),
+      paid_where_total_known_cents: sum(known.map(({ paid }) => paid)),
+      sales_where_profit_known_cents: sum(bills.map(({ profit, sales }) => (profit === null ? null : sales))),
+    }
+  })
+}
+
+function technicianHours(business: Business): Row[] {
+  const labors = business.invoices.flatMap(({ order, lines }) =>
+    lines.filter(({ kind }) => kind === 'labor').map((line) => ({ order, line })),
+  )
+  const technician = ({ item }: Line): unknown => item.technician_id ?? null
+  return groups(labors, ({ order, line }) => [order.shop_id, business.closed(order), technician(line)]).map(
+    ([{ order, line: first }, own]) => {
+      const rated = own.filter(({ line }) => typeof line.price === 'number')
+      return {
+        tenant_id: business.tenant,
+        shop_id: order.shop_id,
+        day: business.closed(order),
+        technician_id: technician(first),
+        invoices: new Set(own.map((one) => one.order.id)).size,
+        sold_hours: shownNanos(sum(own.map(({ line }) => line.units))),
+        rated_hours: shownNanos(sum(rated.map(({ line }) => line.units))),
+        labor_cents: sum(own.map(({ line }) => line.amount)),
+        hours_unknown: unknowns(own.map(({ line }) => line.units)),
+      }
+    },
+  )
+}
+
+function partsMargin(business: Business): Row[] {
+  return business.invoices.flatMap(({ order, lines }) =>
+    lines
+      .filter(({ kind }) => kind === 'part')
+      .map(({ item, units, price, amount, cost }) => ({
+        tenant_id: business.tenant,
+        repair_order_id: order.id,
+        day: business.closed(order),
+        part_id: item.id,
+        part_key: key(business.tenant, order.id, item.id),
+        quantity: shownNanos(units),
+        quoted_price_cents: price ?? null,
+        unit_cost_cents: item.cost_cents ?? null,
+        sold_cents: amount ?? 0n,
+        cost_cents: cost,
+        margin_cents: amount === null || cost === null ? null : amount - cost,
+      })),
+  )
+}
+
+function recommendations(business: Business): Row[] {
+  return business.records.of('recommendations').map((one) => {
+    const service = one.service as Fields | null
+    const lines = service?.id ? linesOf([service]) : []
+    const ofLines = service?.id ? sumOfAll(lines.map(({ amount }) => amount)) : null
+    const isQuick = typeof one.quick_price_cents === 'number'
+    const order = business.byOrder.get(Number(one.repair_order_id))?.order
+    return {
+      tenant_id: business.tenant,
+      recommendation_id: one.id,
+      recommended_on: business.day(order?.shop_id, one.created_at),
+      kind: isQuick ? 'quick' : 'service',
+      value_cents: isQuick ? cents(one.quick_price_cents) : ofLines,
+    }
+  })
+}
+
+function paymentsDaily(business: Business): Row[] {
+  const named = (text: unknown): string =>
+    typeof text === 'string' && text.trim() !== '' ? text.trim() : '(none)'
+  const rows = business.records.of('payments').flatMap((payment) => {
+    const order = business.byOrder.get(Number(payment.repair_order_id))?.order
+    if (!order) return []
+    const details = (payment.payment_type_details ?? {}) as Fields
+    const [type, typeName] = [named(details.type), named(details.name)]
+    const day = business.day(order.shop_id, payment.created_at)
+    return [{ shop: order.shop_id, day, type, typeName, amount: cents(payment.amount_cents) }]
+  })
+  return groups(rows, ({ shop, day, type, typeName }) => [shop, day, type, typeName]).map(([first, own]) => ({
+    tenant_id: business.tenant,
+    shop_id: first.shop,
+    day: first.day,
+    type: first.type,
+    type_name: first.typeName,
+    payments: own.length,
+    amount_cents: sum(own.map(({ amount }) => amount)),
+    refunds: own.filter(({ amount }) => amount !== null && amount < 0n).length,
+    amounts_unknown: unknowns(own.map(({ amount }) => amount)),
+  }))
+}
+
+function paymentsCheck(business: Business): Row[] {
+  const listed = new Map<number, bigint>()
+  for (const { repair_order_id, amount_cents } of business.records.of('payments'))
+    listed.set(
+      Number(repair_order_id),
+      (listed.get(Number(repair_order_id)) ?? 0n) + (cents(amount_cents) ?? 0n),
+    )
+  const paid = business.bills.filter(
+    ({ order }) => list(order, 'payments').length > 0 || listed.has(idOf(order)),
+  )
+  const difference = ({ order, paid: own }: Bill): bigint => (listed.get(idOf(order)) ?? 0n) - own
+  const month = ({ order }: Bill): string | null => business.closed(order)?.slice(0, 7) ?? null
+  return groups(paid, (bill) => [bill.order.shop_id, month(bill)]).map(([first, own]) => {
+    const differ = own.filter((bill) => difference(bill) !== 0n)
+    return {
+      tenant_id: business.tenant,
+      shop_id: first.order.shop_id,
+      month: month(first),
+      orders: own.length,
+      equal: own.length - differ.length,
+      differ: differ.length,
+      difference_cents: sum(differ.map(difference)),
+    }
+  })
+}
+
+function inventoryValue(business: Business): Row[] {
+  const sold = business.invoices
+    .filter(({ order }) => (business.age(order) ?? 1000) <= 365)
+    .flatMap(({ lines }) => lines.filter(({ kind }) => kind === 'part'))
+  return business.records.of('inventories').map((item) => {
+    const [onHand, ordered, least] = [
+      nanos(item.quantity_on_hand),
+      nanos(item.quantity_ordered_for_stock),
+      nanos(item.min_stock),
+    ]
+    const value = worth(onHand, item.cost_cents)
+    const own = sold.filter((line) => line.item.part_inventory_id === item.id)
+    const cost = sum(own.map((line) => line.cost))
+    return {
+      tenant_id: business.tenant,
+      inventory_id: item.id,
+      quantity_on_hand: shownNanos(onHand),
+      min_stock: shownNanos(least),
+      on_hand_cents: value,
+      below_min: onHand === null || ordered === null || least === null ? null : onHand + ordered < least,
+      sold_12_months: shownNanos(sum(own.map(({ units }) => units))),
+      sold_unknown: unknowns(own.map(({ units }) => units)),
+      sold_without_cost: unknowns(own.map((line) => line.cost)),
+      turns: value === null || value <= 0n ? null : Number(divided(100n * cost, value)) / 100,
+    }
+  })
+}
+
+function purchases(business: Business): Row[] {
+  return business.records.of('purchase_records').flatMap((record) =>
+    list(record, 'line_items').map((item, position) => {
+      const plain = nanos(item.quantity)
+      const units = plain === null || record.is_return !== true ? plain : -magnitude(plain)
+      return {
+        tenant_id: business.tenant,
+        purchase_record_id: record.id,
+        position,
+        day: business.day(record.shop_id, record.created_at),
+        quantity: shownNanos(units),
+        amount_cents: worth(units, item.cost_cents),
+      }
+    }),
+  )
+}
+
+function receivables(business: Business): Row[] {
+  return business.invoices
+    .filter(({ balance }) => balance !== 0n)
+    .map(({ order, total, sales, paid, balance, fee, taxes }) => {
+      const due = balance ?? sales + (fee ?? 0n) + sum(taxes) - paid
+      const days = business.age(order)
+      return {
+        tenant_id: business.tenant,
+        repair_order_id: order.id,
+        total_cents: total,
+        sales_cents: sales,
+        paid_cents: paid,
+        balance_cents: balance,
+        at_least_due_cents: due > 0n ? due : 0n,
+        days,
+        bucket:
+          days === null
+            ? null
+            : days <= 30
+              ? '0 to 30'
+              : days <= 60
+                ? '31 to 60'
+                : days <= 90
+                  ? '61 to 90'
+                  : 'over 90',
+      }
+    })
+}
+
+function totalsCheck(business: Business): Row[] {
+  const month = ({ order }: Bill): string | null => business.closed(order)?.slice(0, 7) ?? null
+  return groups(business.invoices, (bill) => [bill.order.shop_id, month(bill)]).map(([first, bills]) => {
+    const which = ({ total, paid, balance }: Bill): string => {
+      if (total === null || balance === null) return 'total_unknown'
+      if (paid === 0n && total !== 0n) return 'unpaid'
+      if (balance === 0n) return 'equal_to_the_cent'
+      return magnitude(balance) <= 5n ? 'off_by_rounding' : 'off_by_more'
+    }
+    const names = ['unpaid', 'total_unknown', 'equal_to_the_cent', 'off_by_rounding', 'off_by_more']
+    return {
+      tenant_id: business.tenant,
+      shop_id: first.order.shop_id,
+      month: month(first),
+      invoices: bills.length,
+      ...Object.fromEntries(names.map((name) => [name, bills.filter((bill) => which(bill) === name).length])),
+    }
+  })
+}
+
+function orders(business: Business): Row[] {
+  return business.bills.map(({ order, lines, gross, discount, hours, taxes, ...bill }) => ({
+    tenant_id: business.tenant,
+    repair_order_id: order.id,
+    closed_on: business.closed(order),
+    labor_hours: shownNanos(hours),
+    labor_cents: gross.labor,
+    labor_discount_cents: discount.labor,
+    parts_cents: gross.part,
+    parts_discount_cents: discount.part,
+    sublets_cents: gross.sublet,
+    hazmats_cents: gross.hazmat,
+    sales_cents: bill.sales,
+    supply_fee_cents: bill.fee,
+    labor_tax_cents: taxes[0],
+    parts_tax_cents: taxes[1],
+    sublets_tax_cents: taxes[2],
+    hazmats_tax_cents: taxes[3],
+    tax_cents: bill.tax,
+    total_cents: bill.total,
+    gross_profit_cents: bill.profit,
+    paid_cents: bill.paid,
+    balance_cents: bill.balance,
+    lines_without_price: unknowns(lines.map(({ amount }) => amount)),
+    lines_without_cost: unknowns(lines.filter(({ costs }) => costs).map(({ cost }) => cost)),
+  }))
+}
+
+const views: Readonly<Record<string, (business: Business) => Row[]>> = {
+  orders,
+  order_lines: orderLines,
+  service_totals: serviceTotals,
+  daily_sales: dailySales,
+  technician_hours: technicianHours,
+  parts_margin: partsMargin,
+  recommendation_conversion: recommendations,
+  payments_daily: paymentsDaily,
+  payments_check: paymentsCheck,
+  inventory_value: inventoryValue,
+  purchases,
+  receivables,
+  totals_check: totalsCheck,
+}
+
+export const checkedViews = Object.keys(views)
+
+/** The rows of a view, of all tenants, with the columns that are checked. */
+export function expectedRows(view: string, world: World): Row[] {
+  const rows = views[view]
+  if (!rows) throw new Error(`no oracle of ${view}`)
+  return world.tenants.flatMap((records) => rows(new Business(records, world)))
+}
