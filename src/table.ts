@@ -2,6 +2,7 @@
  * Tables for people: aligned columns, a rule below the headings, no frame. On a terminal a table fits the width: titles
  * break first, then what a reader misses least is left out, then cells break. Used by the texts of the commands.
  */
+import { visible } from './escape.js'
 import { type Ink, type Paper, painted, plainPaper } from './paper.js'
 import { widthOf, wrapped } from './width.js'
 
@@ -10,6 +11,8 @@ export interface Heading {
   readonly align?: 'left' | 'right'
   /** The cells never break: numbers, times and ids are read whole. */
   readonly unbroken?: boolean
+  /** Of the last column: words that are longer than it stick out, so that paths can be copied. */
+  readonly keepWords?: boolean
   /** Where the terminal is too narrow, the column with the highest rank is left out first; without a rank, none is. */
   readonly spare?: number
   /** What a cell tells by its colour. */
@@ -106,7 +109,7 @@ interface Drawing {
 
 /** One row of cells, in as many lines as its tallest cell. */
 function linesOf(cells: readonly string[], { columns, widths, paper }: Drawing, ink?: Ink): string[] {
-  const broken = columns.map(({ at }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0))
+  const broken = columns.map(({ at, keepWords }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0, keepWords))
   const height = Math.max(...broken.map((lines) => lines.length))
   return Array.from({ length: height }, (_, row) => {
     const parts = columns.map((column, i) => {
@@ -125,7 +128,8 @@ export function table(
   rows: readonly (readonly string[])[],
   paper: Paper = plainPaper,
 ): string {
-  const all = columnsOf(headings, rows)
+  const cells = rows.map((row) => row.map(visible))
+  const all = columnsOf(headings, cells)
   const columns = kept(all, paper.columns)
   const isWide = total(columns, ({ widest: most }) => most) <= paper.columns
   const widths = isWide ? columns.map(({ widest: most }) => most) : widthsOf(columns, paper.columns)
@@ -138,5 +142,5 @@ export function table(
     missing.length === 0
       ? []
       : [painted(paper, 'faint', `(left out at ${paper.columns} columns: ${missing.join(', ')})`)]
-  return [...head, ...rows.flatMap((row) => linesOf(row, drawing)), ...foot].join('\n')
+  return [...head, ...cells.flatMap((row) => linesOf(row, drawing)), ...foot].join('\n')
 }

@@ -20,8 +20,11 @@ export function headOf(text: string, columns: number): string {
   return head
 }
 
-/** The text in lines of at most so many columns, broken between words, and within those that are longer than a line. */
-export function wrapped(text: string, columns: number): string[] {
+/**
+ * The text in lines of at most so many columns, broken between words. Words that are longer than a line are broken too;
+ * with `keepWords` they stick out, and the terminal breaks them: there, a path can still be copied in one piece.
+ */
+export function wrapped(text: string, columns: number, keepWords = false): string[] {
   if (widthOf(text) <= columns) return [text]
   const lines: string[] = []
   let line = ''
@@ -33,7 +36,7 @@ export function wrapped(text: string, columns: number): string[] {
     }
     if (line !== '') lines.push(line)
     let rest = word
-    while (widthOf(rest) > columns) {
+    while (!keepWords && widthOf(rest) > columns) {
       const head = headOf(rest, columns)
       lines.push(head)
       rest = rest.slice(head.length)

@@ -1,4 +1,5 @@
 import { Stop } from '../errors.js'
+import { visible } from '../escape.js'
 
 export interface TypedConfirmation {
   readonly question: string
@@ -23,7 +24,7 @@ export async function confirmTyped(
     terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))
   })
   try {
-    const typed = (await Promise.race([terminal.question(question, { signal }), closed])).trim()
+    const typed = (await Promise.race([terminal.question(visible(question), { signal }), closed])).trim()
     if (typed !== word) throw refused(`Found "${typed}", expected ${word}`)
   } finally {
     closed.catch(() => {})

@@ -44,7 +44,7 @@ export function runOnce(
 /** The ranges of --from and --to. */
 export const rangesByFlags = (context: CommandContext): TimeRange[] => {
   const { from, to } = context.invocation.options
-  return parseRanges(listOf(from), listOf(to), now(context))
+  return parseRanges(listOf(from), listOf(to), now(context), context.config.schedule.timeZone)
 }
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */

@@ -1,5 +1,5 @@
 /* The files that `init` writes: a configuration without secrets, and the variables that it refers to. */
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { usualEnvFile } from '../config/envfile.js'
 import { Stop } from '../errors.js'
@@ -17,11 +17,14 @@ export const configFile = 'config.json'
 
 /** Files that are there may hold what nobody can type again. */
 export function refuseToOverwrite(folder: string, force: boolean): void {
-  const there = [configFile, usualEnvFile].filter((name) => existsSync(join(folder, name)))
+  // A link is there even if what it points to is not, such as a volume that is not mounted yet.
+  const isThere = (name: string): boolean =>
+    lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
+  const there = [configFile, usualEnvFile].filter(isThere)
   if (there.length === 0 || force) return
   throw new Stop(`Found ${there.join(' and ')} in ${folder}, expected none; nothing was written`, {
     exitCode: 2,
-    hint: 'Type shopsync check to try what is there, or shopsync init --force to write them anew',
+    hint: 'Type shopsync check to try what is there, or shopsync init --force to overwrite',
   })
 }
 

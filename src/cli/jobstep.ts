@@ -117,7 +117,9 @@ const asRunOfNothing = (taken: Snapshot, job: string): RunReport => ({
 
 function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRange {
   const time = now(context)
-  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { from: 'from', to: 'to' })
+  const names = { from: 'from', to: 'to' }
+  const { timeZone } = context.config.schedule
+  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { names, timeZone })
   const days = lastDays(last, new Date(time))
   return parseRange(days.from.toISOString(), days.to.toISOString(), time)
 }

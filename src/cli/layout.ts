@@ -17,8 +17,8 @@ function lineOn(paper: Paper, line: string): string {
     ink === undefined ? text : text.replace(mark, painted(paper, ink, mark))
   if (widthOf(line) <= paper.columns) return paint(line)
   const inner = ' '.repeat(Math.min(widthOf(head), Math.floor(paper.columns / 2)))
-  const lines = wrapped(line.slice(head.length), Math.max(1, paper.columns - inner.length))
-  return lines.map((part, i) => (i === 0 ? paint(head) : inner) + part).join('\n')
+  const lines = wrapped(line.slice(head.length), Math.max(1, paper.columns - inner.length), true)
+  return lines.map((part, i) => ((i === 0 ? paint(head) : inner) + part).trimEnd()).join('\n')
 }
 
 /** The text as the paper shows it best. */

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino'
 import type { LogLevel } from '../config/config.js'
+import { visible } from '../escape.js'
 
 export type { Logger } from 'pino'
 
@@ -23,7 +24,7 @@ export function createLog(options: LogOptions): Logger {
   const hidden = options.secrets.filter((secret) => secret.length > 3).flatMap(spellings)
   const conceal = (line: string): string =>
     hidden.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line)
-  const write = (line: string): void => options.write(options.text ? `${forPeople(line)}\n` : line)
+  const write = (line: string): void => options.write(visible(options.text ? `${forPeople(line)}\n` : line))
   return pino(
     {
       level: options.level,

@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream'
 import { WriteStream } from 'node:tty'
 import { describeError, Stop, wordsOf } from '../errors.js'
+import { visible } from '../escape.js'
 import { shortRequests } from '../format.js'
-import { type Paper, plainPaper } from '../paper.js'
+import { harmless, type Paper, plainPaper } from '../paper.js'
 
 export interface OutputOptions {
   readonly json: boolean
@@ -75,7 +76,7 @@ export class Output {
   /** The one document of --json. */
   async document(value: unknown): Promise<void> {
     const { toJson } = await import('../json.js')
-    this.result(toJson(value, 2))
+    this.result(visible(toJson(value, 2)))
   }
 
   /** The outcome of a command: its document with --json, else its text. */
@@ -119,6 +120,8 @@ export class Output {
 
   #fitted(stream: Writable, text: string): string {
     const { layOut } = this.options
-    return layOut ? layOut(paperOf(stream), text) : text
+    const paper = paperOf(stream)
+    const shown = harmless(paper, text)
+    return layOut ? layOut(paper, shown) : shown
   }
 }

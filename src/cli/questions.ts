@@ -5,6 +5,7 @@ import { input, password } from '@inquirer/prompts'
 import { baseUrlProblem, warehouseProblem } from '../config/address.js'
 import type { Problem } from '../config/problems.js'
 import { Stop } from '../errors.js'
+import { parseId } from '../int64.js'
 import type { Answers } from './initfiles.js'
 
 const judged = (problem: Problem | undefined): true | string =>
@@ -14,6 +15,11 @@ const judged = (problem: Problem | undefined): true | string =>
 
 export const baseUrlJudged = (text: string): true | string => judged(baseUrlProblem(text, text, false))
 export const warehouseJudged = (text: string): true | string => judged(warehouseProblem(text))
+/** The API's document knows whole numbers only. */
+export const partnerIdJudged = (text: string): true | string =>
+  parseId(text) !== undefined
+    ? true
+    : `Found ${JSON.stringify(text)}, expected the id of your partner: a positive whole number, such as 42`
 export const filledIn = (text: string): true | string =>
   text.trim() === '' ? 'Found nothing, expected what the operator of the API has given you' : true
 
@@ -42,7 +48,7 @@ async function askAll(known: Partial<Answers>, signal: AbortSignal): Promise<Ans
     known.baseUrl ??
     (await input({ message: 'Address of the API (https://…)', validate: baseUrlJudged }, context))
   const partnerId =
-    known.partnerId ?? (await input({ message: 'Id of your partner', validate: filledIn }, context))
+    known.partnerId ?? (await input({ message: 'Id of your partner', validate: partnerIdJudged }, context))
   const secret =
     known.secret ??
     (await password({ message: 'Secret (it is not shown)', mask: true, validate: filledIn }, context))

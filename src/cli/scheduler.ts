@@ -1,6 +1,7 @@
 /* `shopsync schedule`: the jobs, the server beside them, and their end. Used by the command. */
 import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
+import { nextInstants } from '../config/cron.js'
 import { describeError, Retry, Skip, Stop } from '../errors.js'
 import { toHtml } from '../model/dictionary/page/page.js'
 import { describeModel } from '../model/dictionary.js'
@@ -8,6 +9,7 @@ import { type ListeningServer, type Served, serve } from '../service/http.js'
 import { JobBook, type ScheduledJob } from '../service/jobbook.js'
 import { Schedule } from '../service/schedule.js'
 import { readRuns } from '../sync/ask/runs.js'
+import { readCursors } from '../warehouse/cursors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 import { variablesOf } from './configuration.js'
@@ -19,7 +21,7 @@ import { Output } from './output.js'
 import { packageVersion } from './package.js'
 import { PageMaker } from './pagemaker.js'
 import { stillSignals } from './signals.js'
-import { scheduleText } from './text/schedule.js'
+import { endedText, scheduleText } from './text/schedule.js'
 
 /** Runs that `GET /runs` tells. */
 const runsTold = 50
@@ -38,21 +40,40 @@ export async function stayUp(context: CommandContext): Promise<number> {
   signals.expected = true
   const warehouse = await context.readyWarehouse()
   const { timeZone, listen } = config.schedule
+  const isEmpty = (await readCursors(warehouse)).size === 0
+  const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   const schedule = new Schedule({
-    ...{ warehouse, clock, timeZone, book, log },
+    ...{ warehouse, clock, timeZone, book, log, first },
     signal: signals.signal,
     run: (job, plannedAt) => runJob(context, { ...job, plannedAt }),
+    ended: (job) => {
+      if (out.isRead) out.print(endedText(job))
+    },
   })
   const pages = new PageMaker(globals, clock)
   const server =
     listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
   try {
-    out.print(scheduleText(jobs, timeZone, server?.url, clock.nowMicros()))
+    out.print(scheduleText(jobs, timeZone, { url: server?.url, nowMicros: clock.nowMicros(), first }))
     await schedule.run(jobs)
   } finally {
     await ended(server, pages)
   }
   return 0
+}
+
+/**
+ * The job that fills an empty warehouse: whoever starts the program for the first time wants to see that it works, and
+ * not in an hour.
+ */
+function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bigint): string | undefined {
+  const now = new Date(Number(nowMicros / 1000n))
+  const filling = jobs.filter(({ steps }) => steps.some(({ command }) => command === 'sync'))
+  const due = filling.map(({ name, schedule }) => {
+    const [at = '9999'] = nextInstants(schedule, timeZone, now, 1)
+    return { name, at }
+  })
+  return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
 }
 
 async function ended(server: ListeningServer | undefined, pages: PageMaker): Promise<void> {

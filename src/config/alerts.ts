@@ -28,13 +28,10 @@ const rule = z
           'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored.',
         ),
       command: z
-        .array(
-          textLeaf('the program, then its arguments, such as ["mail", "-s", "shopsync", "ops@example.com"]'),
-          {
-            error: 'a list such as ["mail", "-s", "shopsync", "ops@example.com"]',
-          },
-        )
-        .min(1, { error: 'a list such as ["mail", "-s", "shopsync", "ops@example.com"]' })
+        .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {
+          error: 'a list such as ["/usr/local/bin/notify", "ops"]',
+        })
+        .min(1, { error: 'a list such as ["/usr/local/bin/notify", "ops"]' })
         .optional()
         .describe('A program and its arguments; it gets the message as JSON on stdin. No shell reads it.'),
       webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
@@ -47,7 +44,7 @@ const rule = z
       }),
       after: durationLeaf('PT0S', 'How long trouble has to last before it is told. drift is told at once.'),
     },
-    { error: 'an object such as {"command": ["mail", "-s", "shopsync", "ops@example.com"]}' },
+    { error: 'an object such as {"command": ["/usr/local/bin/notify", "ops"]}' },
   )
   .superRefine(({ command, webhook, secret: key }, context) => {
     const issue = (path: string, message: string): void =>

@@ -53,6 +53,13 @@ class Offsets {
   }
 }
 
+/** The first instant at which the clock on the wall shows a reading, both in microseconds, or the end of its gap. */
+export function firstShowing(reading: bigint, zone: string): bigint {
+  const offsets = new Offsets(zone)
+  const milliseconds = Number(reading / 1000n)
+  return BigInt(offsets.showing(milliseconds)[0] ?? offsets.endOfGap(milliseconds)) * 1000n
+}
+
 /** The instants of one schedule in one zone. */
 export class Instants {
   readonly #readings: Cron

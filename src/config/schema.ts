@@ -31,11 +31,13 @@ import { report } from './report.js'
 import { scheduleSection } from './schedule.js'
 
 const isPartnerId = (value: unknown): boolean =>
-  (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isSafeInteger(value)
+  (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) ||
+  typeof value === 'bigint' ||
+  Number.isSafeInteger(value)
 
 const partnerId = z
   .unknown()
-  .refine(isPartnerId, { error: 'the partner identifier: a text or a whole number' })
+  .refine(isPartnerId, { error: 'the partner identifier: a whole number, or a text without spaces' })
   .transform(String)
   .meta({
     description: 'Partner identifier, as issued by the operator of the API (header X-Api-Partner-Id).',

@@ -2,7 +2,8 @@
  * The HTTP server of `shopsync schedule`: health for those who watch the process, metrics, the report and the dictionary
  * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
  */
-import { isIP } from 'node:net'
+import type { Server } from 'node:http'
+import { isIP, type Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { describeError, Stop } from '../errors.js'
 
@@ -63,6 +64,38 @@ const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply 
 
 /** More are closed at once: each takes a file descriptor, and without one a job cannot open the warehouse. */
 const mostConnections = 128
+/** Of these, so many are for this machine: a neighbour who opens connections must not keep its probes from `/health`. */
+const ownConnections = 8
+
+/**
+ * Milliseconds. Connections that never say what they want would be kept for a minute and a half by Node's own deadlines,
+ * and 128 of them are all there are.
+ */
+const deadlines = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 1000,
+}
+
+const isOwn = (address = ''): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address)
+
+/** Closes connections of other machines beyond their share. */
+function keepRoom(server: Server): void {
+  server.maxConnections = mostConnections
+  let others = 0
+  server.on('connection', (socket: Socket) => {
+    if (isOwn(socket.remoteAddress)) return
+    if (others >= mostConnections - ownConnections) {
+      socket.destroy()
+      return
+    }
+    others += 1
+    socket.once('close', () => {
+      others -= 1
+    })
+  })
+}
 
 export interface ListenAt {
   readonly host: string
@@ -76,8 +109,15 @@ export interface ListeningServer {
 
 /** Listens; throws Stop where the port cannot be had. */
 export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
-  const app = fastify({ forceCloseConnections: true, bodyLimit: 1024 })
-  app.server.maxConnections = mostConnections
+  const { keepAliveTimeout, requestTimeout } = deadlines
+  const app = fastify({
+    forceCloseConnections: true,
+    bodyLimit: 1024,
+    keepAliveTimeout,
+    requestTimeout,
+    http: deadlines,
+  })
+  keepRoom(app.server)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (request.method !== 'GET' && request.method !== 'HEAD')

@@ -44,6 +44,16 @@ export interface ScheduleParts {
   /** Runs a job to its end, for the instant at which it was due: the exit code. Never throws. */
   readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number>
   readonly log: ScheduleLog
+  /** A job that is due at once, whatever its schedule says, and by its schedule from then on. */
+  readonly first?: string | undefined
+  /** A job has ended, and this is what comes next. */
+  readonly ended?: (ended: EndedJob) => void
+}
+
+export interface EndedJob {
+  readonly job: string
+  readonly exitCode: number
+  readonly next: { readonly job: string; readonly at: string } | undefined
 }
 
 interface Planned {
@@ -65,8 +75,11 @@ export class Schedule {
   readonly #planned = new Map<string, Planned>()
   #stored: Map<string, JobRow> | undefined
   #running: string | null = null
+  #first: string | undefined
 
-  constructor(private readonly parts: ScheduleParts) {}
+  constructor(private readonly parts: ScheduleParts) {
+    this.#first = parts.first
+  }
 
   /** What is planned and what was last, by name. */
   get rows(): readonly JobRow[] {
@@ -152,7 +165,9 @@ export class Schedule {
         { job: job.name, planned_at: before.planned_at, next: fresh.planned_at },
         `The run was cut short ${mostAttempts} times; it comes again when it is due next`,
       )
-    const row = before && isSame && !isMissed ? before : fresh
+    const planned = before && isSame && !isMissed ? before : fresh
+    const row = job.name === this.#first ? { ...planned, planned_at: now } : planned
+    if (row !== planned) this.#first = undefined
     this.#planned.set(job.name, { job, instants, row })
     if (row !== before) await this.#store(row)
   }
@@ -190,6 +205,13 @@ export class Schedule {
       'Job ended',
     )
     await this.#store(planned.row)
+    if (!signal.aborted) this.parts.ended?.({ job: job.name, exitCode, next: this.#next })
+  }
+
+  /** What is due next. */
+  get #next(): EndedJob['next'] {
+    const all = [...this.#planned.values()].map((planned) => ({ job: planned.job.name, at: dueAt(planned) }))
+    return all.filter(({ at }) => at !== never).sort((a, b) => (a.at < b.at ? -1 : 1))[0]
   }
 
   /** A warehouse that is away keeps no job from running; the plan is stored again with the next change. */

@@ -1,6 +1,6 @@
 /** `shopsync init`: from nothing to files that a sync works with. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { shopsync } from '../support/place.js'
 import { program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
-import { root } from '../support/tree.js'
+import { filesIn, root, textOf } from '../support/tree.js'
 import { warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
@@ -28,6 +28,41 @@ function folderOf(name = 'plain'): string {
   writeFileSync(join(folder, 'key.txt'), `${sandbox.secret}\n`)
   return folder
 }
+
+const deployed = filesIn('deploy/systemd', '').map((path) => path.split('/').at(-1))
+
+/** The units that init prints, by name: none is called as one of deploy/systemd. systemd takes them, and they are hardened. */
+async function takesUnits(text: string): Promise<void> {
+  const folder = scratch()
+  const units = text.split(/^(?=# \/etc\/systemd\/system\/)/m).map((unit) => {
+    const name = /^# \/etc\/systemd\/system\/(\S+)/.exec(unit)?.[1] ?? ''
+    expect(deployed).not.toContain(name)
+    writeFileSync(join(folder, name.replace('@.', '@hourly.')), unit)
+    return name
+  })
+  expect(units).toEqual(['shopsync-run@.service', 'shopsync-run-hourly.timer', 'shopsync-run-nightly.timer'])
+  // Whatever deploy/ says of the program's walls, but for where its folder may be.
+  const ours = textOf('deploy/systemd/shopsync@.service').split('\n')
+  const walls = ours.slice(ours.indexOf('NoNewPrivileges=yes')).filter((line) => /^[A-Z]/.test(line))
+  expect(walls.length).toBeGreaterThan(15)
+  for (const wall of walls.filter((line) => !/^(ReadWritePaths|ProtectHome|PrivateTmp)=/.test(line)))
+    expect(text).toContain(`\n${wall}\n`)
+  if (!hasSystemd) return
+  const paths = units.map((name) => join(folder, name.replace('@.', '@hourly.')))
+  const { stdout, stderr } = await promisify(execFile)('systemd-analyze', ['verify', ...paths])
+  expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder))).toEqual([])
+  const exposed = ['security', '--offline=true', '--threshold=25', paths[0] ?? '']
+  await promisify(execFile)('systemd-analyze', exposed)
+}
+
+const hasSystemd = ((): boolean => {
+  try {
+    execFileSync('systemd-analyze', ['--version'])
+    return true
+  } catch {
+    return false
+  }
+})()
 
 describe.each(warehouses())('$name', (kind) => {
   test('flags alone: files, a check, and lines that cron, systemd and compose take as they are', async () => {
@@ -51,6 +86,7 @@ describe.each(warehouses())('$name', (kind) => {
     const { $schema } = JSON.parse(config) as { $schema: string }
     expect(existsSync(join(folder, $schema))).toBe(true)
     expect(systemd).toContain(`WorkingDirectory=${folder.replaceAll('%', '%%')}`)
+    await takesUnits(systemd)
     const { services } = parse(compose.replaceAll('$$', '$')) as { services: { shopsync: ComposeService } }
     const { command, volumes, working_dir } = services.shopsync
     expect([working_dir, volumes.map(({ source }) => source)]).toEqual([folder, [folder, root]])
@@ -98,8 +134,58 @@ test('what is there stays without --force', async () => {
   expect(await shopsync([...words, '--force'], { cwd: folder })).toMatchObject({ code: 0 })
 })
 
+test('a link that points nowhere is there, too', async () => {
+  const folder = folderOf()
+  symlinkSync('/nowhere/at/all.json', join(folder, 'config.json'))
+  const words = [...given, '--secret-file', 'key.txt', '--yes']
+  const refused = await shopsync(words, { cwd: folder })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Found config.json in') })
+  expect(lstatSync(join(folder, 'config.json')).isSymbolicLink()).toBe(true)
+  expect(existsSync(join(folder, 'shopsync.env'))).toBe(false)
+})
+
+describe('it ends with what to type next', () => {
+  const ending = async (...words: string[]): Promise<{ code: number | null; next: string | undefined }> => {
+    const folder = folderOf()
+    writeFileSync(join(folder, 'wrong.txt'), 'wrong')
+    const { code, stdout } = await shopsync(['init', '--partner-id', '42', ...words], { cwd: folder })
+    return { code, next: stdout.trimEnd().split('\n').at(-1) }
+  }
+
+  test('a sandbox that runs', async () => {
+    expect(await ending('--sandbox', '--base-url', sandbox.url)).toEqual({
+      code: 0,
+      next: 'Next: type shopsync sync',
+    })
+  })
+
+  test('a secret that is refused', async () => {
+    const { code, next } = await ending('--base-url', sandbox.url, '--secret-file', 'wrong.txt')
+    expect([code, next]).toEqual([3, expect.stringMatching(/secret.*refused: type shopsync init --force$/)])
+  })
+
+  test('an API that is away', async () => {
+    const { code, next } = await ending('--base-url', 'http://127.0.0.1:1', '--secret-file', 'key.txt')
+    expect([code, next]).toEqual([
+      3,
+      expect.stringMatching(/type shopsync check once the API can be reached/),
+    ])
+  })
+
+  test('a warehouse that is away', async () => {
+    const warehouse = 'postgres://me@127.0.0.1:1/none'
+    const { code, next } = await ending('--sandbox', '--base-url', sandbox.url, '--warehouse', warehouse)
+    expect([code, next]).toEqual([3, expect.stringMatching(/fix what is marked with ✗.*shopsync check/)])
+  })
+})
+
 test.each([
   [['init', '--yes'], 'no --base-url, no --partner-id, no --secret-file'],
+  [['init', '--sandbox', '--partner-id', 'abc'], 'expected the id of your partner: a positive whole number'],
+  [
+    ['init', '--sandbox', '--partner-id', '../42'],
+    'expected the id of your partner: a positive whole number',
+  ],
   [['init', '--base-url', 'http://api.example.com', '--yes'], 'expected https'],
   [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'begins with "mysql:"'],
   [[...given, '--secret-file', 'none.txt', '--yes'], 'none.txt'],

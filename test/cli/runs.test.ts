@@ -55,6 +55,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await runs('--failed')).toHaveLength(2)
     expect(await runs('--last', '1')).toMatchObject([{ run_id }])
     expect(await runs('--failed', '--tenant', '1', '--resource', 'notes')).toMatchObject([{ run_id }])
+    expect(await runs('--since', '7d')).toHaveLength(3)
+    expect(await runs('--since', '7d', '--last', '1')).toMatchObject([{ run_id }])
+    expect(await runs('--since', all[1]?.started_at ?? '')).toMatchObject([{ run_id }, { status: 'partial' }])
+    expect(await runs('--since', '0s')).toEqual([])
     const { stdout } = await new Program(program, ['runs', '--config', config]).ended
     expect(stdout.indexOf(all[2]?.run_id ?? '?')).toBeLessThan(stdout.indexOf(run_id))
     expect(stdout).toMatch(/tenant 2, notes: failed: .*500/)

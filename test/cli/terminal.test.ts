@@ -1,5 +1,5 @@
 /** What people see on a terminal: tables that fit its width, colours, and the same text plain wherever it goes else. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { VerifyReport } from '../../src/sync/reconcile/verifyrun.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { widthOf } from '../../src/width.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, place, shopsync } from '../support/place.js'
 import { scratch } from '../support/scratch.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
 
@@ -135,8 +135,13 @@ test('documents are the same on a terminal', async () => {
   expect(JSON.parse(lines.join('\n'))).toMatchObject({ healthy: false })
 })
 
-test('what init prints for files stands on whole lines', async () => {
-  const folder = scratch()
+test('what init prints for files stands on whole lines, and breaks no word of the rest', async () => {
+  const folder = join(
+    scratch(),
+    'a-folder-with-a-rather-long-name',
+    'and-another-one-below-it-with-more-words',
+  )
+  mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'key.txt'), here.sandbox.secret)
   const flags = [
     '--base-url',
@@ -147,9 +152,16 @@ test('what init prints for files stands on whole lines', async () => {
     'key.txt',
   ]
   const { lines } = await onTerminal(['init', ...flags, '--yes'], { cwd: folder, columns: 60 })
+  const words = new Set(lines.flatMap((line) => line.split(/\s+/)))
+  const plain = await shopsync(['init', ...flags, '--yes', '--force'], { cwd: folder })
+  const missing = plain.stdout.split(/\s+/).filter((word) => !words.has(word) && !/^(─+|[\d,.]+)$/.test(word))
+  expect(missing).toEqual([])
+  // Of what is no file, a terminal breaks no line, unless one word is longer than it is wide.
+  const prose = lines.filter((line) => !/^\s*[-#]|=|:\s+"| \* \* /.test(line) && line.includes(' '))
+  for (const line of prose) if (!/\S{41}/.test(line)) expect(widthOf(line), line).toBeLessThanOrEqual(60)
   const hourly = lines.find((line) => line.startsWith('0 * * * * '))
   expect([hourly, lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
     expect.stringMatching(/^0 \* .* run hourly --quiet$/),
-    expect.stringMatching(/ run hourly$/),
+    expect.stringMatching(/ run %i$/),
   ])
 })

@@ -57,7 +57,7 @@ describe('alerts', () => {
     [
       'a text',
       { rules: [{ command: 'mail ops' }] },
-      /command: found "mail ops", expected a list such as \["mail"/,
+      /command: found "mail ops", expected a list such as \["\/usr/,
     ],
     [
       'a key',

@@ -1,6 +1,8 @@
 /** The files of deploy/ agree with the program: its jobs, its flags, its addresses, its configuration. */
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { jobSchema } from '../../src/config/job.js'
@@ -40,11 +42,66 @@ test('systemd has a timer for each planned job', () => {
     expect(text(`deploy/systemd/shopsync-${name}.timer`)).toContain(`Unit=shopsync@${name}.service`)
 })
 
+test('what runs under systemd may write where the documents put metrics', () => {
+  const [, textfile = ''] = /"textfile": "([^"]+)"/.exec(text('docs/operations.md')) ?? []
+  for (const unit of filesIn('deploy/systemd', '.service')) {
+    const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(text(unit)) ?? []
+    const folders = writable.split(' ').map((path) => path.replace(/^-/, ''))
+    expect(folders, unit).toContain('/srv/shopsync')
+    expect(folders, unit).toContain(dirname(textfile))
+  }
+})
+
+/** A server that takes mail; resolves to what it was given once there was one. */
+function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string>; close(): void }> {
+  return new Promise((listening) => {
+    let took: (mail: string) => void = () => {}
+    const mail = new Promise<string>((resolve) => {
+      took = resolve
+    })
+    const server = createServer((socket) => {
+      let [said, isMail] = ['', false]
+      socket.write('220 here\r\n')
+      socket.on('data', (chunk: Buffer) => {
+        said += chunk.toString()
+        if (isMail && !said.endsWith('\r\n.\r\n')) return
+        if (isMail) took(said)
+        isMail = said.endsWith('DATA\r\n')
+        socket.write(isMail ? '354 go on\r\n' : '250 well\r\n')
+        said = ''
+      })
+    }).listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      listening({ port, mail, close: () => server.close() })
+    })
+  })
+}
+
+const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+
+test('the mail of the documents is sent where no setuid program works', async (context) => {
+  context.skip(!has('setpriv') || !has('curl'), 'this machine has no setpriv or no curl')
+  const [, listed = ''] = /"command": (\["curl"[^\]]+\])/.exec(text('docs/operations.md')) ?? []
+  const server = await mailServer()
+  const words = (JSON.parse(listed) as string[]).map((word) =>
+    word.replace('smtp://mail.example.com', `smtp://127.0.0.1:${server.port}`),
+  )
+  const sent = spawn('setpriv', ['--no-new-privs', ...words], { stdio: ['pipe', 'ignore', 'pipe'] })
+  sent.stdin.end('{"text": "notes of tenant 101 failed"}')
+  const mail = await server.mail
+  sent.kill()
+  server.close()
+  expect(mail).toMatch(/^To: ops@example.com\r$/m)
+  expect(mail).toMatch(/^Subject: shopsync\r$/m)
+  expect(mail).toContain('notes of tenant 101 failed')
+})
+
 interface Pod {
   readonly securityContext: { readonly runAsNonRoot: boolean }
   readonly containers: readonly {
     readonly args: readonly string[]
     readonly securityContext: { readonly readOnlyRootFilesystem: boolean }
+    readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
     readonly livenessProbe?: { readonly httpGet: { readonly path: string } }
   }[]
 }
@@ -53,7 +110,10 @@ describe('Kubernetes', () => {
   const crons = parseAllDocuments(text('deploy/kubernetes/cronjob.yaml')).map(
     (document) =>
       document.toJS() as {
-        spec: { schedule: string; jobTemplate: { spec: { template: { spec: Pod } } } }
+        spec: {
+          schedule: string
+          jobTemplate: { spec: { podFailurePolicy: { rules: unknown[] }; template: { spec: Pod } } }
+        }
       },
   )
   const deployment = parse(text('deploy/kubernetes/deployment.yaml')) as { spec: { template: { spec: Pod } } }
@@ -66,6 +126,24 @@ describe('Kubernetes', () => {
     const order = (a: { name?: string | undefined }, b: { name?: string | undefined }): number =>
       String(a.name).localeCompare(String(b.name))
     expect(found.sort(order)).toEqual(planned.map(({ name, schedule }) => ({ name, schedule })).sort(order))
+  })
+
+  test('takes another run at work for no failure', () => {
+    for (const { spec } of crons)
+      expect(spec.jobTemplate.spec.podFailurePolicy.rules).toContainEqual({
+        action: 'Ignore',
+        onExitCodes: { containerName: 'shopsync', operator: 'In', values: [4] },
+      })
+  })
+
+  test('has no place where a SQLite file would be lost with its pod', () => {
+    for (const pod of [
+      deployment.spec.template.spec,
+      ...crons.map(({ spec }) => spec.jobTemplate.spec.template.spec),
+    ])
+      for (const { volumeMounts } of pod.containers)
+        expect(volumeMounts.map(({ mountPath }) => mountPath)).not.toContain('/var/lib/shopsync')
+    expect(text('deploy/docker/Dockerfile')).not.toContain('VOLUME')
   })
 
   test('runs as nobody in particular, on a root that cannot be written', () => {
@@ -98,8 +176,16 @@ test('the configurations of compose and Kubernetes are taken', () => {
 
 test('compose keeps the scheduler from everything but its folder, and the page from other machines', () => {
   const { services } = parse(text('deploy/compose/compose.yaml')) as {
-    services: { shopsync: { read_only: boolean; cap_drop: string[]; ports: string[] } }
+    services: {
+      shopsync: { user: string; read_only: boolean; cap_drop: string[]; ports: string[]; volumes: string[] }
+    }
   }
-  expect(services.shopsync).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
+  // The secrets are files of the host's user, whose id the container's has to be: it writes nothing that is its own.
+  expect(services.shopsync).toMatchObject({
+    user: `\${SHOPSYNC_USER:-1000:1000}`,
+    read_only: true,
+    cap_drop: ['ALL'],
+  })
+  for (const volume of services.shopsync.volumes) expect(volume).toMatch(/:ro$/)
   for (const port of services.shopsync.ports) expect(port).toMatch(/^127\.0\.0\.1:/)
 })

@@ -206,7 +206,6 @@ describe('the words of a range', () => {
   it.each([
     ['2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z', /after --to.*Exchange/],
     ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z', /without any time/],
-    ['2026-03-01', '2026-03-02T00:00:00Z', /time zone.*2026-03-01T00:00:00Z/],
     ['2026-03-01T10:00:00', '2026-03-02T00:00:00Z', /time zone.*2026-03-01T10:00:00Z/],
     ['yesterday', '2026-03-02T00:00:00Z', /"yesterday", expected/],
     ['2026-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--to.*future/],
@@ -222,6 +221,13 @@ describe('the words of a range', () => {
     }
     expect(refused()).toMatchObject({ exitCode: 2, hint: expect.any(String) })
     expect(describeError(refused())).toMatch(message)
+  })
+
+  it('dates begin in the zone of the schedule, and lengths of time end now', () => {
+    expect(parseRange('2026-03-01', '1d', now, { timeZone: 'Europe/Berlin' })).toEqual({
+      from: '2026-02-28T23:00:00.000000Z',
+      to: '2026-05-31T00:00:00.000000Z',
+    })
   })
 
   it('offsets and pairs', () => {

@@ -33,6 +33,9 @@ class World {
   readonly takes = new Map<string, number>()
   readonly codes = new Map<string, number>()
   timeZone = 'UTC'
+  first: string | undefined
+  /** What was told when a job had ended. */
+  readonly next: string[] = []
   /** Called when a job begins. */
   during: (job: string) => void = () => {}
   #control = new AbortController()
@@ -84,6 +87,10 @@ class World {
     await new Schedule({
       ...parts,
       signal: control.signal,
+      first: this.first,
+      ended: ({ job, exitCode, next }) => {
+        this.next.push(`${job} ${exitCode} ${next?.job} ${next?.at.slice(11, 16)}`)
+      },
       run: async ({ name }) => {
         const from = this.now
         if (this.#beside) this.turns.push({ job: `beside another: ${name}`, from, to: from })
@@ -113,6 +120,17 @@ describe.each(warehouses())('$name', (kind) => {
   afterAll(() => warehouse.close())
   beforeEach(async () => {
     await warehouse.write([warehouse.db.deleteFrom('sync_jobs').compile()])
+  })
+
+  it('begins the first job at once, and goes by its schedule from then on; what comes next is told', async () => {
+    const world = new World(warehouse, '2026-01-01T00:10:00Z')
+    world.first = 'hourly'
+    world.job('hourly', '0 * * * *')
+    world.job('nightly', '30 0 * * *')
+    await world.up(2 * hour)
+    expect(world.begun('hourly')).toEqual(['01-01T00:10', '01-01T01:00', '01-01T02:00'])
+    expect(world.begun('nightly')).toEqual(['01-01T00:30'])
+    expect(world.next.slice(0, 2)).toEqual(['hourly 0 nightly 00:30', 'nightly 0 hourly 01:00'])
   })
 
   it('runs each job at its instants, one at a time, in the order of their turns', async () => {

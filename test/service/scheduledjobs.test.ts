@@ -90,14 +90,23 @@ describe.each(warehouses())('$name', (kind) => {
     return scheduler
   }
 
-  it('is ready once it listens, though there was no warehouse, and keeps what is planned', async () => {
+  it('fills a warehouse that was not there at once, says so, and keeps what is planned', async () => {
     const scheduler = await startScheduler(cwd)
-    expect(await planOf(scheduler)).toMatchObject({ ready: true, running: null })
-    await until(async () => (await planOf(scheduler)).jobs.length === 1)
+    expect(await planOf(scheduler)).toMatchObject({ ready: true })
+    await ended(scheduler, 0)
     await stop(scheduler)
+    const { stdout } = await scheduler.run.ended
+    expect(stdout).toMatch(/mine: 0 4 1 1 \*, now, because the warehouse is empty, next \d{4}-01-01 04:00/)
     expect(await rows('sync_jobs')).toMatchObject([
-      { job: 'mine', planned_at: expect.stringContaining('-01-01T04:00:00') },
+      { job: 'mine', exit_code: 0, planned_at: expect.stringContaining('-01-01T04:00:00') },
     ])
+    expect(await rows('sync_runs')).toMatchObject([{ job: 'mine', status: 'ok' }])
+    const again = await startScheduler(cwd)
+    await until(async () => (await planOf(again)).jobs.length === 1)
+    await stop(again)
+    expect((await again.run.ended).stdout).not.toContain('now')
+    expect(await rows('sync_runs')).toHaveLength(1)
+    expect([hook.take(), beaten()]).toEqual([[], ['/all?exit=0', '/mine?exit=0']])
   })
 
   it('tells who is to be told, and calls each heartbeat once', async () => {

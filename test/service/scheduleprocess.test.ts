@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, place } from '../support/place.js'
@@ -85,6 +86,52 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   first.run.kill('SIGTERM')
   expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
+}, 60_000)
+
+/** An address of this machine by which it looks like another one. */
+const [elsewhere] = Object.values(networkInterfaces())
+  .flat()
+  .flatMap((face) => (face && !face.internal && face.family === 'IPv4' ? [face.address] : []))
+
+/** Opens connections that begin a request and never end it; resolves when the server has them all. */
+async function halfOpen(host: string, port: string, count: number): Promise<() => void> {
+  const sockets = Array.from({ length: count }, () => createConnection(Number(port), host))
+  for (const socket of sockets) socket.on('error', () => {})
+  await Promise.all(
+    sockets.map(
+      (socket) => new Promise<void>((resolve) => socket.write('GET / HTTP/1.1\r\n', () => resolve())),
+    ),
+  )
+  return () => {
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+test('connections that never say what they want do not keep anybody from health', async (context) => {
+  here.configure({ ...settings, schedule: { ...settings.schedule, listen: { host: '0.0.0.0', port: 0 } } })
+  const { run, url } = await start()
+  const { port } = new URL(url)
+  const healthy = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  const own = await halfOpen('127.0.0.1', port, 128)
+  await until(healthy)
+  own()
+  try {
+    if (elsewhere === undefined) context.skip('this machine has no address but its own')
+    else {
+      const others = await halfOpen(elsewhere, port, 128)
+      for (let i = 0; i < 5; i++) expect(await healthy()).toBe(true)
+      others()
+    }
+  } finally {
+    here.configure(settings)
+    run.kill('SIGTERM')
+    await run.ended
+  }
+  // Node's own deadline would take longer.
 }, 60_000)
 
 test('says what is wrong, what it expected and what to type, and ends with 2', async () => {

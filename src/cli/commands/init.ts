@@ -10,8 +10,8 @@ export const initCommand: Command = {
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; try them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both by itself. Then it does what shopsync check does, and prints lines for crontab, a systemd unit and a compose file. Files
-that are there are left alone without --force (exit 2).`,
+reads both by itself. Then it does what shopsync check does, prints lines for crontab, systemd units and a compose file, and
+ends with what to type next. Existing files are left alone without --force (exit 2).`,
   examples: [
     ['shopsync init', 'asks for what it needs'],
     ['shopsync init --sandbox --yes', 'for shopsync sandbox, without a question'],
@@ -27,11 +27,11 @@ that are there are left alone without --force (exit 2).`,
     { flags: '--secret-stdin', description: 'read the secret from standard input' },
     {
       flags: '--warehouse <url>',
-      description: 'sqlite:PATH or postgres://…; sqlite:./warehouse.db without a word',
+      description: 'sqlite:PATH or postgres://…; where nobody is asked, sqlite:./warehouse.db is used',
     },
     { flags: '--sandbox', description: 'for the local sandbox: shopsync sandbox' },
-    { flags: '--yes', description: 'ask nothing: what the flags do not say is the default' },
-    { flags: '--force', description: 'write the files anew where they are there' },
+    { flags: '--yes', description: 'ask nothing' },
+    { flags: '--force', description: 'overwrite existing files' },
   ],
   run: async (invocation) => {
     const [files, { examine }, { worstExit }, { checkText, findingOf }, text] = await Promise.all([
@@ -52,30 +52,55 @@ that are there are left alone without --force (exit 2).`,
     const exitCode = worstExit(trials)
     if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.paper)}\n`)
     else out.say(`${checkText(trials, out.paper)}\n`)
-    const start = await startOf(folder)
-    const isSandbox = answers.baseUrl === sandbox.baseUrl
-    out.printAsIs(text.nextText(start, { isSandbox }))
+    const start = await startOf(folder, answers.warehouse)
+    for (const { says, asItIs } of text.waysToRun(start)) {
+      out.print(`${says}\n\n`)
+      out.printAsIs(`${asItIs}\n\n`)
+    }
+    const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
+    out.print(next)
     if (out.json)
       await out.document({
         files: written,
         checks: trials.map(findingOf),
         crontab: text.crontab(start),
-        systemd: text.systemdUnit(start),
+        systemd: text.systemdUnits(start),
         compose: text.composeFile(start),
+        next,
       })
     return exitCode
   },
 }
 
-async function startOf(folder: string) {
-  const [{ realpathSync }, { userInfo }] = await Promise.all([import('node:fs'), import('node:os')])
-  const { username, uid, gid } = userInfo()
+async function startOf(folder: string, warehouse: string) {
+  const [{ realpathSync }, { homedir, userInfo }, { dirname, relative, resolve }, { atHome }] =
+    await Promise.all([
+      import('node:fs'),
+      import('node:os'),
+      import('node:path'),
+      import('../../config/address.js'),
+    ])
+  // A container may run as a user that has no name.
+  const uid = process.getuid?.() ?? 0
+  const gid = process.getgid?.() ?? 0
+  const username = nameOf(userInfo) ?? String(uid)
+  const url = atHome(warehouse, homedir())
+  const place = url.startsWith('sqlite:') ? dirname(resolve(folder, url.slice('sqlite:'.length))) : folder
   return {
     node: process.execPath,
     program: realpathSync(process.argv[1] ?? ''),
     folder,
     user: username,
     ids: `${uid}:${gid}`,
+    written: relative(folder, place).startsWith('..') ? [place] : [],
+  }
+}
+
+function nameOf(userInfo: () => { readonly username: string }): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
   }
 }
 
@@ -83,7 +108,9 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 
 /** What the flags say, and for the rest what is typed, or the defaults. */
 async function answersOf({ options, signals }: Invocation): Promise<Answers> {
-  const { baseUrlJudged, warehouseJudged, ask, usualWarehouse } = await import('../questions.js')
+  const { baseUrlJudged, partnerIdJudged, warehouseJudged, ask, usualWarehouse } = await import(
+    '../questions.js'
+  )
   const known: { -readonly [K in keyof Answers]?: string | undefined } = {
     ...(options.sandbox === true && sandbox),
     ...compact({
@@ -94,11 +121,13 @@ async function answersOf({ options, signals }: Invocation): Promise<Answers> {
     }),
   }
   refuse('--base-url', known.baseUrl, baseUrlJudged)
+  refuse('--partner-id', known.partnerId, partnerIdJudged)
   refuse('--warehouse', known.warehouse, warehouseJudged)
-  if (options.yes === true) known.warehouse ??= usualWarehouse
+  const isAsked = options.yes !== true && process.stdin.isTTY
+  if (!isAsked) known.warehouse ??= usualWarehouse
   const lacking = Object.entries(flags).filter(([name]) => known[name as keyof Answers] === undefined)
   const answers = compact(known)
-  if (lacking.length > 0 && (options.yes === true || !process.stdin.isTTY))
+  if (lacking.length > 0 && !isAsked)
     throw new Stop(
       `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected all of them: nobody is asked`,
       {

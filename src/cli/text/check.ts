@@ -168,7 +168,8 @@ export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): 
   )
   const bad = findings.filter(({ ok }) => !ok)
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
-  const wellText = rows.length === 0 ? '' : table(['', 'checked', 'found'], rows, paper)
+  const wellText =
+    rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, paper)
   return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`
 }
 

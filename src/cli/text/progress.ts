@@ -3,6 +3,7 @@
  * Used by src/cli/display.ts.
  */
 import type { SourceStats } from '../../api/source.js'
+import { visible } from '../../escape.js'
 import { count, span } from '../../format.js'
 import { shortened, widthOf } from '../../width.js'
 import type { Tracker } from './tally.js'
@@ -96,7 +97,7 @@ export class ProgressDisplay {
     this.#ticked = now
     if (now - this.#drawn < betweenDraws) return
     this.#drawn = now
-    this.screen.write(`${clearLine}${this.line(now)}`)
+    this.screen.write(`${clearLine}${visible(this.line(now))}`)
     this.#shown = true
   }
 

@@ -1,4 +1,4 @@
-import { atMinute, count, firstOf, paragraphs, plural, shortRequests, span } from '../../format.js'
+import { atMinute, atSecond, count, firstOf, paragraphs, plural, shortRequests, span } from '../../format.js'
 import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { PastRun } from '../../sync/ask/runs.js'
 import { right, table, unbroken } from '../../table.js'
@@ -53,7 +53,14 @@ const inks: Readonly<Record<string, Ink>> = { ok: 'good', running: 'good', parti
 const statusInk = (status: string): Ink => inks[status] ?? 'bad'
 
 /** The oldest first, so that the newest stands where the eye is. */
-export function runsText(runs: readonly PastRun[], onlyFailed: boolean, paper: Paper = plainPaper): string {
+export function runsText(
+  runs: readonly PastRun[],
+  onlyFailed: boolean,
+  paper: Paper = plainPaper,
+  since?: string,
+): string {
+  if (runs.length === 0 && since !== undefined)
+    return `No run ${onlyFailed ? 'has failed' : 'is on record'} since ${atSecond(since)}.`
   if (runs.length === 0)
     return onlyFailed ? 'No run on record has failed.' : 'No run is on record yet. Type shopsync sync'
   const inTime = [...runs].reverse()

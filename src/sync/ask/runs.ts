@@ -16,6 +16,8 @@ export interface RunsQuestion {
   /** Only runs that worked on one of these; null for all. */
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
+  /** Only runs that began at this instant or later; canonical. */
+  readonly since?: string | undefined
   readonly nowMicros: bigint
 }
 
@@ -107,7 +109,7 @@ const batch = 200
 
 /** The newest runs first. */
 export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
-  const { warehouse, last, onlyFailed, tenants, resources, nowMicros } = question
+  const { warehouse, last, onlyFailed, tenants, resources, since, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
   const found: PastRun[] = []
   for (let offset = 0; found.length < last; offset += batch) {
@@ -115,6 +117,7 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
       db
         .selectFrom('sync_runs')
         .selectAll()
+        .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
         // Ids tell the second alone.
         .orderBy('started_at', 'desc')
         .orderBy('run_id', 'desc')

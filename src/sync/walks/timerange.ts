@@ -1,22 +1,8 @@
+import { parseMoment } from '../../config/moment.js'
 import { Stop } from '../../errors.js'
-import { canonical } from '../../timestamp.js'
 import type { TimeRange } from '../run/report.js'
 
 const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
-
-function instant(flag: string, text: string): string {
-  const time = canonical(text.trim())
-  if (time !== null) return time
-  const date = /^\d{4}-\d{2}-\d{2}$/.exec(text.trim())?.[0]
-  const local = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$/.exec(text.trim())?.[0]
-  const meant = date ? `${date}T00:00:00Z` : local ? `${local.replace(' ', 'T')}Z` : '2026-01-31T00:00:00Z'
-  throw usage(
-    `Found ${flag} "${text}", expected an ISO 8601 date and time with a time zone`,
-    date || local
-      ? `Type ${flag} ${meant} if you mean UTC, or give the offset, such as +02:00`
-      : `Such as ${flag} ${meant}`,
-  )
-}
 
 /** The names of the two ends, as messages use them: flags of the command line, or members of a job. */
 interface Names {
@@ -27,8 +13,14 @@ interface Names {
 const flags: Names = { from: '--from', to: '--to' }
 
 /** The half-open range [from, to) between two times as a person has written them. `now`: canonical. */
-export function parseRange(fromText: string, toText: string, now: string, names = flags): TimeRange {
-  const [from, to] = [instant(names.from, fromText), instant(names.to, toText)]
+export function parseRange(
+  fromText: string,
+  toText: string,
+  now: string,
+  { names = flags, timeZone = 'UTC' }: { readonly names?: Names; readonly timeZone?: string } = {},
+): TimeRange {
+  const around = { now, timeZone }
+  const [from, to] = [parseMoment(names.from, fromText, around), parseMoment(names.to, toText, around)]
   for (const [flag, time] of [
     [names.from, from],
     [names.to, to],
@@ -48,11 +40,18 @@ export function parseRange(fromText: string, toText: string, now: string, names 
 }
 
 /** Several ranges: the n-th --from belongs to the n-th --to. */
-export function parseRanges(froms: readonly string[], tos: readonly string[], now: string): TimeRange[] {
+export function parseRanges(
+  froms: readonly string[],
+  tos: readonly string[],
+  now: string,
+  timeZone?: string,
+): TimeRange[] {
   if (froms.length === 0 || froms.length !== tos.length)
     throw usage(
       `Found ${froms.length} times --from and ${tos.length} times --to, expected one of each, or as many of both`,
       'Such as --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
     )
-  return froms.map((from, i) => parseRange(from, tos[i] ?? '', now))
+  return froms.map((from, i) =>
+    parseRange(from, tos[i] ?? '', now, timeZone === undefined ? {} : { timeZone }),
+  )
 }
