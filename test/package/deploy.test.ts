@@ -1,5 +1,6 @@
 /** The files of deploy/ agree with the program: its jobs, its flags, its addresses, its configuration. */
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -61,6 +62,7 @@ function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<s
     })
     const server = createServer((socket) => {
       let [said, isMail] = ['', false]
+      socket.on('error', () => {})
       socket.write('220 here\r\n')
       socket.on('data', (chunk: Buffer) => {
         said += chunk.toString()
@@ -89,7 +91,8 @@ test('the mail of the documents is sent where no setuid program works', async (c
   const sent = spawn('setpriv', ['--no-new-privs', ...words], { stdio: ['pipe', 'ignore', 'pipe'] })
   sent.stdin.end('{"text": "notes of tenant 101 failed"}')
   const mail = await server.mail
-  sent.kill()
+  const [code] = (await once(sent, 'exit')) as [number | null]
+  expect(code).toBe(0)
   server.close()
   expect(mail).toMatch(/^To: ops@example.com\r$/m)
   expect(mail).toMatch(/^Subject: shopsync\r$/m)

@@ -9,7 +9,6 @@ in schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D.
 The same command, given again, goes on with a backfill that was cut short, unless a length of time back moves the range.`,
   examples: [
     ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
-    ['shopsync backfill --from 2026-01-01 --to 2026-02-01', 'January in schedule.timeZone'],
     ['shopsync backfill --from 7d --to 1d', 'from seven days ago to one day ago'],
     [
       'shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z --tenant 101 --dry-run',
