@@ -142,6 +142,36 @@ function inexact({ resource, name, to, isOfOtherKind }: Errand): string | undefi
   return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
 }
 
+/** What `moveColumns` would do with one column. */
+export interface PendingMove extends Omit<MovedColumn, 'values'> {
+  readonly resource: string
+  /** Of values that go back into `_extra`; null of others. */
+  readonly values: number | null
+  /** Whether the lists of its resource are read whole afterwards. */
+  readonly refills: boolean
+}
+
+/** What `moveColumns` would do, for those who ask before; changes nothing. */
+export async function pendingMoves(dialect: Dialect, model: Model): Promise<PendingMove[]> {
+  const live = await dialect.liveColumns()
+  const pending: PendingMove[] = []
+  for (const errand of await errands(dialect, model)) {
+    const { resource, name: column, to } = errand
+    const table = resource.tables[0]?.name ?? resource.name
+    const isThere = live.some((one) => one.table === table && one.name === column)
+    const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
+    const refills = inexact(errand) !== undefined
+    pending.push({ resource: resource.name, table, column, to, values, refills })
+  }
+  return pending
+}
+
+async function heldIn({ db }: Dialect, table: string, column: string): Promise<number> {
+  const query = db.selectFrom(table as 'tenants').where(column as 'tenant_id', 'is not', null)
+  const row = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirst()
+  return Number(row?.n ?? 0)
+}
+
 /** Moves all values to where the model has them. Throws what `transact` throws: a run without a lease moves nothing. */
 export async function moveColumns(
   dialect: Dialect,

@@ -16,7 +16,7 @@ import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
 import { batchTables } from './batchtables.js'
-import { errands, type MovedColumn, moveColumns } from './columns.js'
+import { errands, type MovedColumn, moveColumns, type PendingMove, pendingMoves } from './columns.js'
 import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
 import type { Change } from './ddl.js'
@@ -111,6 +111,11 @@ export class Warehouse {
   async isUnsettled(): Promise<boolean> {
     const waiting = await this.#trying(() => errands(this.dialect, this.#model))
     return waiting.length > 0
+  }
+
+  /** What `settleColumns` would move. */
+  pendingMoves(): Promise<PendingMove[]> {
+    return this.#trying(() => pendingMoves(this.dialect, this.#model))
   }
 
   /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */

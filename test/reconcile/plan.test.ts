@@ -1,5 +1,7 @@
 /** Plan: what a run would cost is what it then costs, as long as the source stands still. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resources } from '../../schema/index.js'
+import { model } from '../../src/model/registry.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { burstChecks, minutesFor, rateOf, readsAhead } from '../../src/sync/ask/forecast.js'
 import { makePlan, type RunPlan } from '../../src/sync/ask/plan.js'
@@ -7,7 +9,7 @@ import type { RunReport, RunRequest } from '../../src/sync/run/report.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { at, fill, lose } from '../support/notes.js'
 import { randomFrom } from '../support/random.js'
-import { depsOf, type RunOptions, sync } from '../support/run.js'
+import { depsOf, known, type RunOptions, sync } from '../support/run.js'
 import { contents, open, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 let sandbox: Sandbox
@@ -73,6 +75,34 @@ describe.each(warehouses())('$name', (kind) => {
       await plan(shops, warehouse, { mode: 'backfill', ranges }),
       await sync(shops, warehouse, { readAhead: 1, mode: 'backfill', ranges }),
     )
+    await warehouse.close()
+  })
+
+  it('of a column that was taken out of the configuration: the list that is read whole, and what moves', async () => {
+    const address = kind.address()
+    const vehicles = ['vehicles', 'notes']
+    const columns = { vin: 'text' } as const
+    const promoted = model(resources, { vehicles: { columns } })
+    const first = await reopen(address, promoted)
+    await first.migrate()
+    await sync(shops, first, { readAhead: 1, resources: vehicles, known: promoted })
+    await first.close()
+    const warehouse = await reopen(address, known)
+    const before = await contents(warehouse)
+    const planned = await plan(shops, warehouse, { resources: vehicles })
+    expect(await contents(warehouse)).toEqual(before)
+    expect(planned.table_changes).toMatchObject([
+      {
+        table: 'vehicles',
+        what: expect.stringMatching(/^move [1-9]\d* values of vin, .*read the lists whole/),
+      },
+    ])
+    const all = (await rowsOf(warehouse, 'vehicles')).length
+    expect(planned.records).toBeGreaterThanOrEqual(all)
+    agree(planned, await sync(shops, warehouse, { readAhead: 1, resources: vehicles }))
+    const next = await plan(shops, warehouse, { resources: vehicles })
+    expect(next.table_changes).toEqual([])
+    expect(next.requests).toBeLessThan(planned.requests)
     await warehouse.close()
   })
 

@@ -3,6 +3,7 @@ import type { Source } from '../../api/source.js'
 import { pageRecords } from '../../compare/cost.js'
 import { countAfter } from '../../walk/count.js'
 import { epoch, forever } from '../../walk/cutpoint.js'
+import type { PendingMove } from '../../warehouse/columns.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { type Change, isNewWarehouse } from '../../warehouse/ddl.js'
 import { countRecords, readOutdated } from '../../warehouse/rederive.js'
@@ -93,7 +94,7 @@ class Forecast implements CursorWork {
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean
-      /** A table that the run would create first is filled by a walk of the whole list. */
+      /** What the run would do to the tables first makes it read the whole list. */
       readonly isRefilled: boolean
     },
   ) {
@@ -139,7 +140,8 @@ class Forecast implements CursorWork {
       overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
     )
     const records = await countAfter(this.#list, floor)
-    const below = remaining(this.#state)
+    // Under a new demand, a walk that was cut short is not resumed.
+    const below = this.how.isRefilled ? 0 : remaining(this.#state)
     const checks = burstChecks(pagesOf(below === 0 ? records : below))
     if (below === 0) return { requests: walkCost(records), records, checks }
     return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
@@ -217,6 +219,16 @@ async function recomputedTables({ warehouse, model }: Dependencies, changes: rea
   return found
 }
 
+function moveText({ column, to, values, refills }: PendingMove): string {
+  const what: Record<PendingMove['to'], string> = {
+    column: `move the values of ${column} from _extra into its column`,
+    _extra: `move ${values} values of ${column}, which is no longer configured, back into _extra`,
+    history: 'keep versions that end from now on',
+    'no history': 'keep no more versions that end',
+  }
+  return refills ? `${what[to]}; then read the lists whole once` : what[to]
+}
+
 /** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
@@ -225,13 +237,16 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
+  const moves = creates(changes, 'sync_columns') ? [] : await deps.warehouse.pendingMoves()
   const { ends } = await readOnlyRun(
     deps,
     request,
     (context) => (task, source) => {
       const hasTable = !creates(changes, rootOf(task.resource).name)
       const names = new Set(task.resource.tables.map(({ name }) => name))
-      const isRefilled = changes.some(({ table, refills }) => refills && names.has(table))
+      const isRefilled =
+        changes.some(({ table, refills }) => refills && names.has(table)) ||
+        moves.some(({ resource, refills }) => refills && resource === task.resource.name)
       const forecast = new Forecast(context, task, source, { request, hasTable, isRefilled })
       forecasts.set(cursorName(keyOf(task)), forecast)
       return forecast
@@ -255,7 +270,11 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     records: sum(cursors, 'records'),
     minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
     rate,
-    table_changes: [...changes.map(({ table, what }) => ({ table, what })), ...recomputed],
+    table_changes: [
+      ...changes.map(({ table, what }) => ({ table, what })),
+      ...moves.map((move) => ({ table: move.table, what: moveText(move) })),
+      ...recomputed,
+    ],
     tenants,
     cursors,
     asked,
