@@ -133,6 +133,7 @@ export async function drawReport(
     schema: config.report.schema,
     timeZone: config.report.timeZone,
     staleAfterMs: config.status.staleAfter,
+    deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
     tenants,
     nowMicros: clock.nowMicros(),
   })

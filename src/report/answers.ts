@@ -4,10 +4,11 @@
  */
 import { count, plural } from '../format.js'
 import type { MonthNumbers, NamedOrder, ReportData, ReportScope, TrustAnswer } from './data.js'
+import { type Tone, trustSentence } from './trustsentence.js'
 import {
   dayInFull,
-  instantInFull,
   moneyText,
+  moneyToTheCent,
   monthInFull,
   monthInShort,
   percentOfAll,
@@ -17,9 +18,6 @@ import {
   trendOf,
   unknownMark,
 } from './words.js'
-
-/** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
-export type Tone = 'good' | 'watch' | 'bad'
 
 export interface Fact {
   readonly label: string
@@ -56,29 +54,8 @@ export const answersOf = (data: ReportData, scope: ReportScope): readonly Questi
   todayOf(scope),
 ]
 
-/** Whether a list may lack something, or was never read to its end. */
-const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
-  Math.max(verdicts.unproven + verdicts.none, failing)
-
-export function trustSentence(trust: TrustAnswer): { readonly sentence: string; readonly tone: Tone } {
-  const { lists, completeThrough, isStale } = trust
-  const doubts = doubtful(trust)
-  if (doubts > 0) {
-    const few = `${count(doubts)} of ${plural(lists, 'list')} may lack something`
-    return { sentence: `Not all of it: ${few}. Type shopsync status to see which.`, tone: 'bad' }
-  }
-  if (completeThrough === null)
-    return { sentence: 'Not yet: not every list has been read to its end.', tone: 'watch' }
-  if (isStale)
-    return {
-      sentence: `Up to ${instantInFull(completeThrough)}. Nothing newer has been read since.`,
-      tone: 'watch',
-    }
-  return { sentence: `Yes. Everything is here up to ${instantInFull(completeThrough)}.`, tone: 'good' }
-}
-
 function trustOf(trust: TrustAnswer): QuestionAnswer {
-  const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest } = trust
+  const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest, payments } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const sure = verdicts.proven + verdicts.repaired
   const listed = verdicts.listed > 0 ? `${count(verdicts.listed)} read to the end, without a true count` : ''
@@ -98,11 +75,16 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
         percentOfAll(totals.equal, checked),
         checked > 0 ? `of ${plural(checked, 'paid invoice')}` : 'no paid invoice yet',
         totals.more > 0 ? `${count(totals.more)} off by more than rounding` : '',
+        payments.differ > 0
+          ? `payments of ${plural(payments.differ, 'order')} of ${count(payments.orders)} differ from the list of payments by ${moneyToTheCent(payments.differenceCents)} in all (view payments_check)`
+          : '',
       ),
       fact(
         'Deletions checked',
         deletesCheckedAt === null ? unknownMark : dayInFull(deletesCheckedAt),
-        deletesUnchecked > 0 ? `never in ${plural(deletesUnchecked, 'list')}: shopsync reconcile checks` : '',
+        deletesUnchecked > 0
+          ? `not lately in ${plural(deletesUnchecked, 'list')}: shopsync reconcile checks`
+          : '',
       ),
       fact(
         'In quarantine',
@@ -111,7 +93,7 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
       ),
     ],
     remarks: [
-      'A list is one kind of record of one business. It is proven complete when what was read equals what the source counts.',
+      'A list is one kind of record of one business; those that these figures rest on count here. It is proven complete when what was read equals what the source counts.',
       `Compared with payments: invoices with a known total and a payment. Left out: ${plural(totals.unpaid, 'unpaid invoice')}, ${count(totals.unknown)} with an unknown total.`,
     ],
     orders: [],
@@ -199,7 +181,7 @@ function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
       ...fact(
         'Gross profit',
         moneyText(now.grossProfitCents),
-        `${percentText(now.grossProfitCents, now.salesWithProfitCents)} of sales`,
+        `${percentText(now.grossProfitCents, now.salesWithProfitCents)} of the sales it is known of`,
         now.invoicesWithoutProfit > 0 ? `without ${plural(now.invoicesWithoutProfit, 'invoice')}` : '',
       ),
       trends: trends(now, compared, (numbers) => numbers.grossProfitCents),
@@ -226,7 +208,14 @@ function monthSentence(name: string, now: MonthNumbers, sales: Fact['trends']): 
 
 function todayOf({ needs }: ReportScope): QuestionAnswer {
   const { open, late, overdue, receivables, undecided } = needs
-  const hidden = overdue.unknown > 0 ? `${count(overdue.unknown)} more with an unknown total` : ''
+  const hidden =
+    overdue.unknown > 0
+      ? `${count(overdue.unknown)} more with an unknown total, at least ${moneyText(overdue.atLeastCents)}`
+      : ''
+  const credits =
+    receivables.overpaid > 0
+      ? `credits of ${moneyText(receivables.creditCents)} on ${plural(receivables.overpaid, 'invoice')} apart`
+      : ''
   return {
     id: 'today',
     question: 'What needs me today?',
@@ -243,6 +232,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
         plural(overdue.invoices, 'invoice'),
         `of ${moneyText(receivables.cents)} owed`,
         hidden,
+        credits,
       ),
       fact(
         'Undecided',
@@ -252,7 +242,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       ),
     ],
     remarks: [
-      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid. Undecided: recommended in the last 90 days, neither approved nor declined.',
+      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full; what was paid too much is not taken off. Undecided: recommended in the last 90 days, neither approved nor declined.',
     ],
     orders: [
       { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },

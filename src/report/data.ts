@@ -82,12 +82,15 @@ export interface CostBand {
 
 export interface ReceivableAge {
   readonly bucket: string
+  /** Invoices with something to collect, and how much. */
   readonly invoices: number
   readonly cents: number
-  /** Invoices with an unknown balance: they are in `invoices` and not in `cents`. */
+  /** Invoices with an unknown balance, and what is owed on them at least: in neither of the above. */
   readonly unknown: number
-  /** Invoices that were paid beyond their total: they are in `invoices`, and in `cents` with a minus. */
+  readonly atLeastCents: number
+  /** Invoices that were paid beyond their total, and how much is owed to the customers. */
   readonly overpaid: number
+  readonly creditCents: number
 }
 
 export interface StandingLine {
@@ -112,9 +115,22 @@ export interface TrustAnswer {
   readonly oldest: { readonly tenant: string; readonly resource: string } | null
   /** The oldest check for deletions; null where a list was never checked. */
   readonly deletesCheckedAt: string | null
+  /** Lists whose deletions were never checked, or not for status.deletesUncheckedAfter. */
   readonly deletesUnchecked: number
+  /** Tenants whose grant was taken away, and whose rows are in the figures. */
+  readonly revoked: readonly string[]
+  /** Incidents that are open, of these tenants and of the whole warehouse. */
+  readonly incidents: { readonly open: number; readonly kinds: readonly string[] }
   readonly quarantined: number
   readonly totals: TotalsAgreement
+  readonly payments: PaymentsAgreement
+}
+
+/** Whether the payments on the orders equal their own list. */
+export interface PaymentsAgreement {
+  readonly orders: number
+  readonly differ: number
+  readonly differenceCents: number
 }
 
 /** Whether what invoices come to equals what was paid. */
@@ -132,11 +148,13 @@ export interface NeedsAnswer {
   readonly open: { readonly orders: number; readonly salesCents: number }
   readonly late: { readonly orders: number; readonly salesCents: number }
   readonly lateOrders: readonly NamedOrder[]
-  readonly receivables: { readonly invoices: number; readonly cents: number; readonly unknown: number }
-  readonly overdue: { readonly invoices: number; readonly cents: number; readonly unknown: number }
+  readonly receivables: Collectable
+  readonly overdue: Collectable
   readonly overdueOrders: readonly NamedOrder[]
   readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
 }
+
+export type Collectable = Omit<ReceivableAge, 'bucket'>
 
 /** An order that somebody should look at. */
 export interface NamedOrder {

@@ -25,8 +25,9 @@ export const moneyToTheCent = (value: number): string => cents.format(value / 10
 export const moneyInShort = (value: number): string => compact.format(value / 100)
 export const hoursText = (value: number): string => oneDecimal.format(value)
 
+/** Of nothing, or of less than nothing, there is no share. */
 export const percentText = (part: number, of: number): string =>
-  of === 0 ? unknownMark : `${oneDecimal.format((100 * part) / of)} %`
+  of <= 0 ? unknownMark : `${oneDecimal.format((100 * part) / of)} %`
 
 /** A share that may be all but a few: 100 % is said of all alone. */
 export function percentOfAll(part: number, of: number): string {
@@ -46,9 +47,9 @@ export interface Trend {
   readonly direction: Direction
 }
 
-/** The change from one value to another, in percent; null where there is nothing to compare with. */
+/** The change from one value to another, in percent; null where there is nothing to compare with, and across a change of sign. */
 export function trendOf(now: number | null, before: number | null): Trend | null {
-  if (now === null || before === null || before <= 0) return null
+  if (now === null || before === null || before <= 0 || now < 0) return null
   const percent = (100 * (now - before)) / before
   const size = oneDecimal.format(Math.abs(percent))
   if (size === '0.0') return { text: '0.0 %', direction: 'level' }

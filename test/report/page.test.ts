@@ -2,9 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import type { ReportData } from '../../src/report/data.js'
 import { draw } from '../../src/report/draw/svg.js'
+import { marginFigure } from '../../src/report/figures/work.js'
 import { reportPage } from '../../src/report/page/page.js'
 import { answersText } from '../../src/report/text.js'
-import { sampleReport } from './sample.js'
+import { trustSentence } from '../../src/report/trustsentence.js'
+import { trendOf } from '../../src/report/words.js'
+import { sampleReport, sampleScope, sampleTrust } from './sample.js'
 
 /** Charts are drawn where a test looks at them. */
 const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
@@ -81,7 +84,7 @@ describe('the page', () => {
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + month.invoicesWithoutProfit, 0)
     expectIn(text, `${without} invoices with an unknown price or cost are in sales and not in gross profit`)
     expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
-    expectIn(text, '1 unpaid invoice with an unknown total are left out')
+    expectIn(text, '1 invoice with an unknown total are left out; at least $42 is owed on them')
     expect(text.match(/not comparable with shop systems that subtract pay/g)?.length).toBeGreaterThanOrEqual(
       2,
     )
@@ -191,6 +194,75 @@ describe('little data', () => {
     expectIn(text, 'No invoice has been closed yet.')
     expectIn(text, 'Nothing is owed.')
     expectNotIn(text, /NaN|undefined|Infinity/)
+  })
+})
+
+describe('can I trust it?', () => {
+  const trust = sampleTrust(60)
+  const said = (more: object) => trustSentence({ ...trust, ...more })
+
+  it.each([
+    ['a list that may lack something', { failing: 2 }, '2 of 60 lists may lack something', 'bad'],
+    ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
+    [
+      'totals that payments do not equal',
+      { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
+      'only 97.9 % of 1,000 paid invoices equal what was paid',
+      'bad',
+    ],
+    ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
+    ['old data', { isStale: true }, 'nothing newer than 22 November 2026, 07:55 UTC', 'watch'],
+    ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
+    ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
+  ])('is not answered with yes over %s', (_, more, words, tone) => {
+    const { sentence, tone: found } = said(more)
+    expect([sentence.startsWith('Not entirely: '), found]).toEqual([true, tone])
+    expectIn(sentence, words)
+  })
+
+  it('is yes at 98 %, with nothing to compare, and of nothing it is no', () => {
+    const of = (equal: number, rounding: number, more: number) =>
+      said({ totals: { ...trust.totals, equal, rounding, more } }).sentence
+    expectIn(of(970, 10, 20), 'Yes. Everything is here')
+    expectIn(of(0, 0, 0), 'Yes. Everything is here')
+    expect(said({ lists: 0 })).toMatchObject({ tone: 'bad', sentence: expect.stringMatching(/^No: /) })
+  })
+
+  it('names what is not so, worst first', () => {
+    const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
+    expect(sentence).toMatch(
+      /may lack something; nothing newer than .* lists; 2 incidents are open \(stale\)/,
+    )
+    expect(tone).toBe('bad')
+  })
+})
+
+describe('shares and changes', () => {
+  it('divide by what they cover, and nothing crosses zero', () => {
+    const scope = sampleScope({ id: 'all', title: '', shops: 1, months: one.months })
+    const costBands = scope.costBands.map((line, i) => ({
+      ...line,
+      withoutCost: i === 0 ? 1 : line.withoutCost,
+    }))
+    const known = costBands.filter(({ band }) => band !== 'unknown')
+    const of = (key: 'soldCents' | 'marginCents') => known.reduce((sum, line) => sum + line[key], 0)
+    const share = ((100 * of('marginCents')) / of('soldCents')).toFixed(1)
+    const { finding } = marginFigure({ months: one.months, lastMonth: null, scope: { ...scope, costBands } })
+    expect(finding).toBe(`${share} % over all parts of known price and cost.`)
+    expect([trendOf(-5, 10), trendOf(5, -10), trendOf(-5, -10)]).toEqual([null, null, null])
+    expect(trendOf(0, 10)?.text).toBe('−100.0 %')
+  })
+
+  it('tells credits apart from what is to be collected', () => {
+    const scope = one.scopes[0]!
+    const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1, creditCents: 500 }))
+    const owed = { ...scope.needs.receivables, overpaid: 4, creditCents: 2000 }
+    const text = page({
+      ...one,
+      scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed } }],
+    })
+    expectIn(text, 'Credits are apart: $20 on 4 invoices paid beyond the total.')
+    expectIn(text, 'credits of $20 on 4 invoices apart', '$3,398 to collect')
   })
 })
 

@@ -116,8 +116,8 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const [open] = [...tableOf('all-receivables').values()]
     const bucket = "from @receivables where bucket = '0 to 30'"
     expect(open?.slice(0, 2)).toEqual([
-      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket}`)),
-      String(await of(`select count(*) as n ${bucket}`)),
+      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket} and balance_cents > 0`)),
+      String(await of(`select count(*) as n ${bucket} and balance_cents > 0`)),
     ])
     const standing = tableOf('all-standing')
     for (const name of ['active', 'lapsing', 'lost'])
@@ -134,6 +134,56 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       'select sum(equal_to_the_cent + off_by_rounding + off_by_more) as n from @totals_check',
     )
     expect(page).toContain(`of ${new Intl.NumberFormat('en-US').format(checked)} paid invoices`)
+  })
+
+  it('does not say yes while nobody has checked deletions, an incident is open, or a grant is gone', async () => {
+    const answer = async (): Promise<string> => {
+      const asked = await run(config, 'report', '--out', '/dev/null', '--json')
+      expect(asked.code, asked.stderr).toBe(0)
+      return asked.json<{ answers: { answer: string }[] }>().answers[0]?.answer ?? ''
+    }
+    expect(await answer()).toMatch(
+      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked lately/,
+    )
+    const { db } = warehouse
+    const at = (ms: number): string => new Date(Date.now() - ms).toISOString().replace('Z', '000Z')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(60_000) })
+      .execute()
+    expect(await answer()).not.toContain('deletions of')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(4 * 86_400_000) })
+      .execute()
+    expect(await answer()).toContain('deletions of')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(60_000) })
+      .execute()
+    // A list that no figure rests on says nothing of the figures.
+    await db
+      .updateTable('sync_cursors')
+      .set({ completeness: 'unproven' })
+      .where('resource', '=', 'notes')
+      .execute()
+    expect(await answer()).not.toContain('may lack something')
+    await db
+      .updateTable('sync_cursors')
+      .set({ completeness: 'unproven' })
+      .where('resource', '=', 'payments')
+      .execute()
+    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may lack something/)
+    await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
+    const since = at(0)
+    const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
+    await db.insertInto('sync_alerts').values(incident).execute()
+    expect(await answer()).toContain('1 incident is open (failed)')
+    await db.deleteFrom('sync_alerts').execute()
+    const gone = Number(sandbox.tenantIds[1])
+    await db.updateTable('tenants').set({ revoked_at: since }).where('tenant_id', '=', gone).execute()
+    expect(await answer()).toContain(`tenant ${gone} no longer grants access`)
+    await db.updateTable('tenants').set({ revoked_at: null }).execute()
   })
 
   it('shows names as text', () => {
@@ -177,7 +227,12 @@ describe.each(warehouses())('$name', (kind: Kind) => {
 
   it('shows one instant, whatever is written between two of its questions', async () => {
     const read = async (of: Warehouse): Promise<object> => {
-      const now = { timeZone: 'UTC', staleAfterMs: 3_600_000, nowMicros: systemClock.nowMicros() }
+      const now = {
+        timeZone: 'UTC',
+        staleAfterMs: 3_600_000,
+        deletesUncheckedAfterMs: 3_600_000,
+        nowMicros: systemClock.nowMicros(),
+      }
       const asked = { warehouse: of, label: '', schema: undefined, tenants: null, ...now }
       const { months, scopes } = await readReport(asked)
       return { months, scopes: scopes.map(({ trust, needs, ...amounts }) => amounts) }

@@ -50,7 +50,10 @@ export const sampleTrust = (lists: number): TrustAnswer => ({
   oldest: { tenant: 'Main Street Auto', resource: 'notes' },
   deletesCheckedAt: '2026-11-22T02:30:00.000000Z',
   deletesUnchecked: 0,
+  revoked: [],
+  incidents: { open: 0, kinds: [] },
   quarantined: 3,
+  payments: { orders: 3300, differ: 0, differenceCents: 0 },
   totals: { invoices: 3300, unpaid: 58, unknown: 17, equal: 3219, rounding: 4, more: 2 },
 })
 
@@ -127,7 +130,9 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
       invoices: Number(invoices),
       cents: Number(cents),
       unknown: bucket === '0 to 30' ? 1 : 0,
+      atLeastCents: bucket === '0 to 30' ? 4200 : 0,
       overpaid: 0,
+      creditCents: 0,
     })),
     standings: [
       { standing: 'active', customers: 812, salesCents: 92_000_000 },
@@ -145,8 +150,14 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
         days: 9 - 2 * i,
         cents: 98_000 - 13_000 * i,
       })),
-      receivables: { invoices: 32, cents: 1_251_750, unknown: 1 },
-      overdue: { invoices: 11, cents: 339_750, unknown: 0 },
+      receivables: {
+        ...{ invoices: 32, cents: 1_251_750, unknown: 1 },
+        ...{ atLeastCents: 4200, overpaid: 0, creditCents: 0 },
+      },
+      overdue: {
+        ...{ invoices: 11, cents: 339_750, unknown: 0 },
+        ...{ atLeastCents: 0, overpaid: 0, creditCents: 0 },
+      },
       overdueOrders: [],
       undecided: { count: 38, valueCents: 1_120_000, withoutValue: 2 },
     },

@@ -48,6 +48,7 @@ describe.each(warehouses())('into $name', (kind) => {
       label: 'x',
       schema: undefined,
       timeZone: 'UTC',
+      deletesUncheckedAfterMs: 1000,
       staleAfterMs: 1,
       tenants: null,
       nowMicros: 0n,

@@ -89,18 +89,29 @@ export function receivablesFigure({ scope }: FigureInput): Figure {
   const of = (bucket: string) => scope.receivables.find((line) => line.bucket === bucket)
   const unknown = sumOf(scope.receivables, (line) => line.unknown)
   const overpaid = sumOf(scope.receivables, (line) => line.overpaid)
+  const credits = sumOf(scope.receivables, (line) => line.creditCents)
+  const atLeast = sumOf(scope.receivables, (line) => line.atLeastCents)
   const cents = sumOf(scope.receivables, (line) => line.cents)
   const old = sumOf(ages.slice(1), (bucket) => of(bucket)?.cents ?? 0)
   return {
     id: 'receivables',
     title: 'Receivables by age',
     finding:
-      cents > 0 ? `${moneyText(cents)} is open, ${percentText(old, cents)} of it for more than 30 days.` : '',
-    definition: 'What is not paid of invoices, by the days since they were closed.',
+      cents > 0
+        ? `${moneyText(cents)} to collect, ${percentText(old, cents)} of it for more than 30 days.`
+        : '',
+    definition:
+      'What is to be collected: the positive balances of invoices, by the days since they were closed.',
     leftOut: [
-      ...(unknown > 0 ? [`${plural(unknown, 'unpaid invoice')} with an unknown total are left out.`] : []),
+      ...(unknown > 0
+        ? [
+            `${plural(unknown, 'invoice')} with an unknown total are left out; at least ${moneyText(atLeast)} is owed on them.`,
+          ]
+        : []),
       ...(overpaid > 0
-        ? [`${plural(overpaid, 'invoice')} that were paid beyond their total count with a minus.`]
+        ? [
+            `Credits are apart: ${moneyText(credits)} on ${plural(overpaid, 'invoice')} paid beyond the total.`,
+          ]
         : []),
     ],
     chart: {
@@ -119,6 +130,7 @@ export function receivablesFigure({ scope }: FigureInput): Figure {
     },
     extra: [
       { title: 'Invoices', cells: ages.map((age) => count(of(age)?.invoices ?? 0)) },
+      { title: 'Credits', cells: ages.map((age) => moneyText(of(age)?.creditCents ?? 0)) },
       { title: 'Of unknown total', cells: ages.map((age) => count(of(age)?.unknown ?? 0)) },
     ],
     nothing: 'Nothing is owed.',

@@ -58,7 +58,8 @@ const bandName = (band: string): string =>
 export function marginFigure({ scope }: FigureInput): Figure {
   const bands = scope.costBands
   const known = bands.filter(({ band }) => band !== 'unknown')
-  const sold = sumOf(known, ({ soldCents, withoutCost }) => (withoutCost > 0 ? 0 : soldCents))
+  // Sold, cost and margin are of the same lines: those whose price and cost are known.
+  const sold = sumOf(known, ({ soldCents }) => soldCents)
   const without = sumOf(bands, ({ withoutCost }) => withoutCost)
   return {
     id: 'parts-margin',
@@ -68,11 +69,11 @@ export function marginFigure({ scope }: FigureInput): Figure {
         ? `${percentText(
             sumOf(known, ({ marginCents }) => marginCents),
             sold,
-          )} over all parts.`
+          )} over all parts of known price and cost.`
         : '',
     definition:
       'Of parts on invoices of the last twelve whole months, by what one unit cost: what is left of the price after the cost, before discounts.',
-    leftOut: without > 0 ? [`${plural(without, 'line')} without a known cost are left out.`] : [],
+    leftOut: without > 0 ? [`${plural(without, 'line')} without a known price or cost are left out.`] : [],
     chart: {
       shape: 'columns',
       unit: 'percent',

@@ -1,7 +1,7 @@
 /* The comparison of many tenants: one line each, where lines in a chart could not be told apart. */
 import { count, plural } from '../../format.js'
-import { trustSentence } from '../answers.js'
 import type { ReportData, TenantLine } from '../data.js'
+import { trustSentence } from '../trustsentence.js'
 import { instantInShort, moneyText, monthInFull, percentText, ratio, trendOf, unknownMark } from '../words.js'
 import { type Html, html } from './html.js'
 

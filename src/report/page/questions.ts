@@ -1,6 +1,7 @@
 /* The first screen: three questions, three cards. */
 import { count } from '../../format.js'
-import type { Fact, QuestionAnswer, Tone } from '../answers.js'
+import type { Fact, QuestionAnswer } from '../answers.js'
+import type { Tone } from '../trustsentence.js'
 import { moneyText, unknownMark } from '../words.js'
 import { type Html, html } from './html.js'
 

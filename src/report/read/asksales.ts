@@ -13,6 +13,7 @@ export const askSales = ({ db, tenants, month }: Subject, from: string) =>
       sumKnown('labor_hours').as('hours'),
       sumKnown('sales_cents').as('sales'),
       sumKnown('gross_profit_cents').as('profit'),
+      sumKnown('sales_where_profit_known_cents').as('sales_with_profit'),
       sumKnown('invoices_without_profit').as('without_profit'),
       sumKnown('total_cents').as('total'),
       sumKnown('invoices_without_total').as('without_total'),
@@ -31,7 +32,6 @@ export const askOrders = ({ db, tenants, month }: Subject, from: string) =>
       sumKnown('rated_labor_hours').as('rated_hours'),
       sumKnown('labor_cents').as('labor'),
       sumKnown('labor_discount_cents').as('labor_discount'),
-      sumWhere('sales_cents', sql`gross_profit_cents is not null`).as('sales_with_profit'),
       sql<unknown>`count(distinct customer_id)`.as('customers'),
     ])
     .where('state', '=', 'invoice')
@@ -64,10 +64,12 @@ export const askReceivables = ({ db, tenants }: Subject) =>
     .selectFrom('receivables')
     .select(['tenant_id', 'bucket'])
     .select([
-      sql<unknown>`count(*)`.as('invoices'),
-      sumKnown('balance_cents').as('balance'),
+      countWhere(sql`balance_cents > 0`).as('owing'),
+      sumWhere('balance_cents', sql`balance_cents > 0`).as('to_collect'),
       countWithout('balance_cents').as('unknown'),
+      sumWhere('at_least_due_cents', sql`balance_cents is null`).as('at_least'),
       countWhere(sql`balance_cents < 0`).as('overpaid'),
+      sumWhere('balance_cents', sql`balance_cents < 0`).as('credit'),
     ])
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
     .groupBy(['tenant_id', 'bucket'])
@@ -84,6 +86,19 @@ export const askTotals = ({ db, tenants }: Subject) =>
       sumKnown('equal_to_the_cent').as('equal'),
       sumKnown('off_by_rounding').as('rounding'),
       sumKnown('off_by_more').as('more'),
+    ])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy('tenant_id')
+    .execute()
+
+export const askPayments = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('payments_check')
+    .select('tenant_id')
+    .select([
+      sumKnown('orders').as('orders'),
+      sumKnown('differ').as('differ'),
+      sumKnown('difference_cents').as('difference'),
     ])
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
     .groupBy('tenant_id')

@@ -1,5 +1,5 @@
 /* Everything that the views answer, in rows by tenant. fold.ts makes the scopes of the report of them. */
-import { askCustomers, askOrders, askReceivables, askSales, askTotals } from './asksales.js'
+import { askCustomers, askOrders, askPayments, askReceivables, askSales, askTotals } from './asksales.js'
 import { askFreshness } from './asktrust.js'
 import {
   askCycles,
@@ -27,12 +27,13 @@ export const usualMonths = 3
 
 export async function findingsOf(subject: Subject, { from, last, undecidedSince }: Period) {
   const behindLast = monthsLater(last, 1)
-  const [sales, orders, customers, receivables, totals, freshness] = await Promise.all([
+  const [sales, orders, customers, receivables, totals, payments, freshness] = await Promise.all([
     askSales(subject, from),
     askOrders(subject, from),
     askCustomers(subject),
     askReceivables(subject),
     askTotals(subject),
+    askPayments(subject),
     askFreshness(subject),
   ])
   const [technicians, margins, recommendations, undecided, cycles, open] = await Promise.all([
@@ -43,7 +44,7 @@ export async function findingsOf(subject: Subject, { from, last, undecidedSince 
     askCycles(subject, from),
     askOpen(subject),
   ])
-  const ofInvoices = { sales, orders, customers, receivables, totals, freshness }
+  const ofInvoices = { sales, orders, customers, receivables, totals, payments, freshness }
   return { ...ofInvoices, technicians, margins, recommendations, undecided, cycles, open }
 }
 
@@ -55,6 +56,7 @@ const none: Findings = {
   customers: [],
   receivables: [],
   totals: [],
+  payments: [],
   freshness: [],
   technicians: [],
   margins: [],

@@ -39,7 +39,7 @@ export function monthNumbers(
       laborCents: total(of, (row) => row.labor) - total(of, (row) => row.labor_discount),
       salesCents: total(shops, (row) => row.sales),
       grossProfitCents: total(shops, (row) => row.profit),
-      salesWithProfitCents: total(of, (row) => row.sales_with_profit),
+      salesWithProfitCents: total(shops, (row) => row.sales_with_profit),
       invoicesWithoutProfit: total(shops, (row) => row.without_profit),
       totalCents: total(shops, (row) => row.total),
       invoicesWithoutTotal: total(shops, (row) => row.without_total),
@@ -154,10 +154,12 @@ const costBands = (findings: Findings): CostBand[] =>
 const receivables = (findings: Findings): ReceivableAge[] =>
   [...groupedBy(findings.receivables, ({ bucket }) => bucket ?? '')].map(([bucket, rows]) => ({
     bucket,
-    invoices: total(rows, (row) => row.invoices),
-    cents: total(rows, (row) => row.balance),
+    invoices: total(rows, (row) => row.owing),
+    cents: total(rows, (row) => row.to_collect),
     unknown: total(rows, (row) => row.unknown),
+    atLeastCents: total(rows, (row) => row.at_least),
     overpaid: total(rows, (row) => row.overpaid),
+    creditCents: -total(rows, (row) => row.credit) || 0,
   }))
 
 const standings = (findings: Findings): StandingLine[] =>
@@ -175,6 +177,9 @@ export function needsOf(findings: Findings): NeedsAnswer {
     invoices: total(lines, (line) => line.invoices),
     cents: total(lines, (line) => line.cents),
     unknown: total(lines, (line) => line.unknown),
+    atLeastCents: total(lines, (line) => line.atLeastCents),
+    overpaid: total(lines, (line) => line.overpaid),
+    creditCents: total(lines, (line) => line.creditCents),
   })
   return {
     open: {

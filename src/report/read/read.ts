@@ -5,6 +5,8 @@
  */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { views as declaredViews } from '../../../schema/views/index.js'
+import { tablesBehind } from '../../analytics/restson.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import { Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
@@ -14,7 +16,7 @@ import type { RunStatement } from '../../warehouse/viewstore.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { OperationsAnswer, ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
-import { askFreshness } from './asktrust.js'
+import { askFreshness, askIncidents } from './asktrust.js'
 import { monthsOf } from './calendar.js'
 import { findingsOf } from './findings.js'
 import { operationsOf } from './operations.js'
@@ -31,6 +33,7 @@ export interface ReportOptions {
   /** `report.timeZone`: by it, today is the day that it is. */
   readonly timeZone: string
   readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
   /** null: all. */
   readonly tenants: readonly Int64[] | null
   readonly nowMicros: bigint
@@ -75,7 +78,10 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
       last,
       undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
     })
-    const scene = { nowMicros, staleAfterMs: options.staleAfterMs, months, lastMonth, last }
+    const { staleAfterMs, deletesUncheckedAfterMs } = options
+    const incidents = (await warehouse.has('sync_alerts')) ? await askIncidents(held.db) : []
+    const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn: restsOn(warehouse) }
+    const scene = { ...rule, months, lastMonth, last }
     const operations = await operationsOf(held.db, freshness, { tenants: options.tenants, nowMicros })
     return { ...head, months, lastMonth, operations, ...(await tenantsAndScopes(subject, findings, scene)) }
   }
@@ -101,12 +107,21 @@ const asked = [
   'freshness',
   'orders',
   'parts_margin',
+  'payments_check',
   'receivables',
   'recommendation_conversion',
   'technician_hours',
   'totals_check',
   'work_in_progress',
 ] as const
+
+/** The resources whose rows are in what those views show. */
+function restsOn({ tables }: Warehouse): ReadonlySet<string> {
+  const names: readonly string[] = asked
+  const read = tablesBehind(declaredViews.filter(({ name }) => names.includes(name)))
+  const all = tables.filter(({ name }) => read.has(name)).map(({ resource }) => resource)
+  return new Set(all.filter((resource) => resource !== ''))
+}
 
 async function subjectOf({ db, views }: OneInstant, { schema, tenants }: ReportOptions): Promise<Subject> {
   const store = views(schema)

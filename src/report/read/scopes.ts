@@ -5,16 +5,14 @@ import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { monthsLater } from './calendar.js'
 import { byTenant, type Findings } from './findings.js'
 import { foldedScope, monthNumbers, needsOf, noNumbers, type ShopNames } from './fold.js'
-import { completeDay, isWalked, trustIn } from './trust.js'
+import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
 import { numberFrom, type Subject } from './views.js'
 
 /** With more tenants than this, the page compares them, and leaves the figures of one to --tenant. */
 const mostScopes = 6
 
 /** What all scopes of a report share. */
-export interface Scene {
-  readonly nowMicros: bigint
-  readonly staleAfterMs: number
+export interface Scene extends StaleRule {
   readonly months: readonly ReportMonth[]
   readonly lastMonth: number | null
   readonly last: string

@@ -2,14 +2,18 @@
 import { since } from '../../format.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
 import type { ResourceFreshness, TrustAnswer, VerdictShown } from '../data.js'
-import type { FreshnessRow } from './asktrust.js'
+import type { FreshnessRow, IncidentRow } from './asktrust.js'
 import type { Findings } from './findings.js'
 import { groupedBy, numberFrom } from './views.js'
 
-/** What makes old data stale. */
+/** What makes old data stale, and what else the figures rest on. */
 export interface StaleRule {
   readonly nowMicros: bigint
   readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
+  readonly incidents: readonly IncidentRow[]
+  /** Resources whose rows are in the figures. */
+  readonly restsOn: ReadonlySet<string>
 }
 
 /** An instant in the canonical form: views of SQLite show instants with a blank, as tools like them. */
@@ -40,10 +44,17 @@ function oldestBy(
 }
 
 export function trustIn(
-  { freshness, totals }: Findings,
-  { nowMicros, staleAfterMs }: StaleRule,
+  { freshness: all, totals, payments }: Findings,
+  { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn }: StaleRule,
 ): TrustAnswer {
+  const freshness = all.filter(({ resource }) => restsOn.has(resource ?? ''))
   const walked = freshness.filter(isWalked)
+  const tenants = new Set(['0', ...all.map(({ tenant_id }) => String(tenant_id))])
+  const open = incidents.filter(({ tenant_id }) => tenants.has(String(tenant_id)))
+  const isUnchecked = ({ deletes_checked_at }: FreshnessRow): boolean => {
+    const at = instantShown(deletes_checked_at)
+    return at === null || since(at, nowMicros) > deletesUncheckedAfterMs
+  }
   const oldest = oldestBy(walked, (row) => row.complete_through)
   const checked = oldestBy(walked, (row) => row.deletes_checked_at)
   const completeThrough = instantShown(oldest?.complete_through ?? null)
@@ -58,8 +69,20 @@ export function trustIn(
     isStale: completeThrough !== null && since(completeThrough, nowMicros) > staleAfterMs,
     oldest: oldest ? { tenant: oldest.tenant_name ?? '', resource: oldest.resource ?? '' } : null,
     deletesCheckedAt: instantShown(checked?.deletes_checked_at ?? null),
-    deletesUnchecked: walked.filter((row) => row.deletes_checked_at === null).length,
-    quarantined: freshness.reduce((all, row) => all + numberFrom(row.quarantined), 0),
+    deletesUnchecked: walked.filter(isUnchecked).length,
+    revoked: [
+      ...new Set(all.filter((row) => numberFrom(row.revoked)).map(({ tenant_name }) => tenant_name ?? '')),
+    ],
+    incidents: {
+      open: open.reduce((sum, row) => sum + numberFrom(row.open), 0),
+      kinds: [...new Set(open.map(({ kind }) => kind))],
+    },
+    quarantined: freshness.reduce((sum, row) => sum + numberFrom(row.quarantined), 0),
+    payments: {
+      orders: payments.reduce((sum, row) => sum + numberFrom(row.orders), 0),
+      differ: payments.reduce((sum, row) => sum + numberFrom(row.differ), 0),
+      differenceCents: payments.reduce((sum, row) => sum + numberFrom(row.difference), 0),
+    },
     totals: {
       invoices: sum((row) => row.invoices),
       unpaid: sum((row) => row.unpaid),
