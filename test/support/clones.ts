@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { inject } from 'vitest'
-import { databaseAt, onServer, type PostgresTemplate } from './postgres.js'
+import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
 
 const asked = new Map<string, Promise<void>>()
 

@@ -33,7 +33,6 @@ export const shipped = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
     globalSetup: ['test/support/global.ts'],
-    setupFiles: ['test/support/setup.ts'],
     provide: { warehouses: chosenWarehouses('sqlite') },
     pool: 'forks',
     maxWorkers: 2,

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { type Chosen, expectCompiled } from './compiled.js'
-import type { PostgresTemplate } from './postgres.js'
+import type { PostgresTemplate } from './databases.js'
 import { type SqliteTemplate, startTemplates } from './templates.js'
 
 declare module 'vitest' {

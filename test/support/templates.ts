@@ -9,16 +9,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWarehouse } from '../../src/warehouse/open.js'
-import {
-  databaseAt,
-  freePort,
-  onServer,
-  type PostgresTemplate,
-  postgresUrlOf,
-  startPostgres,
-  type TestPostgres,
-  templateSchema,
-} from './postgres.js'
+import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
+import { freePort, startPostgres, type TestPostgres } from './postgres.js'
 import { known } from './run.js'
 
 export interface SqliteTemplate {

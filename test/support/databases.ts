@@ -1,0 +1,33 @@
+/** Databases on the tests' Postgres, wherever it was started. */
+import pg from 'pg'
+
+export const postgresUrlOf = (port: number | undefined): string =>
+  `postgres://postgres@127.0.0.1:${port}/postgres`
+
+/** The schema of every warehouse that is copied from a template, and of the template. */
+export const templateSchema = 'shopsync'
+
+export interface PostgresTemplate {
+  /** Of the server's own database, where tests make schemas of theirs. */
+  readonly url: string
+  /** The database that is copied. */
+  readonly database: string
+}
+
+/** Runs statements on a Postgres, outside of any transaction. */
+export async function onServer(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The address of another database on the same server. */
+export function databaseAt(server: string, database: string): string {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  return url.href
+}

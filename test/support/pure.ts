@@ -1,0 +1,31 @@
+/**
+ * Run by vitest before each file of the project *pure*: no process is started there, and no database is opened. What a
+ * file imports decides on its project (projects.ts); this notices what only a call loads.
+ */
+import childProcess from 'node:child_process'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { afterAll, beforeAll } from 'vitest'
+
+const wrong = (what: string, loads: string): Error =>
+  new Error(
+    `A test of the project pure ${what}; expected its file to import ${loads}, by itself or by test/support, so that it runs in the project for it (test/support/projects.ts)`,
+  )
+
+for (const name of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'] as const)
+  Object.assign(childProcess, {
+    [name]: () => {
+      throw wrong('starts a process', 'node:child_process')
+    },
+  })
+syncBuiltinESMExports()
+
+const { cache } = createRequire(import.meta.url)
+const drivers = (): string[] =>
+  Object.keys(cache).filter((path) => /node_modules\/(better-sqlite3|pg)\/lib\//.test(path))
+let before = 0
+beforeAll(() => {
+  before = drivers().length
+})
+afterAll(() => {
+  if (drivers().length > before) throw wrong('opens a database', 'test/support/warehouse.ts')
+})
