@@ -47,7 +47,7 @@ async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
   const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
   const report = { timeZone: 'America/Chicago' }
   writeFileSync(file, JSON.stringify({ api, warehouse: { url, schema }, report }))
-  await promisify(execFile)(process.execPath, [compiledOf('src/cli/main.ts'), 'migrate', '--config', file])
+  await promisify(execFile)(process.execPath, [compiledOf('src/cli/entry.ts'), 'migrate', '--config', file])
 }
 
 /** Returns the number of rows. */

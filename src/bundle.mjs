@@ -15,7 +15,7 @@ const libraries = Object.keys(dependencies).filter((name) => !together.includes(
 const bundle = await rolldown({
   cwd: dist,
   input: {
-    shopsync: 'src/cli/main.js',
+    shopsync: 'src/cli/entry.js',
     pagethread: 'src/cli/pagethread.js',
     writerthread: 'src/warehouse/sqlite/thread/writerthread.js',
   },

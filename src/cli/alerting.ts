@@ -76,6 +76,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       label: config.warehouse.label,
       warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
+      programs: invocation.io,
       notice: (message, fields) => warn(context, message, fields),
       signal: invocation.signals.signal,
     },
@@ -93,7 +94,8 @@ export async function farewell(
   const { alerts } = config
   const { signal } = invocation.signals
   const label = config.warehouse.label
-  return farewellOf(warehouse, tenantId, { alerts, clock, label, secrets: secretsOf(config), signal })
+  const secrets = secretsOf(config)
+  return farewellOf(warehouse, tenantId, { alerts, clock, label, secrets, programs: invocation.io, signal })
 }
 
 /** Under --quiet nothing is logged, and alerts that reach nobody would be missed by nobody: cron mails this line. */

@@ -1,4 +1,5 @@
 import type { LogLevel } from '../config/config.js'
+import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
 
@@ -21,6 +22,7 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>
   readonly out: Output
   readonly signals: SignalDesk
+  readonly io: Io
 }
 
 export interface Argument {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { inFolder } from '../config/address.js'
 import type { Config } from '../config/config.js'
 import { isOpenToAll, readEnvFile } from '../config/envfile.js'
 import { type Environment, expand } from '../config/expand.js'
@@ -13,11 +14,15 @@ import {
   readDocument,
 } from '../config/load.js'
 import { tablesOf } from '../model/tables.js'
-import type { Globals } from './command.js'
+import type { Invocation } from './command.js'
+import type { Io } from './io.js'
 
 /* The three ways to a configuration: the file, a document that the program makes, and the outline that a dictionary needs. */
 
-const surroundings = () => ({ environment: process.env, workingDirectory: process.cwd(), tablesOf })
+/** What the flags and the world say of where the configuration is. */
+type Call = Pick<Invocation, 'globals' | 'io'>
+
+const surroundings = ({ environment, workingDirectory }: Io) => ({ environment, workingDirectory, tablesOf })
 
 /** A file with secrets that everybody on this machine may read. */
 export interface OpenFile {
@@ -31,8 +36,8 @@ interface Found extends Loaded {
 }
 
 /** What the environment has already goes before what a file says. */
-function withVariables(globals: Globals) {
-  const known = surroundings()
+function withVariables({ globals, io }: Call) {
+  const known = surroundings(io)
   const config = configName({ file: globals.config, environment: known.environment })
   const found = readEnvFile(globals.envFile, { workingDirectory: known.workingDirectory, config })
   const environment = { ...found?.variables, ...known.environment }
@@ -40,9 +45,9 @@ function withVariables(globals: Globals) {
 }
 
 /** The configuration that the command line, the environment or the working directory names. */
-export function loadConfiguration(globals: Globals): Found {
-  const { around, envFile } = withVariables(globals)
-  const loaded = load({ ...around, file: globals.config })
+export function loadConfiguration(call: Call): Found {
+  const { around, envFile } = withVariables(call)
+  const loaded = load({ ...around, file: call.globals.config })
   const keys = new Map<string, string[]>()
   if (envFile) keys.set(envFile.file, Object.keys(envFile.variables))
   for (const { file, key } of loaded.secretFiles) keys.set(file, [...(keys.get(file) ?? []), key])
@@ -51,11 +56,11 @@ export function loadConfiguration(globals: Globals): Found {
 }
 
 /** The variables that `${NAME}` in a job may name. */
-export const variablesOf = (globals: Globals): Environment => withVariables(globals).around.environment
+export const variablesOf = (call: Call): Environment => withVariables(call).around.environment
 
 /** A configuration that the program itself has made. */
-export const configurationOf = (document: unknown, name: string): Config =>
-  readDocument(document, { ...surroundings(), name }).config
+export const configurationOf = (document: unknown, name: string, io: Io): Config =>
+  readDocument(document, { ...surroundings(io), name }).config
 
 /** Stands in for settings that a dictionary does not need, and that may be missing where one is made. */
 const stub = {
@@ -74,20 +79,23 @@ export interface Outline {
 }
 
 /** The settings that commands read which do without the rest of a configuration. */
-export function outline(globals: Globals): Outline {
-  const { around } = withVariables(globals)
+export function outline(call: Call): Outline {
+  const { globals } = call
+  const { around } = withVariables(call)
   const { environment } = around
   const name = configName({ file: globals.config, environment })
+  const file = resolve(around.workingDirectory, name)
   const isNamed = globals.config !== undefined || Boolean(environment.SHOPSYNC_CONFIG)
-  if (!isNamed && !existsSync(name)) return outlined(stub, '', { ...around, name })
-  const { value, lines } = parseFile(readConfig(resolve(name), { ...around, file: globals.config }), name)
+  if (!isNamed && !existsSync(file)) return outlined(stub, '', { ...around, name })
+  const { value, lines } = parseFile(readConfig(file, { ...around, file: globals.config }), name)
   const { resources = {}, warehouse, status = {}, report = {} } = membersOf(value)
   const { url, schema } = membersOf(warehouse)
-  const filled = expand({ url }, { environment, folder: dirname(resolve(name)), secrets: new Set(['url']) })
+  const filled = expand({ url }, { environment, folder: dirname(file), secrets: new Set(['url']) })
   const known = membersOf(filled.value).url
   const place = { ...stub.warehouse, ...(schema !== undefined && { schema }) }
   const document = { ...stub, warehouse: place, resources, status, report }
-  return outlined(document, typeof known === 'string' ? known : '', { ...around, name, lines })
+  const where = typeof known === 'string' && known !== '' ? inFolder(known, around.workingDirectory) : ''
+  return outlined(document, where, { ...around, name, lines })
 }
 
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>

@@ -1,5 +1,6 @@
 import { Stop } from '../errors.js'
 import { visible } from '../escape.js'
+import type { Io } from './io.js'
 
 export interface TypedConfirmation {
   readonly question: string
@@ -7,19 +8,20 @@ export interface TypedConfirmation {
   readonly undone: string
   /** Fires when the program is to end. */
   readonly signal: AbortSignal
+  readonly io: Pick<Io, 'stdin' | 'stderr' | 'interrupt'>
 }
 
 /** Throws Stop unless a person types the word. */
 export async function confirmTyped(
   word: string,
-  { question, undone, signal }: TypedConfirmation,
+  { question, undone, signal, io }: TypedConfirmation,
 ): Promise<void> {
   const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
-  if (!process.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
+  if (!io.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
   const { createInterface } = await import('node:readline/promises')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const terminal = createInterface({ input: io.stdin, output: io.stderr })
   // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
-  terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  terminal.once('SIGINT', () => io.interrupt())
   const closed = new Promise<never>((_, reject) => {
     terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))
   })

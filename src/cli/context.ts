@@ -21,7 +21,6 @@ import type { Warehouse } from '../warehouse/warehouse.js'
 import { chosenByFlags } from './choice.js'
 import type { Invocation } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
-import { collectAt } from './heap.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
 import { secretsOf } from './secrets.js'
@@ -30,7 +29,7 @@ export class CommandContext {
   readonly model: Model
   readonly log: Logger
   /** Where the log goes; a progress display on the same terminal puts itself around it. */
-  writeLog: (text: string) => void = (text) => void process.stderr.write(text)
+  writeLog: (text: string) => void = (text) => void this.invocation.io.stderr.write(text)
   readonly #closers: (() => Promise<void>)[] = []
   #warehouse: Warehouse | undefined
   #reading: Warehouse | undefined
@@ -44,7 +43,8 @@ export class CommandContext {
     this.model = model(resources, config.resources)
     this.log = createLog({
       level: levelOf(invocation, config),
-      text: config.log.format === 'text' || (config.log.format === 'auto' && process.stderr.isTTY === true),
+      text:
+        config.log.format === 'text' || (config.log.format === 'auto' && invocation.io.stderr.isTTY === true),
       secrets: secretsOf(config),
       write: (text) => this.writeLog(text),
     })
@@ -87,7 +87,7 @@ export class CommandContext {
       readRules: (writing, tenantId) => this.#readRules(writing, tenantId),
       ...how,
     })
-    collectAt(warehouse.dialect.heapGrowth)
+    this.invocation.io.collectAt(warehouse.dialect.heapGrowth)
     this.#closers.push(() => warehouse.close())
     return warehouse
   }
@@ -215,10 +215,10 @@ export class CommandContext {
   }
 }
 
-function levelOf({ globals, out }: Invocation, config: Config): LogLevel {
+function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
   if (globals.logLevel) return globals.logLevel
   if (out.quiet) return 'error'
-  return config.log.level ?? (process.stderr.isTTY ? 'warn' : 'info')
+  return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
 }
 
 /** Calls `use` with a context of the configuration that the command line names. */
@@ -226,7 +226,7 @@ export function withContext<T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
-  const { config, openFiles } = loadConfiguration(invocation.globals)
+  const { config, openFiles } = loadConfiguration(invocation)
   return withConfig(invocation, config, (context) => {
     warnOfOpen(context, openFiles)
     return use(context)

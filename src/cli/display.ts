@@ -14,8 +14,9 @@ export function showProgress(
   tracker: Tracker,
   stats: () => SourceStats | undefined,
 ): () => void {
-  const { stderr } = process
-  if (!stderr.isTTY || context.invocation.out.quiet) return () => undefined
+  const { io, out } = context.invocation
+  const { stderr } = io
+  if (!stderr.isTTY || out.quiet) return () => undefined
   const screen = { write: (text: string) => void stderr.write(text), width: () => stderr.columns || 80 }
   const progress = new ProgressDisplay(tracker, screen, stats)
   progress.draw()

@@ -4,6 +4,7 @@ import type { Trial } from '../sync/ask/trials.js'
 import type { Observer } from '../sync/run/report.js'
 import type { Invocation } from './command.js'
 import type { CommandContext } from './context.js'
+import type { Io } from './io.js'
 
 /** Fewer than those of a run: whoever asks for the trouble does not want to wait for every retry. */
 const attempts = 2
@@ -18,7 +19,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
   ])
   let loaded: ReturnType<typeof loadConfiguration>
   try {
-    loaded = loadConfiguration(invocation.globals)
+    loaded = loadConfiguration(invocation)
   } catch (error) {
     return [failure('configuration', error, 2)]
   }
@@ -32,7 +33,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
       ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
         examineParts(context, config, shows),
       )),
-      ...(await examineTextfile(config)),
+      ...(await examineTextfile(config, invocation.io)),
       ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
     ]
   })
@@ -62,13 +63,13 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
 }
 
-async function examineTextfile({ metrics: { textfile } }: Config): Promise<Trial[]> {
+async function examineTextfile({ metrics: { textfile } }: Config, io: Io): Promise<Trial[]> {
   if (textfile === undefined) return []
   const [{ tryTextfile }, { failure }] = await Promise.all([
     import('../service/textfile.js'),
     import('../sync/ask/trials.js'),
   ])
-  const found = await tryTextfile(textfile).then(
+  const found = await tryTextfile(textfile, io.workingDirectory).then(
     () => undefined,
     (error: unknown) => failure('metrics', error, 1),
   )
@@ -82,7 +83,7 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     import('./jobfiles.js'),
     import('../sync/ask/trials.js'),
   ])
-  const { config, clock } = context
+  const { config, clock, invocation } = context
   const { alerts, warehouse } = config
   const { heartbeats, broken } = jobHeartbeats(context)
   const label = warehouse.label
@@ -90,7 +91,8 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     clock,
     label,
     secrets: secretsOf(config),
-    signal: context.invocation.signals.signal,
+    programs: invocation.io,
+    signal: invocation.signals.signal,
   })
   const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
   const trials = tests.map(

@@ -24,8 +24,8 @@ interface JobHeartbeats {
 
 /** The heartbeats that jobs have of their own. */
 export function jobHeartbeats({ invocation, config }: CommandContext): JobHeartbeats {
-  const folders = jobFolders()
-  const around = { environment: variablesOf(invocation.globals), allowInsecure: config.api.allowInsecure }
+  const folders = jobFolders(invocation.io)
+  const around = { environment: variablesOf(invocation), allowInsecure: config.api.allowInsecure }
   const found: JobHeartbeats = { heartbeats: [], broken: [] }
   for (const name of jobNames(folders)) {
     try {
@@ -46,10 +46,10 @@ interface Known {
 
 /** The files of all jobs, or of the one that is named. */
 export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
-  const folders = jobFolders()
+  const folders = jobFolders(invocation.io)
   const names = name === undefined ? jobNames(folders) : [name]
   const { timeZone, last, allowInsecure } = await knownOf(invocation, names)
-  const around = { environment: variablesOf(invocation.globals), allowInsecure }
+  const around = { environment: variablesOf(invocation), allowInsecure }
   return names.map((one): JobFile => {
     const file = jobFile(one, folders)
     const ran = last.get(one) ?? null

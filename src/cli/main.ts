@@ -1,43 +1,43 @@
-#!/usr/bin/env -S node --
-// Without the two dashes Node takes --env-file for its own flag, and ends with 9 where the file is not there.
 import { CommanderError } from 'commander'
 import { describeError, Stop } from '../errors.js'
-import type { Globals } from './command.js'
+import type { Globals, Invocation } from './command.js'
 import { commands } from './commands/index.js'
+import type { Io } from './io.js'
 import { Output } from './output.js'
 import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
-import { bearClosedPipes, endWith, stdout } from './stdout.js'
 
-async function output({ json, quiet }: Globals): Promise<Output> {
-  const { stderr } = process
-  const isTerminal = process.stdout.isTTY || stderr.isTTY
+async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise<Output> {
+  const isTerminal = stdout.isTTY || stderr.isTTY
   const layout = isTerminal ? await import('./layout.js') : undefined
   return new Output({ json, quiet, stdout, stderr, ...layout })
 }
 
 /** Carries out one call of a command, and gives the exit code. */
-async function perform(call: ParsedCall, globals: Globals): Promise<number> {
-  const out = await output(globals)
-  const signals = new Signals((text) => out.note(text))
+async function perform(call: ParsedCall, globals: Globals, io: Io): Promise<number> {
+  const out = await output(globals, io)
+  const signals = new Signals(io, (text) => out.note(text))
+  try {
+    return await answer(call, { globals, out, signals, io })
+  } finally {
+    signals.close()
+  }
+}
+
+async function answer(
+  { command, argument, second, options }: ParsedCall,
+  given: Pick<Invocation, 'globals' | 'out' | 'io'> & { readonly signals: Signals },
+): Promise<number> {
+  const { out, signals, io } = given
   const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
   signals.overdue = (exitCode) => {
     const lock = 'the warehouse did not answer in time, and a lock on it expires within a minute'
     void out
       .error(new Error(`Interrupted; ${lock}; ${resumption()}`), exitCode)
-      .finally(() => process.exit(exitCode))
+      .finally(() => io.exit(exitCode))
   }
-  const { command, argument, second, options } = call
   try {
-    const exitCode = await command.run({
-      command: command.name,
-      globals,
-      argument,
-      second,
-      options,
-      out,
-      signals,
-    })
+    const exitCode = await command.run({ command: command.name, argument, second, options, ...given })
     if (signals.exitCode === undefined) return exitCode
   } catch (error) {
     if (signals.exitCode === undefined) return await failed(error, out)
@@ -55,10 +55,11 @@ async function failed(error: unknown, out: Output): Promise<number> {
   return exitCode
 }
 
-async function main(words: readonly string[]): Promise<number> {
+/** One call of the program: its words in, its exit code out. Nothing of the process is read or changed but by `io`. */
+export async function main(words: readonly string[], io: Io): Promise<number> {
   let exitCode = 0
-  const root = program(commands, async (call) => {
-    exitCode = await perform(call, globalsOf(root))
+  const root = program(commands, io.stdout, async (call) => {
+    exitCode = await perform(call, globalsOf(root), io)
   })
   try {
     await root.parseAsync(words, { from: 'user' })
@@ -69,12 +70,7 @@ async function main(words: readonly string[]): Promise<number> {
     if (!problem) return 0
     // Commander stops at the first wrong word, and has not seen a --json behind that word.
     const globals = { ...globalsOf(root), json: words.includes('--json') }
-    await (await output(globals)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
+    await (await output(globals, io)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
     return 2
   }
 }
-
-bearClosedPipes()
-const exitCode = await main(process.argv.slice(2))
-// Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
-endWith(exitCode)

@@ -29,7 +29,7 @@ export async function writeMetrics(context: CommandContext): Promise<void> {
     const warehouse = await context.warehouseThere()
     if (warehouse === undefined) return
     const { writeTextfile } = await import('../service/textfile.js')
-    await writeTextfile(textfile, await metricsOf(context, warehouse))
+    await writeTextfile(textfile, await metricsOf(context, warehouse), context.invocation.io.workingDirectory)
   } catch (error) {
     const found = describeError(error)
     context.log.warn(

@@ -2,8 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../clock.js'
 import { Stop } from '../errors.js'
-import type { Globals } from './command.js'
-import type { PageAnswer } from './pagethread.js'
+import type { PageAnswer, PageCall } from './pagethread.js'
 
 /** Microseconds for which a page is served again. */
 const keep = 15_000_000n
@@ -14,7 +13,7 @@ export class PageMaker {
   #worker: Worker | undefined
 
   constructor(
-    private readonly globals: Globals,
+    private readonly call: PageCall,
     private readonly clock: Clock,
   ) {}
 
@@ -27,7 +26,7 @@ export class PageMaker {
   }
 
   async #make(): Promise<string> {
-    const worker = new Worker(new URL('./pagethread.js', import.meta.url), { workerData: this.globals })
+    const worker = new Worker(new URL('./pagethread.js', import.meta.url), { workerData: this.call })
     this.#worker = worker
     try {
       const answer = await new Promise<PageAnswer>((resolve, reject) => {

@@ -7,6 +7,7 @@ import type { LogLevel } from '../config/config.js'
 import { isSlip, nearest } from '../config/nearest.js'
 import type { Argument, Command, Globals, Option } from './command.js'
 import { helpColumns, helpText, proseText } from './helptext.js'
+import type { Io } from './io.js'
 import { packageVersion } from './package.js'
 
 /** Stated again here: importing the configuration's list would load its module at every start. */
@@ -28,7 +29,12 @@ export interface ParsedCall {
 }
 
 /** The command line. Commander calls `act` for the command that the words name. */
-export function program(commands: readonly Command[], act: (call: ParsedCall) => Promise<void>): Commander {
+export function program(
+  commands: readonly Command[],
+  stdout: Io['stdout'],
+  act: (call: ParsedCall) => Promise<void>,
+): Commander {
+  const columns = helpColumns(stdout)
   const root = new Commander('shopsync')
     .description(about)
     .version(packageVersion(), '--version', 'print the version')
@@ -39,11 +45,11 @@ export function program(commands: readonly Command[], act: (call: ParsedCall) =>
     .option('--json', 'one JSON document on stdout, nothing else there')
     .option('--quiet', 'say nothing but errors and what needs somebody')
     .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
-    .configureHelp({ showGlobalOptions: true, helpWidth: helpColumns(process.stdout), minWidthToWrap: 20 })
-    .addHelpText('after', () => `\n${proseText(exitCodes, helpColumns(process.stdout))}`)
+    .configureHelp({ showGlobalOptions: true, helpWidth: columns, minWidthToWrap: 20 })
+    .addHelpText('after', () => `\n${proseText(exitCodes, columns)}`)
     .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
-  for (const command of commands) root.addCommand(subcommand(command, root, act))
+    .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined })
+  for (const command of commands) root.addCommand(subcommand(command, root, { columns, act }))
   return root.addCommand(helpCommand(root), { hidden: false })
 }
 
@@ -65,14 +71,18 @@ function helpCommand(root: Commander): Commander {
     })
 }
 
-function subcommand(command: Command, root: Commander, act: (call: ParsedCall) => Promise<void>): Commander {
+function subcommand(
+  command: Command,
+  root: Commander,
+  { columns, act }: { readonly columns: number; readonly act: (call: ParsedCall) => Promise<void> },
+): Commander {
   const sub = new Commander(command.name)
     .copyInheritedSettings(root)
     .summary(command.summary)
     .description(command.summary)
     .helpOption('--help', 'print help')
     .allowExcessArguments(false)
-  sub.addHelpText('after', () => `\n${helpText(command, helpColumns(process.stdout))}`)
+  sub.addHelpText('after', () => `\n${helpText(command, columns)}`)
   for (const argument of [command.argument, command.second])
     if (argument) sub.argument(wordOf(argument), argument.description)
   for (const option of command.options ?? []) sub.addOption(commanderOption(option))

@@ -7,6 +7,7 @@ import type { Problem } from '../config/problems.js'
 import { Stop } from '../errors.js'
 import { parseId } from '../int64.js'
 import type { Answers } from './initfiles.js'
+import type { Io } from './io.js'
 
 const judged = (problem: Problem | undefined): true | string =>
   problem === undefined
@@ -26,14 +27,14 @@ export const filledIn = (text: string): true | string =>
 export const usualWarehouse = 'sqlite:./warehouse.db'
 
 /** Asks for what is not known yet. Throws Stop where the answers end before the questions. */
-export async function ask(known: Partial<Answers>, signal: AbortSignal): Promise<Answers> {
+export async function ask(known: Partial<Answers>, signal: AbortSignal, io: Io): Promise<Answers> {
   try {
-    return await askAll(known, signal)
+    return await askAll(known, signal, io)
   } catch (error) {
     if (!(error instanceof Error) || !/^(Exit|Abort)PromptError$/.test(error.name)) throw error
     // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
     if (error.message.includes('SIGINT') && !signal.aborted) {
-      process.kill(process.pid, 'SIGINT')
+      io.interrupt()
       // A process that waits for nothing else ends before its signal comes.
       await Promise.race([once(signal, 'abort'), setTimeout(1000)])
     }
@@ -42,8 +43,8 @@ export async function ask(known: Partial<Answers>, signal: AbortSignal): Promise
 }
 
 /** The questions go to stderr: stdout is for the answer. */
-async function askAll(known: Partial<Answers>, signal: AbortSignal): Promise<Answers> {
-  const context = { output: process.stderr, signal }
+async function askAll(known: Partial<Answers>, signal: AbortSignal, { stdin, stderr }: Io): Promise<Answers> {
+  const context = { input: stdin, output: stderr, signal }
   const baseUrl =
     known.baseUrl ??
     (await input({ message: 'Address of the API (https://…)', validate: baseUrlJudged }, context))

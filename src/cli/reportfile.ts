@@ -10,6 +10,7 @@ import { Stop } from '../errors.js'
 import { answersOf } from '../report/answers.js'
 import type { ReportData } from '../report/data.js'
 import type { CommandContext } from './context.js'
+import type { Io } from './io.js'
 
 /** A report that was written. */
 export interface WrittenReport {
@@ -30,8 +31,8 @@ const codeOf = (error: unknown): string =>
  * Throws Stop where the report could not be written: before any work, since a report that is made for nothing costs
  * seconds. Leaves nothing behind, and an older report as it is.
  */
-export function checkPlace(file: string): void {
-  const path = resolve(file)
+export function checkPlace(file: string, { workingDirectory }: Io): void {
+  const path = resolve(workingDirectory, file)
   const there = isFolder(dirname(path)) ? statSync(path, { throwIfNoEntry: false }) : undefined
   if (file === '') cannot('Found no name', 'Type shopsync report --out report.html')
   if (there?.isDirectory())
@@ -69,8 +70,7 @@ function tryOut(path: string): void {
 }
 
 /** Puts the whole text in place at once: whoever opens the page meets the old one or the new one. */
-async function write(file: string, text: string): Promise<void> {
-  const path = resolve(file)
+async function write(path: string, text: string): Promise<void> {
   const there = await stat(path).catch(() => undefined)
   // A device is written itself: a file in its place would be no device.
   const isDevice = there !== undefined && !there.isFile()
@@ -89,8 +89,8 @@ async function write(file: string, text: string): Promise<void> {
   }
 }
 
-const documentOf = (file: string, data: ReportData): object => ({
-  file: resolve(file),
+const documentOf = (path: string, data: ReportData): object => ({
+  file: path,
   made_at: data.madeAt,
   warehouse: data.warehouse,
   tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
@@ -112,8 +112,9 @@ export async function writeReport(
   tenants: readonly Int64[] | null,
 ): Promise<WrittenReport> {
   const { data, text } = await drawReport(context, tenants)
-  await write(file, text)
-  return { file, data, document: documentOf(file, data) }
+  const path = resolve(context.invocation.io.workingDirectory, file)
+  await write(path, text)
+  return { file, data, document: documentOf(path, data) }
 }
 
 /** Asks the warehouse and draws the page. ECharts is loaded here, and nowhere else. */

@@ -21,7 +21,7 @@ export function prepareReport(
   { job, out = 'report.html', tenants }: ReportStep,
   tell: (report: RunReport, text: string) => void,
 ): JobWork {
-  checkPlace(out)
+  checkPlace(out, context.invocation.io)
   return {
     asksSource: false,
     carryOut: async ({ lease }) => {

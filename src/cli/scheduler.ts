@@ -31,9 +31,11 @@ const readyPatience = 3000
 /** Stays up until a signal comes. */
 export async function stayUp(context: CommandContext): Promise<number> {
   const { invocation, config, clock, log } = context
-  const { signals, globals, out } = invocation
-  const book = new JobBook(jobFolders(), {
-    environment: variablesOf(globals),
+  const { signals, globals, out, io } = invocation
+  const { workingDirectory, started } = io
+  const environment = { ...io.environment }
+  const book = new JobBook(jobFolders(io), {
+    environment: variablesOf(invocation),
     allowInsecure: config.api.allowInsecure,
   })
   const jobs = book.open()
@@ -50,7 +52,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
       if (out.isRead) out.print(endedText(job))
     },
   })
-  const pages = new PageMaker(globals, clock)
+  const pages = new PageMaker({ globals, io: { environment, workingDirectory, started } }, clock)
   const server =
     listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
   try {
@@ -86,7 +88,7 @@ async function runJob(
   { invocation, config, clock, log }: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
 ): Promise<number> {
-  const { out, signals } = invocation
+  const { out, signals, io } = invocation
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
   const its = new AbortController()
   // Of what listens to the signal of one run, nothing stays behind with the signal of the process.
@@ -96,7 +98,7 @@ async function runJob(
   const given: Invocation = {
     ...invocation,
     options: {},
-    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: process.stderr }),
+    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: io.stderr }),
     signals: stillSignals(its.signal),
   }
   try {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events'
+import type { Io, SignalName } from './io.js'
 
 /** 128 plus the number of the signal: the convention of shells. */
-const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
+const exitCodes: Readonly<Record<SignalName, 130 | 143>> = { SIGINT: 130, SIGTERM: 143 }
 
 /**
  * The work that the first signal has asked to stop may take so long, in milliseconds. Work that hangs, on a database
@@ -9,9 +10,6 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
  * process with an exit code of its own.
  */
 const patience = 10_000
-
-/** More than the requests under way at the largest settings of concurrency. */
-const mostListeners = 5000
 
 /**
  * SIGINT and SIGTERM. The first signal asks the work to stop after the transaction in hand. The second ends the process
@@ -30,11 +28,22 @@ export class Signals {
   /** Called before a second signal ends the process. */
   cleanUp: (() => void) | undefined
 
-  constructor(private readonly note: (text: string) => void) {
+  #overdue: NodeJS.Timeout | undefined
+  readonly #leave: () => void
+
+  constructor(
+    private readonly io: Pick<Io, 'onSignal' | 'exit'>,
+    private readonly note: (text: string) => void,
+  ) {
     // Every request under way listens to this signal or to one derived from it: Node would warn of a leak.
     setMaxListeners(0, this.signal)
-    setMaxListeners(mostListeners)
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => this.#receive(name))
+    this.#leave = io.onSignal((name) => this.#receive(name))
+  }
+
+  /** The work has ended: signals are no concern of it any more. */
+  close(): void {
+    clearTimeout(this.#overdue)
+    this.#leave()
   }
 
   get signal(): AbortSignal {
@@ -46,15 +55,16 @@ export class Signals {
     return this.expected ? undefined : this.#exitCode
   }
 
-  #receive(name: keyof typeof exitCodes): void {
+  #receive(name: SignalName): void {
     if (this.#exitCode !== undefined) {
       this.cleanUp?.()
-      process.exit(this.#exitCode)
+      this.io.exit(this.#exitCode)
+      return
     }
     this.#exitCode = exitCodes[name]
     if (!this.expected) this.note('Stopping after the transaction in hand; once more to stop at once.')
     const exitCode = this.#exitCode
-    setTimeout(() => this.overdue?.(exitCode), patience)
+    this.#overdue = setTimeout(() => this.overdue?.(exitCode), patience)
     this.#controller.abort()
   }
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Problem } from './problems.js'
 
 const isLoopback = (host: string): boolean =>
@@ -118,6 +119,15 @@ function isEscaped({ username, password, hostname, pathname, search }: URL): boo
 /** The address with ~/ replaced by the home directory, as a shell would: no shell reads the configuration. */
 export const atHome = (url: string, home: string): string =>
   url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${home}`)
+
+/** Parameters of a Postgres address that are paths. "system" is libpq's word for what the system trusts. */
+const pathParameter = /(?<=[?&](?:sslrootcert|sslcert|sslkey)=)(?!system(?:&|$))[^&]+/g
+
+/** The address with absolute paths; relative ones begin in the folder. */
+export const inFolder = (url: string, folder: string): string =>
+  url.startsWith('sqlite:')
+    ? `sqlite:${resolve(folder, url.slice('sqlite:'.length))}`
+    : url.replace(pathParameter, (path) => encodeURIComponent(resolve(folder, decodeURIComponent(path))))
 
 /** Which source is asked: what a warehouse remembers of it. */
 export interface SourceAddress {

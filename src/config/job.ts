@@ -187,8 +187,8 @@ export function jobFile(name: string, folders: readonly string[]): string | unde
 }
 
 export interface JobSurroundings {
-  /** For `${NAME}`; default: the environment of the process. */
-  readonly environment?: Environment
+  /** For `${NAME}`. */
+  readonly environment: Environment
   readonly resources?: Resources
   /** Whether a heartbeat may be called by plain http: what the configuration says of the API. Default: false. */
   readonly allowInsecure?: boolean
@@ -197,8 +197,8 @@ export interface JobSurroundings {
 const secrets: ReadonlySet<string> = new Set(['heartbeat'])
 
 /** Reads jobs/NAME.json from the first of the folders that has it. */
-export function readJob(name: string, folders: readonly string[], around: JobSurroundings = {}): Job {
-  const { environment = process.env, resources = declared, allowInsecure = false } = around
+export function readJob(name: string, folders: readonly string[], around: JobSurroundings): Job {
+  const { environment, resources = declared, allowInsecure = false } = around
   const file = jobFile(name, folders)
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)

@@ -7,7 +7,7 @@ import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../schema/index.js'
 import { Stop } from '../errors.js'
-import { atHome, baseUrlProblem, warehouseLabel, warehouseProblem } from './address.js'
+import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
 import { alertAddressProblems, alertSecretPaths, toAlerts } from './alerts.js'
 import type { Config } from './config.js'
 import { type Environment, expand, type SecretFile } from './expand.js'
@@ -178,7 +178,8 @@ function toConfig(
     file,
     resources,
     environment,
-  }: Pick<DocumentOptions, 'file' | 'environment'> & { readonly resources: Resources },
+    workingDirectory,
+  }: Pick<DocumentOptions, 'file' | 'environment' | 'workingDirectory'> & { readonly resources: Resources },
 ): Config {
   const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, metrics, log } =
     document
@@ -197,7 +198,7 @@ function toConfig(
       proxy: proxyFor(api.baseUrl, proxyText(api.proxy), environment),
       retry: { attempts, baseMs: base, maxMs: max },
     },
-    warehouse: { ...warehouse, url: new Secret(url), label: warehouseLabel(url) },
+    warehouse: { ...warehouse, url: new Secret(inFolder(url, workingDirectory)), label: warehouseLabel(url) },
     sync,
     resources: Object.fromEntries(settings),
     reconcile,

@@ -1,9 +1,9 @@
 /* Where a copy is to go, as a person types it: an address of a warehouse, and the name of a schema. */
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { Stop } from '../errors.js'
-import { atHome, warehouseProblem } from './address.js'
+import { atHome, inFolder, warehouseProblem } from './address.js'
 import { type Environment, expand } from './expand.js'
 import type { Problem } from './problems.js'
 import { Secret } from './secret.js'
@@ -18,12 +18,12 @@ const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>):
   new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
 
 /** A mistyped folder, made on the way, would fill a disk that nobody meant. */
-function refuseMissingFolder(url: string): void {
+function refuseMissingFolder(typed: string, url: string): void {
   if (!url.startsWith('sqlite:')) return
-  const folder = dirname(resolve(url.slice('sqlite:'.length)))
+  const folder = dirname(url.slice('sqlite:'.length))
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   throw refuse('--to', {
-    found: url,
+    found: typed,
     expected: `a file in a folder that exists: there is no ${folder}`,
     hint: `Make it (mkdir -p ${folder}), or name another file`,
   })
@@ -33,7 +33,7 @@ function refuseMissingFolder(url: string): void {
 export function copyPlace(
   { to, schema }: { readonly to: unknown; readonly schema: unknown },
   usual: string,
-  environment: Environment,
+  { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
 ): WarehousePlace {
   if (typeof to !== 'string')
     throw new Stop('Found no --to, expected where the copy goes', {
@@ -41,14 +41,15 @@ export function copyPlace(
       hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
     })
   const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
-  const url = atHome(String(value), homedir())
-  const problem = problems[0] ?? warehouseProblem(url)
+  const typed = atHome(String(value), homedir())
+  const url = inFolder(typed, workingDirectory)
+  const problem = problems[0] ?? warehouseProblem(typed)
   if (problem)
     throw refuse('--to', {
       ...problem,
       hint: problem.hint?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db') ?? '',
     })
-  refuseMissingFolder(url)
+  refuseMissingFolder(typed, url)
   if (schema === undefined) return { url: new Secret(url), schema: usual }
   if (url.startsWith('sqlite:'))
     throw refuse('--to-schema', { found: 'a schema', expected: 'none, since SQLite has none' })

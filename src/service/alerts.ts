@@ -17,6 +17,7 @@ import { describeError } from '../errors.js'
 import { fromMicros } from '../timestamp.js'
 import { type AlertRow, incidentsSince, onIncidents, storeIncidents } from '../warehouse/alerts.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import type { ProgramPlace } from './command.js'
 import { deliver, ruleName } from './deliver.js'
 import { type EndedRun, incidentKey, keptFrom, type LedgerSettings, updateIncidents } from './ledger.js'
 import { type AlertMessage, messageOf, type Teller } from './message.js'
@@ -31,6 +32,7 @@ export interface AlertOptions extends LedgerSettings {
   readonly warehouse: () => Promise<Warehouse | undefined>
   /** Values that no program and no line may hold. */
   readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
   /** Says what became of a message that was not taken. */
   readonly notice: (message: string, fields: Record<string, unknown>) => void
   /** Milliseconds that telling may take in all; default 30,000. */
@@ -147,9 +149,15 @@ async function deliverOrSay(
     endsAt,
   }: { readonly rule: NamedRule; readonly message: AlertMessage; readonly endsAt: number },
 ): Promise<boolean> {
-  const { clock, secrets, notice, signal } = options
+  const { clock, secrets, programs, notice, signal } = options
   const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
-  const { delivered, found } = await deliver(rule, message, { clock, secrets, budgetMs, signal })
+  const { delivered, found } = await deliver(rule, message, {
+    clock,
+    secrets,
+    programs,
+    budgetMs,
+    signal,
+  })
   if (!delivered)
     notice('An alert was not taken; the next run tries again', {
       rule: ruleName(rule),

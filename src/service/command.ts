@@ -1,8 +1,16 @@
 /* Alerts by a program of the user's: it gets the message on stdin. Used by deliver.ts. */
 import { spawn } from 'node:child_process'
+import type { Environment } from '../config/expand.js'
 import type { Sent } from './send.js'
 
+/** Where programs of the user's run: as shopsync itself does. */
+export interface ProgramPlace {
+  readonly environment: Environment
+  readonly workingDirectory: string
+}
+
 export interface CommandCall {
+  readonly programs: ProgramPlace
   readonly command: readonly string[]
   readonly input: string
   /** After so many milliseconds the program and all that it has started are killed. */
@@ -23,16 +31,17 @@ const mostOfStderr = 500
 const shortSecret = 8
 
 /** The environment without the variables that hold a secret: the program tells people, and asks no API. */
-const environmentWithout = (secrets: readonly string[]): NodeJS.ProcessEnv => {
+const environmentWithout = (environment: Environment, secrets: readonly string[]): NodeJS.ProcessEnv => {
   const holds = (value: string): boolean =>
     secrets.some((secret) => value === secret || (secret.length >= shortSecret && value.includes(secret)))
   return Object.fromEntries(
-    Object.entries(process.env).filter(([, value]) => value === undefined || value === '' || !holds(value)),
+    Object.entries(environment).filter(([, value]) => value === undefined || value === '' || !holds(value)),
   )
 }
 
 /** Runs the program. Never throws: a program that cannot be started is a message that was not delivered. */
-export function callCommand({ command, input, limitMs, secrets, signal }: CommandCall): Promise<Sent> {
+export function callCommand(call: CommandCall): Promise<Sent> {
+  const { command, input, limitMs, secrets, signal, programs } = call
   const [program = '', ...words] = command
   return new Promise((resolve) => {
     let stderr = ''
@@ -45,7 +54,8 @@ export function callCommand({ command, input, limitMs, secrets, signal }: Comman
     // A group of its own, so that its children end with it.
     const child = spawn(program, words, {
       detached: true,
-      env: environmentWithout(secrets),
+      cwd: programs.workingDirectory,
+      env: environmentWithout(programs.environment, secrets),
       stdio: ['pipe', 'ignore', 'pipe'],
     })
     const kill = (): void => {

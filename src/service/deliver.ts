@@ -1,7 +1,7 @@
 /* Brings one message to whom a rule tells, within a time of its own. Used by alerts.ts and by the test of alerts. */
 import type { AlertRule } from '../config/config.js'
 import { toJson } from '../json.js'
-import { callCommand } from './command.js'
+import { callCommand, type ProgramPlace } from './command.js'
 import { type AlertMessage, messageName } from './message.js'
 import type { Persistence, Sent } from './send.js'
 import type { NamedRule } from './telling.js'
@@ -10,6 +10,7 @@ import { postWebhook } from './webhook.js'
 export interface Delivering extends Persistence {
   /** Values that no program and no line may hold. */
   readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
 }
 
 /** Never throws. */

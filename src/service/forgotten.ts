@@ -7,6 +7,7 @@ import type { Clock } from '../clock.js'
 import type { Config } from '../config/config.js'
 import { type AlertRow, openIncidentsOf } from '../warehouse/alerts.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import type { ProgramPlace } from './command.js'
 import { deliver } from './deliver.js'
 import { messageOf } from './message.js'
 import { namedRules } from './telling.js'
@@ -17,6 +18,7 @@ interface Farewell {
   /** The warehouse's address without its password. */
   readonly label: string
   readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
   /** Fires when the program is to end. */
   readonly signal: AbortSignal
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import type { Config } from '../config/config.js'
 import type { Secret } from '../config/secret.js'
 import { testText } from './alerttext.js'
+import type { ProgramPlace } from './command.js'
 import { deliver, ruleName } from './deliver.js'
 import { beat } from './heartbeat.js'
 import type { AlertMessage } from './message.js'
@@ -20,6 +21,7 @@ interface Testing {
   /** The warehouse's address without its password. */
   readonly label: string
   readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
   /** Fires when the program is to end. */
   readonly signal: AbortSignal
 }
@@ -37,7 +39,7 @@ interface JobHeartbeat {
 export function testAlerts(
   { rules, heartbeat }: Config['alerts'],
   ofJobs: readonly JobHeartbeat[],
-  { clock, label, secrets, signal }: Testing,
+  { clock, label, secrets, programs, signal }: Testing,
 ): Promise<AlertTest[]> {
   const message: AlertMessage = {
     type: 'opened',
@@ -47,10 +49,11 @@ export function testAlerts(
     job: null,
     warehouse: label,
   }
+  const how = { clock, secrets, programs, budgetMs, signal }
   const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {
     // Each test is a message of its own, also for a receiver that knows the last one.
     const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
-    return { whom: ruleName(rule), sent: await deliver(fresh, message, { clock, secrets, budgetMs, signal }) }
+    return { whom: ruleName(rule), sent: await deliver(fresh, message, how) }
   })
   const called = async (whom: string, address: Secret): Promise<AlertTest> => ({
     whom,

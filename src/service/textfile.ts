@@ -7,9 +7,11 @@ const mode = 0o644
 
 /**
  * Writes the metrics to the file that node_exporter collects: beside it first, and under a name that node_exporter does
- * not take, so that it never reads half of a file. Throws where the file cannot be written.
+ * not take, so that it never reads half of a file. `folder`: where a relative path begins. Throws where the file cannot
+ * be written.
  */
-export async function writeTextfile(file: string, text: string): Promise<void> {
+export async function writeTextfile(named: string, text: string, folder: string): Promise<void> {
+  const file = resolve(folder, named)
   const beside = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`)
   try {
     await writeFile(beside, text)
@@ -22,8 +24,8 @@ export async function writeTextfile(file: string, text: string): Promise<void> {
 }
 
 /** Throws Stop where the file could not be written, or would be collected by nobody; writes nothing. */
-export async function tryTextfile(file: string): Promise<void> {
-  const folder = resolve(dirname(file))
+export async function tryTextfile(file: string, workingDirectory: string): Promise<void> {
+  const folder = resolve(workingDirectory, dirname(file))
   if (!file.endsWith('.prom'))
     throw new Stop(
       `metrics.textfile is ${file}: node_exporter takes no file whose name does not end in .prom`,

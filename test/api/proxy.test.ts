@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { proxyFor } from '../../src/config/proxy.js'
 import { wordsOf } from '../../src/errors.js'
-import { type Place, place, shopsync } from '../support/place.js'
+import { type Place, place } from '../support/place.js'
+import { spawned } from '../support/process.js'
 import { startProxy, type TestProxy } from '../support/proxy.js'
 import { client, closeAll, envelope, httpServer, request, SECRET, sendJson } from '../support/server.js'
 
@@ -117,7 +118,7 @@ describe('the program', () => {
   })
 
   const run = (words: readonly string[], env: Record<string, string>) =>
-    shopsync(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
+    spawned(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
   const trusted = { NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
 
   test('reaches an API through HTTPS_PROXY and an authority of its own; the proxy reads nothing', async () => {

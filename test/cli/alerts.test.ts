@@ -3,7 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lineOf, type Receiver, receiver, signingKey } from '../support/alerting.js'
-import { type Place, place, shopsync } from '../support/place.js'
+import { shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
+import { spawned } from '../support/process.js'
 import { closeAll, httpServer, type Stand } from '../support/server.js'
 
 let here: Place
@@ -97,7 +99,7 @@ test('a run that SIGKILL ended calls nobody, and the next one tells of it; one t
   const endWith = async (signal: NodeJS.Signals): Promise<void> => {
     here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
     here.sandbox.resetRequests()
-    const ended = shopsync(['sync', '--full'], {
+    const ended = spawned(['sync', '--full'], {
       cwd: here.folder,
       env: { API_SECRET: here.sandbox.secret },
       during: async (child) => {
@@ -133,7 +135,7 @@ test('SIGTERM ends a run at once that tells somebody who does not answer; the ne
     { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
   ])
   hook.status = 0
-  const { code, stderr } = await shopsync(['sync'], {
+  const { code, stderr } = await spawned(['sync'], {
     cwd: here.folder,
     env: { API_SECRET: here.sandbox.secret },
     during: async (child) => {

@@ -9,10 +9,11 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Probe, ProbeChange } from '../../src/sync/ask/probe.js'
-import { type Place, place } from '../support/place.js'
+import { shopsync } from '../support/call.js'
+import { configure, type Place, place } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
 import { usualWays } from '../support/probe.js'
-import { configure, Program, program } from '../support/process.js'
+import { Program, program } from '../support/process.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 interface Checked {
@@ -99,7 +100,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
     expect(faultsOf(full.json<Checked>())).toMatchObject([
       { what: 'warehouse', hint: expect.stringContaining('room that is left') },
     ])
-    const roomy = await new Program(program, ['check', '--json', '--config', config]).ended
+    const roomy = await shopsync(['check', '--json', '--config', config])
     expect(faultsOf(roomy.json<Checked>())).toEqual([])
     const file = join(here.folder, 'small.db')
     if (!existsSync(file)) return
@@ -111,7 +112,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
   test.runIf(postgresUrl() !== '')('of Postgres', async () => {
     const postgres = await startPostgres({ megabytes: 4 })
     const config = configure(here.sandbox, { url: postgres.url, schema: 'full' }, ['notes'])
-    const full = await new Program(program, ['check', '--json', '--config', config]).ended
+    const full = await shopsync(['check', '--json', '--config', config])
     expect(full.code, full.stderr).toBe(1)
     expect(faultsOf(full.json<Checked>())).toMatchObject([
       { what: 'warehouse', found: expect.stringContaining('out of room') },

@@ -6,7 +6,8 @@ import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/sync/ask/status.js'
 import type { RunReport } from '../../src/sync/run/report.js'
-import { type Place, place, shopsync } from '../support/place.js'
+import { shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { scratch } from '../support/scratch.js'
 
@@ -289,8 +290,7 @@ describe('dictionary', () => {
 test('sandbox says how to reach it, and ends in good order when it is stopped', async () => {
   const flags = ['--port', '0', '--tenants', '2', '--rate-limit', '3', '--read-only-tenant', '102']
   const { code, stdout } = await shopsync(['sandbox', ...flags], {
-    during: (child) =>
-      child.stdout?.on('data', (text: Buffer) => String(text).includes('Ctrl-C') && child.kill('SIGINT')),
+    during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
   })
   expect(code).toBe(0)
   expect(stdout).toMatch(/sandbox +http:\/\/127\.0\.0\.1:\d+/)

@@ -7,8 +7,9 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyStep } from '../../src/cli/text/copy.js'
 import type { CopyReport } from '../../src/sync/ask/copy.js'
-import { type Place, place, shopsync } from '../support/place.js'
-import type { Ended } from '../support/process.js'
+import { type Ended, shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
+import { spawned } from '../support/process.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
@@ -40,7 +41,7 @@ async function cutShort(
   const file = raw()
   const held = file.prepare("select 1 from sync_lease where command = 'copy' and owner is not null")
   let timer: NodeJS.Timeout | undefined
-  const ended = await shopsync(['copy', ...words], {
+  const ended = await spawned(['copy', ...words], {
     cwd: here.folder,
     env: { API_SECRET: here.sandbox.secret, ...env },
     during: (child) => {

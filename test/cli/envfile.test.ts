@@ -3,7 +3,8 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, place, shopsync } from '../support/place.js'
+import { shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
 
 let here: Place
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands/index.js'
-import { blocksOf, commandsOf } from '../support/docs.js'
+import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn } from '../support/tree.js'
@@ -51,11 +51,16 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-function ran(line: string): Promise<{ code: number; text: string }> {
+async function ran(line: string): Promise<{ code: number | null; text: string }> {
   const shown = line
     .replace(/^(?:[\d*]+ +){5}/, '')
     .replace('/srv/shopsync', here.folder)
     .replace('/var/www', here.folder)
+  const words = plainWords(shown)
+  if (words) {
+    const { code, stdout, stderr } = await here.run(...words)
+    return { code, text: stderr + stdout }
+  }
   const env = { PATH: `${join(here.folder, 'bin')}:/usr/bin:/bin`, API_SECRET: here.sandbox.secret }
   return new Promise((resolve) => {
     execFile('bash', ['-c', `exec 2>&1; ${shown}`], { cwd: here.folder, env }, (error, text) =>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands/index.js'
-import { shopsync } from '../support/place.js'
-import { program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { compiledOf } from '../support/compiled.js'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 
@@ -88,7 +88,7 @@ function loadedWith(file: string, seen = new Set<string>()): Set<string> {
 }
 
 test('starting loads no package but commander: the help must not wait for drivers and parsers', () => {
-  const packages = [...loadedWith(program)].filter(
+  const packages = [...loadedWith(compiledOf('src/cli/entry.ts'))].filter(
     (name) => !name.startsWith('/') && !name.startsWith('node:'),
   )
   expect(packages).toEqual(['commander'])

@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Place, place, shopsync } from '../support/place.js'
-import type { Ended } from '../support/process.js'
+import { type Ended, shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
 import { scratch } from '../support/scratch.js'
 
 let here: Place

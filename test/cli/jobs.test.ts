@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { JobFile } from '../../src/cli/text/jobs.js'
-import { shopsync } from '../support/place.js'
+import { shopsync } from '../support/call.js'
 import { scratch } from '../support/scratch.js'
 
 const folder = scratch()

@@ -1,9 +1,9 @@
 /** What people mistype or misplace ends in a sentence that says what was found, what was expected and what to type. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Place, place, shopsync } from '../support/place.js'
+import { type Ended, shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
 import { freePort } from '../support/postgres.js'
-import type { Ended } from '../support/process.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
@@ -61,14 +61,7 @@ test('a time limit that is none is refused', async () => {
 describe('the sandbox', () => {
   const stopped = (words: readonly string[], until: (text: string) => boolean): Promise<Ended> =>
     shopsync(['sandbox', '--port', '0', '--tenants', '1', ...words], {
-      during: (child) => {
-        let text = ''
-        for (const stream of [child.stdout, child.stderr])
-          stream?.on('data', (chunk: Buffer) => {
-            text += chunk.toString()
-            if (until(text)) child.kill('SIGTERM')
-          })
-      },
+      during: (call) => call.onText((text) => until(text) && call.kill('SIGTERM')),
     })
 
   test('--json prints one document', async () => {
@@ -89,9 +82,9 @@ describe('the sandbox', () => {
         () => false,
       )
     const ended = await shopsync(['sandbox', '--port', String(port), '--quiet'], {
-      during: async (child) => {
+      during: async (call) => {
         while (!(await answers())) await sleep(50)
-        child.kill('SIGTERM')
+        call.kill('SIGTERM')
       },
     })
     expect(ended).toMatchObject({ stdout: '', stderr: '' })

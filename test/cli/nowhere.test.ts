@@ -1,7 +1,8 @@
 /** Commands that only read or change what is there, on a path without a warehouse: a sentence, and nothing is created. */
 import { existsSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { reopen, warehouses } from '../support/warehouse.js'
 
@@ -28,11 +29,7 @@ describe.each(warehouses())('$name', (kind) => {
   test.each(commands)('%s: exit code %i', async (words, code, sentence) => {
     const address = kind.address()
     const config = configure(sandbox, address, ['notes'])
-    const {
-      stdout,
-      stderr,
-      code: ended,
-    } = await new Program(program, [...words.split(' '), '--config', config]).ended
+    const { stdout, stderr, code: ended } = await shopsync([...words.split(' '), '--config', config])
     expect(ended, stderr).toBe(code)
     expect(stdout + stderr).toMatch(sentence)
     expect(stdout + stderr).not.toMatch(/should not have happened|\n +at /)

@@ -1,7 +1,9 @@
 /** The question before an erasure, at a real terminal. */
 import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
+import { program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { warehouses } from '../support/warehouse.js'
 
@@ -42,7 +44,7 @@ describe.runIf(hasScript())('forget asks', () => {
     const [kind] = warehouses()
     const address = kind!.address()
     const config = configure(sandbox, address, ['notes'])
-    await new Program(program, ['sync', '--config', config]).ended
+    await shopsync(['sync', '--config', config])
     const ended = await typed(['forget', '--tenant', '1', '--config', config], keys)
     expect(ended.screen).toMatch(said)
     expect(ended.screen).not.toMatch(/should not have happened|Error:/)

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import type { PastRun } from '../../src/sync/ask/runs.js'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { openAt, warehouses } from '../support/warehouse.js'
@@ -20,11 +21,11 @@ describe.each(warehouses())('$name', (kind) => {
     const address = kind.address()
     const config = configure(sandbox, address, resources)
     const runs = async (...words: string[]): Promise<PastRun[]> => {
-      const ended = await new Program(program, ['runs', '--json', '--config', config, ...words]).ended
+      const ended = await shopsync(['runs', '--json', '--config', config, ...words])
       expect(ended.code, ended.stderr).toBe(0)
       return ended.json<{ runs: PastRun[] }>().runs
     }
-    const nothing = await new Program(program, ['runs', '--config', config]).ended
+    const nothing = await shopsync(['runs', '--config', config])
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing has run') })
 
     const warehouse = await openAt(address)
@@ -59,10 +60,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await runs('--since', '7d', '--last', '1')).toMatchObject([{ run_id }])
     expect(await runs('--since', all[1]?.started_at ?? '')).toMatchObject([{ run_id }, { status: 'partial' }])
     expect(await runs('--since', '0s')).toEqual([])
-    const { stdout } = await new Program(program, ['runs', '--config', config]).ended
+    const { stdout } = await shopsync(['runs', '--config', config])
     expect(stdout.indexOf(all[2]?.run_id ?? '?')).toBeLessThan(stdout.indexOf(run_id))
     expect(stdout).toMatch(/tenant 2, notes: failed: .*500/)
-    const wrong = await new Program(program, ['runs', '--last', 'many', '--config', config]).ended
+    const wrong = await shopsync(['runs', '--last', 'many', '--config', config])
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('expected a whole number') })
   })
 })

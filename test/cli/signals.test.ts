@@ -5,7 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
+import { Program, program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -68,7 +70,7 @@ describe.each(warehouses())('$name', (kind) => {
     const off = sandbox.onRequest(({ resource, page, perPage }) => {
       if (resource === 'notes' && perPage === 100) pages.push(page)
     })
-    const next = await new Program(program, ['sync', '--config', config, '--json']).ended
+    const next = await shopsync(['sync', '--config', config, '--json'])
     off()
     expect(next.code, next.stderr).toBe(0)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
@@ -96,7 +98,7 @@ describe.each(warehouses())('$name', (kind) => {
     await sent
     expect(code).toBe(143)
     // Its lease may be left behind; but whose process is gone does not hold it.
-    const next = await new Program(program, ['sync', '--config', config]).ended
+    const next = await shopsync(['sync', '--config', config])
     expect(next.code, next.stderr).toBe(0)
     const warehouse = await reopen(address)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)

@@ -4,7 +4,9 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { RunReport } from '../../src/sync/run/report.js'
-import { type Place, place, shopsync } from '../support/place.js'
+import { shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
+import { spawned } from '../support/process.js'
 
 let here: Place
 
@@ -214,7 +216,7 @@ describe('a run is stopped', () => {
     ['SIGTERM', 143],
   ] as const)('%s: what is in hand is committed, exit %i, and where it resumes', async (signal, exitCode) => {
     slow()
-    const { code, stdout, stderr } = await shopsync(['sync', '--json'], {
+    const { code, stdout, stderr } = await spawned(['sync', '--json'], {
       cwd: here.folder,
       env: { API_SECRET: here.sandbox.secret },
       during: (child) => {
@@ -233,7 +235,7 @@ describe('a run is stopped', () => {
   })
 
   test('a reader that goes away does no harm', async () => {
-    const { code } = await shopsync(['dictionary'], { during: (child) => child.stdout?.destroy() })
+    const { code } = await spawned(['dictionary'], { during: (child) => child.stdout?.destroy() })
     expect(code).toBe(0)
   })
 })

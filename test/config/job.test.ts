@@ -9,6 +9,7 @@ import { describeError, Stop } from '../../src/errors.js'
 import { scratch } from '../support/scratch.js'
 
 const shipped = fileURLToPath(new URL('../../jobs', import.meta.url))
+const around = { environment: {} }
 let own: string
 
 beforeEach(() => {
@@ -18,7 +19,7 @@ beforeEach(() => {
 function refused(name: string, content?: object): string {
   if (content) writeFileSync(join(own, `${name}.json`), JSON.stringify(content))
   try {
-    readJob(name, [own, shipped])
+    readJob(name, [own, shipped], around)
   } catch (error) {
     expect(error).toBeInstanceOf(Stop)
     expect((error as Stop).exitCode).toBe(2)
@@ -32,7 +33,7 @@ describe('jobs', () => {
     const names = jobNames([shipped])
     expect(names).toEqual(['backfill', 'hourly', 'nightly', 'weekly-verify'])
     for (const name of names)
-      expect(readJob(name, [shipped])).toMatchObject({
+      expect(readJob(name, [shipped], around)).toMatchObject({
         name,
         ...(name !== 'backfill' && { schedule: expect.any(String) }),
       })
@@ -43,7 +44,7 @@ describe('jobs', () => {
       join(own, 'hourly.json'),
       '{"description":"Mine.","steps":[{"command":"sync","tenants":[9007199254740993]}]}',
     )
-    const job = readJob('hourly', [own, shipped])
+    const job = readJob('hourly', [own, shipped], around)
     expect(job.description).toBe('Mine.')
     expect(job.steps).toEqual([
       { command: 'sync', tenants: [9007199254740993n], resources: 'all', full: false },
@@ -66,13 +67,13 @@ describe('jobs', () => {
     const message = refused('a', job('http://beats.example.com/hidden'))
     expect(message).toMatch(/heartbeat.*http:\/\/ \(not shown\), expected.*https:\/\/.*allowInsecure/)
     expect(message).not.toContain('hidden')
-    expect(readJob('a', [own], { allowInsecure: true }).heartbeat).toBeDefined()
+    expect(readJob('a', [own], { ...around, allowInsecure: true }).heartbeat).toBeDefined()
     for (const [name, address] of Object.entries({
       b: 'http://127.0.0.1/x',
       c: 'https://beats.example.com/x',
     })) {
       writeFileSync(join(own, `${name}.json`), JSON.stringify(job(address)))
-      expect(readJob(name, [own]).heartbeat?.reveal()).toBe(address)
+      expect(readJob(name, [own], around).heartbeat?.reveal()).toBe(address)
     }
     expect(refused('d', job('hidden'))).not.toContain('hidden')
   })

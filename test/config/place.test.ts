@@ -5,12 +5,12 @@ import { Stop } from '../../src/errors.js'
 
 const environment = { PGPASSWORD: 'geheim', EMPTY: '' }
 const placed = (to: unknown, schema?: unknown) => {
-  const { url, schema: name } = copyPlace({ to, schema }, 'usual', environment)
+  const { url, schema: name } = copyPlace({ to, schema }, 'usual', { environment, workingDirectory: '/srv' })
   return [url.reveal(), name]
 }
 
 test('an address as a configuration has it, with variables of the environment', () => {
-  expect(placed('sqlite:./copy.db')).toEqual(['sqlite:./copy.db', 'usual'])
+  expect(placed('sqlite:./copy.db')).toEqual(['sqlite:/srv/copy.db', 'usual'])
   expect(placed('postgres://me:${PGPASSWORD}@db/x?sslmode=require', 'other')).toEqual([
     'postgres://me:geheim@db/x?sslmode=require',
     'other',

@@ -8,7 +8,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Instants } from '../../src/config/instants.js'
 import { createSandbox } from '../../src/sandbox/index.js'
 import { compiledOf } from '../support/compiled.js'
-import { configure, Program } from '../support/process.js'
+import { configure } from '../support/place.js'
+import { Program } from '../support/process.js'
 import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const hour = 3_600_000

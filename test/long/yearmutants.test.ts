@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Breakage, brokenProduct } from '../support/brokenproduct.js'
-import type { Address } from '../support/process.js'
+import type { Address } from '../support/place.js'
 import { warehouses } from '../support/warehouse.js'
 import { Year } from '../support/year.js'
 

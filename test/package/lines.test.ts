@@ -8,8 +8,9 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Call, shopsync } from '../support/call.js'
 import { compiledOf } from '../support/compiled.js'
-import { blocksOf, commandsOf } from '../support/docs.js'
+import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn, root } from '../support/tree.js'
@@ -103,6 +104,15 @@ function shell(line: string, env: Record<string, string>): Promise<Ran> {
   })
 }
 
+/** A line in which a shell has nothing to do is called without one. */
+async function ran(line: string): Promise<{ readonly code: number | null; readonly text: string }> {
+  const words = plainWords(line)
+  if (!words) return shell(`exec ${line}`.replace(/^exec (export|cp|umask)/, '$1'), usual())
+  const during = (call: Call): void => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT'))
+  const { code, stdout, stderr } = await shopsync(words, { cwd: here.folder, env: usual(), during })
+  return { code, text: stderr + stdout }
+}
+
 const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET: here.sandbox.secret })
 
 describe('the lines of a terminal', () => {
@@ -117,13 +127,13 @@ describe('the lines of a terminal', () => {
 
   it.for(lines.filter((line) => !isOther(line)))('%s', async (line, context) => {
     context.skip(line.startsWith('sqlite3') && !has('sqlite3'), 'this machine has no sqlite3')
-    const { code, text } = await shell(`exec ${adapted(line)}`.replace(/^exec (export|cp)/, '$1'), usual())
+    const { code, text } = await ran(adapted(line))
     expect([text, code]).toEqual([text, exitCodes[line] ?? 0])
     if (line.startsWith('cp config')) useConfigOfReadme()
   })
 
   it('run the job that is shown', async () => {
-    const { code, text } = await shell('shopsync run large', usual())
+    const { code, text } = await ran('shopsync run large')
     expect([text, code]).toEqual([text, 0])
   })
 })
@@ -191,7 +201,7 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
       api: { secret: here.sandbox.secret },
       warehouse: { url: address(own(role)), schema: own('shopsync'), autoMigrate: false },
     })
-    const { code, text } = await shell(`shopsync ${command}`, usual())
+    const { code, text } = await ran(`shopsync ${command}`)
     expect([text, code]).toEqual([text, 0])
   }
 

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { depsOf, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { through } from '../support/through.js'
@@ -85,16 +86,16 @@ describe.each(sqlite)('$name', (kind) => {
     reading.next()
     const config = configure(sandbox, address, ['notes'])
     const words = ['forget', '--tenant', '1', '--yes', '--config', config]
-    const kept = await new Program(program, words).ended
+    const kept = await shopsync(words)
     expect(kept.code, kept.stderr).toBe(1)
     expect(kept.stdout).toMatch(/Traces remain in warehouse\.db.*\n?.*shopsync forget --tenant 1 --yes/)
     reading.return?.()
     reader.close()
-    const again = await new Program(program, words).ended
+    const again = await shopsync(words)
     expect(again, again.stderr).toMatchObject({ code: 0 })
     expect(again.stdout).toContain('Backups and copies of the file')
     expect(traces(address.url)).toBe(0)
-    expect((await new Program(program, words).ended).code).toBe(2)
+    expect((await shopsync(words)).code).toBe(2)
   })
 })
 

@@ -11,7 +11,8 @@ import { systemClock } from '../../src/clock.js'
 import { readReport } from '../../src/report/read/read.js'
 import type { Dialect, OneInstant } from '../../src/warehouse/dialect.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { configure, type Ended, Program, program } from '../support/process.js'
+import { type Ended, shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { scratch } from '../support/scratch.js'
@@ -19,8 +20,7 @@ import { type Kind, reopen, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
 
-const run = (config: string, ...words: string[]): Promise<Ended> =>
-  new Program(program, [...words, '--config', config]).ended
+const run = (config: string, ...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
 
 const dollars = (cents: number): string =>
   `$${new Intl.NumberFormat('en-US').format(Math.round(cents / 100)).replace('-0', '0')}`
@@ -212,7 +212,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
         JSON.stringify({ description: 'Writes the page.', steps }),
       )
     const runJob = (): Promise<Ended> =>
-      new Program(program, ['run', 'page', '--config', config, '--json'], { cwd: folder }).ended
+      shopsync(['run', 'page', '--config', config, '--json'], { cwd: folder })
     mkdirSync(join(folder, 'jobs'))
     job([{ command: 'report', out: 'page.html', tenants: [sandbox.tenantIds[0]] }])
     const made = await runJob()

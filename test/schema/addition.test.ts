@@ -89,7 +89,7 @@ interface Demo {
 }
 
 const demo = (): Promise<Demo> =>
-  run('node', ['dist/src/cli/main.js', 'demo', '--json'])
+  run('node', ['dist/src/cli/entry.js', 'demo', '--json'])
     .catch((failed: { stdout: string }) => failed)
     .then(({ stdout }) => JSON.parse(stdout) as Demo)
 

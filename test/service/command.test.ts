@@ -1,5 +1,6 @@
 /** Programs that are told: what they get, what becomes of one that fails or never ends, and what they do not see. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { callCommand } from '../../src/service/command.js'
@@ -11,10 +12,10 @@ const script = (text: string): string => {
   return file
 }
 const secret = 'a-long-partner-secret'
+const programs = { environment: process.env, workingDirectory: tmpdir() }
 
 it('gets the message on stdin, its words as they are, and no secret in its environment', async () => {
-  process.env.TEST_API_SECRET = secret
-  process.env.TEST_PLAIN = 'plain'
+  const environment = { ...process.env, TEST_API_SECRET: secret, TEST_PLAIN: 'plain' }
   const out = join(scratch(), 'out')
   const file = script('cat > "$1"; env >> "$1"; echo "$2" >> "$1"')
   const command = ['sh', file, out, 'a word; rm -rf "$HOME"']
@@ -23,9 +24,8 @@ it('gets the message on stdin, its words as they are, and no secret in its envir
     input: '{"type":"opened"}',
     limitMs: 5000,
     secrets: [secret, 'bin'],
+    programs: { ...programs, environment },
   })
-  delete process.env.TEST_API_SECRET
-  delete process.env.TEST_PLAIN
   expect(sent).toEqual({ delivered: true, worthRetrying: false, found: 'exit code 0' })
   const text = readFileSync(out, 'utf8')
   expect(text).toContain('{"type":"opened"}')
@@ -37,7 +37,7 @@ it('gets the message on stdin, its words as they are, and no secret in its envir
 
 it('that fails is said with its exit code and what it wrote, without secrets; one that is not there as well', async () => {
   const file = script(`echo "no route with ${secret}" >&2; exit 3`)
-  const call = { input: '{}', limitMs: 5000, secrets: [secret] }
+  const call = { input: '{}', limitMs: 5000, secrets: [secret], programs }
   expect(await callCommand({ command: ['sh', file], ...call })).toMatchObject({
     delivered: false,
     found: 'exit code 3: no route with [secret]',
@@ -51,7 +51,7 @@ it('that fails is said with its exit code and what it wrote, without secrets; on
 it('that never ends is killed with its children', async () => {
   const alive = join(scratch(), 'alive')
   const file = script(`(while :; do date +%N > ${alive}; sleep 0.05; done) & echo $! > ${alive}.pid; wait`)
-  const sent = await callCommand({ command: ['sh', file], input: '{}', limitMs: 1500, secrets: [] })
+  const sent = await callCommand({ command: ['sh', file], input: '{}', limitMs: 1500, secrets: [], programs })
   expect(sent).toMatchObject({ delivered: false, found: 'it did not end within 2 s and was killed' })
   expect(existsSync(alive)).toBe(true)
   const child = Number(readFileSync(`${alive}.pid`, 'utf8'))

@@ -70,7 +70,7 @@ class World {
     const control = new AbortController()
     this.#control = control
     const until = this.clock.micros + BigInt(milliseconds) * 1000n
-    const book = new JobBook([this.folder], {})
+    const book = new JobBook([this.folder], { environment: {} })
     const clock = {
       nowMicros: () => this.clock.nowMicros(),
       sleep: async (asked: number) => {

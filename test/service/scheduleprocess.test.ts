@@ -60,7 +60,7 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
   expect(await page.text()).toContain('Shop report')
   // Made in a thread of its own, which is given the flags of the command line.
-  expect(readFileSync(threads, 'utf8')).toMatch(/^config,.*\n$/)
+  expect(readFileSync(threads, 'utf8')).toMatch(/^globals,io\n$/)
   expect(await (await ask('/dictionary')).text()).toContain('Data dictionary')
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   const ready = (await (await ask('/ready')).json()) as { jobs: { job: string; planned_at: string }[] }

@@ -3,6 +3,7 @@
  * that both share. Knows nothing of vitest.
  */
 
+import { tmpdir } from 'node:os'
 import { type AlertKind, type AlertRule, alertKinds } from '../../src/config/config.js'
 import type { Secret } from '../../src/config/secret.js'
 import { Secret as SecretText } from '../../src/config/secret.js'
@@ -111,6 +112,7 @@ export class AlertingWorld {
       label: 'sqlite:./warehouse.db',
       warehouse: async () => this.warehouse,
       secrets: ['hidden-token', signingKey],
+      programs: { environment: process.env, workingDirectory: tmpdir() },
       notice: (message, fields) => void this.notices.push([message, fields]),
       budgetMs: 3000,
       ...this.settings,

@@ -1,7 +1,7 @@
 /** Backs a warehouse up, as its owner would while nothing runs, and gives the way back. */
 import { copyFileSync, rmSync } from 'node:fs'
 import pg from 'pg'
-import type { Address } from './process.js'
+import type { Address } from './place.js'
 
 /** Nothing may be connected to the warehouse, neither now nor when it is restored. */
 export function backUp(address: Address): Promise<() => Promise<void>> {

@@ -6,8 +6,8 @@
  */
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { shopsync } from './place.js'
-import { type Address, configure } from './process.js'
+import { shopsync } from './call.js'
+import { type Address, configure } from './place.js'
 import { type Kind, reopen } from './warehouse.js'
 
 /** Settings of the report that go with it. */

@@ -8,7 +8,7 @@ import { fromMicros } from '../../src/timestamp.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from './between.js'
-import type { Address } from './process.js'
+import type { Address } from './place.js'
 import { sync } from './run.js'
 import { rowsOf } from './warehouse.js'
 

@@ -24,3 +24,7 @@ export function commandsOf({ language, text }: Block): string[] {
   const commands = language === 'shell' ? lines : language === '' ? typed : []
   return commands.map((line) => line.replace(/\s+# .*$/, '').trim()).filter((line) => line !== '')
 }
+
+/** The words of a line of the program in which a shell has nothing to do; undefined for any other. */
+export const plainWords = (line: string): string[] | undefined =>
+  /^shopsync [\w./: -]+$/.test(line) ? line.split(/ +/).slice(1) : undefined

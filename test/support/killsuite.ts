@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import { type Address, configure, Program, program } from './process.js'
+import { type Address, configure } from './place.js'
+import { Program, program } from './process.js'
 import { randomFrom } from './random.js'
 import { registersAgree } from './registers.js'
 import { sandboxOfFile } from './sandbox.js'

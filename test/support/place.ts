@@ -1,28 +1,47 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
-/** The program as a shell would run it, in a folder with a configuration: for the tests of the commands. */
+/** The program in a folder with a configuration, called in this process: for the tests of the commands. */
 import { rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
-import { type Ended, Program, program } from './process.js'
+import { type Ended, shopsync } from './call.js'
+import type { Target } from './run.js'
 import { scratch } from './scratch.js'
 
-interface ShellOptions {
-  readonly cwd?: string
-  readonly env?: Record<string, string>
-  /** Called with the process once it runs. */
-  readonly during?: (child: Program['child']) => void
+export interface Address {
+  readonly url: string
+  readonly schema: string
+  /** Rows from which a page goes to SQLite's writer thread. */
+  readonly threadFrom?: number
 }
 
-/** Runs the program with an environment of PATH and `env` alone. */
-export function shopsync(words: readonly string[], options: ShellOptions = {}): Promise<Ended> {
-  const { PATH = '' } = process.env
-  const run = new Program(program, words, {
-    cwd: options.cwd ?? tmpdir(),
-    env: { PATH, ...options.env },
-  })
-  options.during?.(run.child)
-  return run.ended
+/** A folder with a configuration of the sandbox and a warehouse; the configuration's path. */
+export function configure(
+  sandbox: Target,
+  { url, schema }: Address,
+  resources: readonly string[],
+  more: {
+    readonly sync?: object
+    readonly api?: object
+    readonly resources?: object
+    readonly report?: object
+    readonly schedule?: object
+    readonly alerts?: object
+  } = {},
+): string {
+  const { url: baseUrl, partnerId, secret } = sandbox
+  const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
+  const config = {
+    api: { baseUrl, partnerId, secret, ...more.api },
+    warehouse,
+    sync: { resources, ...more.sync },
+    ...(more.resources && { resources: more.resources }),
+    ...(more.report && { report: more.report }),
+    ...(more.schedule && { schedule: more.schedule }),
+    ...(more.alerts && { alerts: more.alerts }),
+  }
+  const file = join(scratch(), 'config.json')
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return file
 }
 
 /** A working directory with a configuration for a small sandbox. */

@@ -1,59 +1,12 @@
-/** The program, or a script of the tests, as a process of its own: compiled. */
+/** The program as it is installed, or a compiled script of the tests, as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compiledOf } from './compiled.js'
-import type { Target } from './run.js'
-import { scratch } from './scratch.js'
+import type { Ended } from './call.js'
+import { root } from './tree.js'
 
-/** The program, file by file; test/package/bundle.test.ts runs what is installed of it. */
-export const program = compiledOf('src/cli/main.ts')
-
-export interface Address {
-  readonly url: string
-  readonly schema: string
-  /** Rows from which a page goes to SQLite's writer thread. */
-  readonly threadFrom?: number
-}
-
-/** A folder with a configuration of the sandbox and a warehouse; the configuration's path. */
-export function configure(
-  sandbox: Target,
-  { url, schema }: Address,
-  resources: readonly string[],
-  more: {
-    readonly sync?: object
-    readonly api?: object
-    readonly resources?: object
-    readonly report?: object
-    readonly schedule?: object
-    readonly alerts?: object
-  } = {},
-): string {
-  const { url: baseUrl, partnerId, secret } = sandbox
-  const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
-  const config = {
-    api: { baseUrl, partnerId, secret, ...more.api },
-    warehouse,
-    sync: { resources, ...more.sync },
-    ...(more.resources && { resources: more.resources }),
-    ...(more.report && { report: more.report }),
-    ...(more.schedule && { schedule: more.schedule }),
-    ...(more.alerts && { alerts: more.alerts }),
-  }
-  const file = join(scratch(), 'config.json')
-  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return file
-}
-
-export interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-  readonly stdout: string
-  readonly stderr: string
-  /** stdout, parsed: throws when it is not exactly one JSON document. */
-  json<T>(): T
-}
+/** What is installed of the program. Nearly every test calls it in its own process instead (call.ts), at a tenth of the cost. */
+export const program = join(root, 'dist/bin/shopsync.js')
 
 export interface ProgramOptions {
   readonly cwd?: string
@@ -61,6 +14,24 @@ export interface ProgramOptions {
   readonly env?: Record<string, string>
   /** How large a file may grow that the process writes; a write beyond it fails, as on a disk that is full. */
   readonly kilobytes?: number
+}
+
+interface ShellOptions {
+  readonly cwd?: string
+  readonly env?: Record<string, string>
+  /** Called with the process once it runs. */
+  readonly during?: (child: ChildProcess) => void
+}
+
+/** The program as a shell would run it, with an environment of PATH and `env` alone. */
+export function spawned(
+  words: readonly string[],
+  { cwd = tmpdir(), env, during }: ShellOptions = {},
+): Promise<Ended> {
+  const { PATH = '' } = process.env
+  const run = new Program(program, words, { cwd, env: { PATH, ...env } })
+  during?.(run.child)
+  return run.ended
 }
 
 /** A process of a script; it never outlives the tests. */

@@ -38,12 +38,13 @@ function closure(file: string, found = new Set<string>()): Set<string> {
   return found
 }
 
+/** Whoever loads one of these opens warehouses; the program does so when a command asks for it. */
+const opens = ['better-sqlite3', 'pg', 'src/warehouse/open.ts', 'src/cli/main.ts']
+
 export function projectOf(file: string): ProjectName {
   const all = closure(file)
   if (all.has('node:child_process')) return 'process'
-  return ['better-sqlite3', 'pg', 'src/warehouse/open.ts'].some((name) => all.has(name))
-    ? 'warehouse'
-    : 'pure'
+  return opens.some((name) => all.has(name)) ? 'warehouse' : 'pure'
 }
 
 /** The files of tests of `npm test`, by their project. */

@@ -10,6 +10,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { loadConfiguration } from '../../src/cli/configuration.js'
 import { withConfig } from '../../src/cli/context.js'
+import type { Io } from '../../src/cli/io.js'
 import { Output } from '../../src/cli/output.js'
 import { stayUp } from '../../src/cli/scheduler.js'
 import { Signals } from '../../src/cli/signals.js'
@@ -40,9 +41,24 @@ process.stderr.write = ((text: string | Uint8Array): boolean => {
 }) as typeof process.stderr.write
 
 const globals = { config: file, envFile: undefined, json: false, quiet: false, logLevel: undefined }
-const { config } = loadConfiguration(globals)
+const io: Io = {
+  environment: process.env,
+  workingDirectory: process.cwd(),
+  stdin: process.stdin,
+  stdout: nowhere,
+  stderr: process.stderr,
+  onSignal: (listener) => {
+    process.once('SIGTERM', listener)
+    return () => {}
+  },
+  interrupt: () => {},
+  exit: (exitCode) => process.exit(exitCode),
+  started: { node: process.execPath, program: '' },
+  collectAt: () => {},
+}
+const { config } = loadConfiguration({ globals, io })
 const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
-const signals = new Signals(() => {})
+const signals = new Signals(io, () => {})
 const rest = { command: 'schedule', argument: undefined, second: undefined, options: {} }
-const code = await withConfig({ ...rest, globals, out, signals }, config, stayUp, clock)
+const code = await withConfig({ ...rest, globals, out, signals, io }, config, stayUp, clock)
 process.stdout.write(JSON.stringify({ code, memory }), () => process.exit(code))

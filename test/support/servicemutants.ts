@@ -717,8 +717,8 @@ export const serviceMutants: MutantTable = {
     {
       without: 'an environment without secrets',
       file: 'src/service/command.ts',
-      old: 'env: environmentWithout(secrets),',
-      now: 'env: process.env,',
+      old: 'env: environmentWithout(programs.environment, secrets),',
+      now: 'env: programs.environment,',
       ...noticed('test/service/command.test.ts', 'gets the message on stdin'),
     },
     {

@@ -5,7 +5,7 @@
 import { Stop } from '../../src/errors.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { compiledOf } from './compiled.js'
-import type { Address } from './process.js'
+import type { Address } from './place.js'
 import { known, sync, type Target } from './run.js'
 import { pagesToThreads } from './thread.js'
 

@@ -5,7 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, place, shopsync } from '../support/place.js'
+import { type Place, place } from '../support/place.js'
+import { spawned } from '../support/process.js'
 import { root } from '../support/tree.js'
 
 interface FinishedSpan {
@@ -55,7 +56,7 @@ afterAll(() => here.remove())
 
 async function spansOf(words: string[]): Promise<FinishedSpan[]> {
   const env = { API_SECRET: here.sandbox.secret, NODE_OPTIONS: '--import ./tracing.mjs' }
-  const { stderr } = await shopsync(words, { cwd: here.folder, env })
+  const { stderr } = await spawned(words, { cwd: here.folder, env })
   expect(stderr).not.toMatch(/node:internal/)
   return JSON.parse(readFileSync(join(here.folder, 'spans.json'), 'utf8')) as FinishedSpan[]
 }

@@ -11,7 +11,8 @@ import { template } from '../../src/sandbox/index.js'
 import { runVerify } from '../../src/sync/reconcile/verifyrun.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { Warehouse } from '../../src/warehouse/warehouse.js'
-import { configure, Program, program } from '../support/process.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { depsOf, known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { bothWarehouses, contents, reopen, rowsOf } from '../support/warehouse.js'
@@ -189,7 +190,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const config = configure(sandbox, address, ['vehicles'], {
       resources: { vehicles: { columns: { vin: 'text' } } },
     })
-    const { code, stdout } = await new Program(program, ['migrate', '--config', config, '--json']).ended
+    const { code, stdout } = await shopsync(['migrate', '--config', config, '--json'])
     expect(code).toBe(0)
     expect((JSON.parse(stdout) as { changes: unknown }).changes).toContainEqual({
       table: 'vehicles',

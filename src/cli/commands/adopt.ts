@@ -35,7 +35,7 @@ so that the next sync walks everything, and reconcile --full finds what is forei
       import('../confirm.js'),
     ])
     return withContext(invocation, async (context) => {
-      const { options, out } = invocation
+      const { options, out, io } = invocation
       const sameData = options.sameData === true
       const to = sourceAddress(context.config.api)
       const warehouse = await context.existingWarehouse()
@@ -45,7 +45,7 @@ so that the next sync walks everything, and reconcile --full finds what is forei
         const undone = 'Nothing was changed. To adopt without being asked, add --yes'
         const { signal } = invocation.signals
         invocation.signals.resumesAt = () => 'nothing was changed'
-        await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal })
+        await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal, io })
       }
       const done = plan.changed ? await adopt({ warehouse, clock: context.clock }, to, sameData) : plan
       await out.answer(done, adoptText(done))

@@ -30,7 +30,6 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       { openWarehouse },
       { variablesOf },
       { shown },
-      { collectAt },
     ] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/copy.js'),
@@ -39,17 +38,17 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       import('../../warehouse/open.js'),
       import('../configuration.js'),
       import('../display.js'),
-      import('../heap.js'),
     ])
     return withContext(invocation, async (context) => {
-      const { options, out, globals, signals } = invocation
+      const { options, out, signals, io } = invocation
       const { url, schema, pooler } = context.config.warehouse
       const { signal } = signals
-      const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, variablesOf(globals))
+      const around = { ...io, environment: variablesOf(invocation) }
+      const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, around)
       const { model, clock } = context
       const open = async (where: { url: string; schema: string; existing: boolean }) => {
         const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
-        collectAt(warehouse.dialect.heapGrowth)
+        io.collectAt(warehouse.dialect.heapGrowth)
         return warehouse
       }
       let last: Parameters<typeof copyStep>[0] | undefined

@@ -39,9 +39,9 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
       import('../text/demo.js'),
       import('../reportfile.js'),
     ])
-  const { out, signals } = invocation
-  const config = configurationOf(documentOf(sandbox), 'the demo')
-  await removeOlder()
+  const { out, signals, io } = invocation
+  const config = configurationOf(documentOf(sandbox), 'the demo', io)
+  await removeOlder(io.workingDirectory)
   return withConfig(quieter(invocation), config, async (context) => {
     const request = { mode: 'sync', job: null, tenants: null, resources: null } as const
     out.print(text.opening(sandbox.url, sandbox.tenantIds))
@@ -89,10 +89,9 @@ const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
     }),
   )
 
-async function removeOlder(): Promise<void> {
-  const { rm } = await import('node:fs/promises')
-  for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
-  await rm(page, { force: true })
+async function removeOlder(folder: string): Promise<void> {
+  const [{ rm }, { join }] = await Promise.all([import('node:fs/promises'), import('node:path')])
+  for (const name of [file, `${file}-wal`, `${file}-shm`, page]) await rm(join(folder, name), { force: true })
 }
 
 /** Logs errors only: other entries would stand between the lines of the demo. */

@@ -1,5 +1,5 @@
 import type { Dictionary } from '../../model/dictionary/types.js'
-import type { Command, Globals } from '../command.js'
+import type { Command, Invocation } from '../command.js'
 import type { Outline } from '../configuration.js'
 
 /** How each format writes the dictionary, as text or as a file; its writer is loaded when it is asked for. */
@@ -32,14 +32,16 @@ async function supersetDatasets(content: Dictionary, { warehouse, views }: Outli
   return toSuperset(content, await supersetTargetOf({ ...warehouse, views }))
 }
 
-async function describe(globals: Globals): Promise<{ content: Dictionary; outline: Outline }> {
+async function describe(
+  invocation: Pick<Invocation, 'globals' | 'io'>,
+): Promise<{ content: Dictionary; outline: Outline }> {
   const [{ describeModel }, { model }, { resources }, configuration] = await Promise.all([
     import('../../model/dictionary.js'),
     import('../../model/registry.js'),
     import('../../../schema/index.js'),
     import('../configuration.js'),
   ])
-  const outline = configuration.outline(globals)
+  const outline = configuration.outline(invocation)
   const { list } = model(resources, outline.resources)
   return { content: describeModel(list.map((entry) => entry.resource)), outline }
 }
@@ -65,8 +67,9 @@ Postgres).`,
       choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt', 'superset'],
     },
   ],
-  run: async ({ globals, options, out }) => {
-    const { content, outline } = await describe(globals)
+  run: async (invocation) => {
+    const { options, out } = invocation
+    const { content, outline } = await describe(invocation)
     const write = out.json ? undefined : writers[String(options.format ?? 'md')]
     const written = await write?.(content, outline)
     if (typeof written === 'string') out.result(written)

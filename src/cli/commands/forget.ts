@@ -35,7 +35,7 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
       import('../metrics.js'),
     ])
     return withContext(invocation, async (context) => {
-      const { options, out } = invocation
+      const { options, out, io } = invocation
       const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
       const [tenantId, ...more] = named ?? []
       if (tenantId === undefined || more.length > 0)
@@ -49,7 +49,12 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
         const undone = 'Nothing was erased. To erase without being asked, add --yes'
         invocation.signals.resumesAt = () => 'nothing was erased'
         const { signal } = invocation.signals
-        await confirmTyped(String(tenantId), { question: forgetQuestion(String(tenantId)), undone, signal })
+        await confirmTyped(String(tenantId), {
+          question: forgetQuestion(String(tenantId)),
+          undone,
+          signal,
+          io,
+        })
       }
       const { model, clock } = context
       const { signal } = invocation.signals

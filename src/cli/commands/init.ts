@@ -1,6 +1,7 @@
 import { Stop } from '../../errors.js'
 import type { Command, Invocation } from '../command.js'
 import type { Answers } from '../initfiles.js'
+import type { Io } from '../io.js'
 
 /** Where `shopsync sandbox` listens, and what it accepts. */
 const sandbox = { baseUrl: 'http://127.0.0.1:8080', partnerId: '42', secret: 'sandbox-secret' }
@@ -41,8 +42,8 @@ ends with what to type next. Existing files are left alone without --force (exit
       import('../text/check.js'),
       import('../text/init.js'),
     ])
-    const { options, out, globals } = invocation
-    const folder = process.cwd()
+    const { options, out, globals, io } = invocation
+    const folder = io.workingDirectory
     files.refuseToOverwrite(folder, options.force === true)
     const answers = await answersOf(invocation)
     const written = files.writeFiles(folder, answers)
@@ -52,7 +53,7 @@ ends with what to type next. Existing files are left alone without --force (exit
     const exitCode = worstExit(trials)
     if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.paper)}\n`)
     else out.say(`${checkText(trials, out.paper)}\n`)
-    const start = await startOf(folder, answers.warehouse)
+    const start = await startOf(io, answers.warehouse)
     for (const { says, asItIs } of text.waysToRun(start)) {
       out.print(`${says}\n\n`)
       out.printAsIs(`${asItIs}\n\n`)
@@ -72,7 +73,7 @@ ends with what to type next. Existing files are left alone without --force (exit
   },
 }
 
-async function startOf(folder: string, warehouse: string) {
+async function startOf({ workingDirectory: folder, started }: Io, warehouse: string) {
   const [{ realpathSync }, { homedir, userInfo }, { dirname, relative, resolve }, { atHome }] =
     await Promise.all([
       import('node:fs'),
@@ -87,8 +88,8 @@ async function startOf(folder: string, warehouse: string) {
   const url = atHome(warehouse, homedir())
   const place = url.startsWith('sqlite:') ? dirname(resolve(folder, url.slice('sqlite:'.length))) : folder
   return {
-    node: process.execPath,
-    program: realpathSync(process.argv[1] ?? ''),
+    node: started.node,
+    program: realpathSync(started.program),
     folder,
     user: username,
     ids: `${uid}:${gid}`,
@@ -107,7 +108,7 @@ function nameOf(userInfo: () => { readonly username: string }): string | undefin
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** What the flags say, and for the rest what is typed, or the defaults. */
-async function answersOf({ options, signals }: Invocation): Promise<Answers> {
+async function answersOf({ options, signals, io }: Invocation): Promise<Answers> {
   const { baseUrlJudged, partnerIdJudged, warehouseJudged, ask, usualWarehouse } = await import(
     '../questions.js'
   )
@@ -116,14 +117,14 @@ async function answersOf({ options, signals }: Invocation): Promise<Answers> {
     ...compact({
       baseUrl: textOf(options.baseUrl),
       partnerId: textOf(options.partnerId),
-      secret: await secretOf(options),
+      secret: await secretOf(options, io),
       warehouse: textOf(options.warehouse),
     }),
   }
   refuse('--base-url', known.baseUrl, baseUrlJudged)
   refuse('--partner-id', known.partnerId, partnerIdJudged)
   refuse('--warehouse', known.warehouse, warehouseJudged)
-  const isAsked = options.yes !== true && process.stdin.isTTY
+  const isAsked = options.yes !== true && io.stdin.isTTY
   if (!isAsked) known.warehouse ??= usualWarehouse
   const lacking = Object.entries(flags).filter(([name]) => known[name as keyof Answers] === undefined)
   const answers = compact(known)
@@ -135,7 +136,7 @@ async function answersOf({ options, signals }: Invocation): Promise<Answers> {
         hint: 'Type shopsync init at a terminal to be asked, shopsync init --sandbox --yes for the sandbox, or give the flags',
       },
     )
-  return ask(answers, signals.signal)
+  return ask(answers, signals.signal, io)
 }
 
 const flags: Readonly<Record<keyof Answers, string>> = {
@@ -157,14 +158,16 @@ function refuse(flag: string, value: string | undefined, judge: (text: string) =
   if (judged !== true) throw new Stop(`${flag}: ${judged}`, { exitCode: 2 })
 }
 
-async function secretOf(options: Invocation['options']): Promise<string | undefined> {
+async function secretOf(options: Invocation['options'], io: Io): Promise<string | undefined> {
   const file = textOf(options.secretFile)
   if (file === undefined && options.secretStdin !== true) return undefined
-  const [{ readFile }, { text }] = await Promise.all([
+  const [{ readFile }, { text }, { resolve }] = await Promise.all([
     import('node:fs/promises'),
     import('node:stream/consumers'),
+    import('node:path'),
   ])
-  const secret = await (file === undefined ? text(process.stdin) : readFile(file, 'utf8')).catch(
+  const path = resolve(io.workingDirectory, file ?? '')
+  const secret = await (file === undefined ? text(io.stdin) : readFile(path, 'utf8')).catch(
     (cause: unknown) => {
       const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
       throw new Stop(`Could not read the secret from ${file ?? 'standard input'} (${code})`, {

@@ -25,7 +25,7 @@ chosen on it.`,
       import('../display.js'),
     ])
     const file = String(invocation.options.out ?? 'report.html')
-    checkPlace(file)
+    checkPlace(file, invocation.io)
     return withContext(invocation, async (context) => {
       const written = await shown(context, { what: 'asking the warehouse, and drawing the page' }, () =>
         writeReport(context, file, context.choice.tenants),

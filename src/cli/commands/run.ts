@@ -23,10 +23,11 @@ due: the scheduler keeps to it, and cron has to be told.`,
         import('../jobfolders.js'),
         import('../configuration.js'),
       ])
-    const environment = variablesOf(invocation.globals)
+    const environment = variablesOf(invocation)
     return withContext(invocation, (context) => {
       const { allowInsecure } = context.config.api
-      const job = readJob(invocation.argument ?? '', jobFolders(), { environment, allowInsecure })
+      const folders = jobFolders(invocation.io)
+      const job = readJob(invocation.argument ?? '', folders, { environment, allowInsecure })
       return carryOutJob(context, job)
     })
   },

@@ -31,7 +31,7 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     { flags: '--live', description: 'the shops go on working while it runs' },
     { flags: '--faults <file>', description: 'script of faults and motion' },
   ],
-  run: async ({ options, out, signals }) => {
+  run: async ({ options, out, signals, io }) => {
     const port = wholeNumber('--port', options.port, { to: 65_535, example: 8080 })
     const tenants = wholeNumber('--tenants', options.tenants, { from: 1, to: 1000, example: 3 })
     const seed = wholeNumber('--seed', options.seed, { to: 4_294_967_295, example: 1 })
@@ -40,8 +40,12 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     const readOnlyTenants = listOf(options.readOnlyTenant).flatMap(
       (id) => wholeNumber('--read-only-tenant', id, { from: 101, to: last, example: 101 }) ?? [],
     )
-    const faultsFile = typeof options.faults === 'string' ? options.faults : undefined
-    const { readScript, runSandbox } = await import('../../sandbox/main.js')
+    const [{ readScript, runSandbox }, { resolve }] = await Promise.all([
+      import('../../sandbox/main.js'),
+      import('node:path'),
+    ])
+    const faultsFile =
+      typeof options.faults === 'string' ? resolve(io.workingDirectory, options.faults) : undefined
     if (faultsFile !== undefined) checked(() => readScript(faultsFile))
     signals.expected = true
     try {

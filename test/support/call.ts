@@ -1,0 +1,97 @@
+/** The program called in this process: what it prints and its exit code, without a process of its own. */
+import { tmpdir } from 'node:os'
+import { Readable, Writable } from 'node:stream'
+import type { Io, SignalName } from '../../src/cli/io.js'
+import { main } from '../../src/cli/main.js'
+import { root } from './tree.js'
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+  /** stdout, parsed: throws when it is not exactly one JSON document. */
+  json<T>(): T
+}
+
+export interface CallOptions {
+  /** Default: a folder that all share. */
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+  /** Called once it has begun. */
+  readonly during?: (call: Call) => void
+}
+
+/** Takes what is written, as a pipe would. */
+class Collected extends Writable {
+  text = ''
+
+  constructor(private readonly written: () => void) {
+    super({ decodeStrings: false })
+  }
+
+  override _write(chunk: string | Uint8Array, _encoding: string, done: () => void): void {
+    this.text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8')
+    this.written()
+    done()
+  }
+}
+
+/** One call of the program; it may be sent signals while it runs. */
+export class Call {
+  readonly stdout = new Collected(() => this.#tell())
+  readonly stderr = new Collected(() => this.#tell())
+  readonly ended: Promise<Ended>
+  readonly #listeners = new Set<(name: SignalName) => void>()
+  readonly #readers: ((text: string) => void)[] = []
+
+  constructor(words: readonly string[], { cwd = tmpdir(), env = {}, stdin = '' }: CallOptions = {}) {
+    const { stdout, stderr } = this
+    const { PATH = '' } = process.env
+    const code = new Promise<number>((resolve, reject) => {
+      const io: Io = {
+        environment: { PATH, ...env },
+        workingDirectory: cwd,
+        stdin: Readable.from([stdin]),
+        stdout,
+        stderr,
+        onSignal: (listener) => {
+          this.#listeners.add(listener)
+          return () => this.#listeners.delete(listener)
+        },
+        interrupt: () => this.kill('SIGINT'),
+        exit: resolve,
+        started: { node: process.execPath, program: `${root}/dist/bin/shopsync.js` },
+        collectAt: () => {},
+      }
+      main(words, io).then(resolve, reject)
+    })
+    this.ended = code.then((exitCode) => ({
+      code: exitCode,
+      signal: null,
+      stdout: stdout.text,
+      stderr: stderr.text,
+      json: () => JSON.parse(stdout.text),
+    }))
+  }
+
+  /** Calls the reader with all that was written, whenever there is more. */
+  onText(reader: (text: string) => void): void {
+    this.#readers.push(reader)
+  }
+
+  #tell(): void {
+    for (const reader of this.#readers) reader(this.stdout.text + this.stderr.text)
+  }
+
+  kill(name: SignalName): void {
+    for (const listener of this.#listeners) listener(name)
+  }
+}
+
+export function shopsync(words: readonly string[], options: CallOptions = {}): Promise<Ended> {
+  const call = new Call(words, options)
+  options.during?.(call)
+  return call.ended
+}
