@@ -16,6 +16,7 @@ import { shortRequests, span } from '../format.js'
 import { type Model, model } from '../model/registry.js'
 import type { Dependencies } from '../sync/run/context.js'
 import type { CursorChoice, Observer } from '../sync/run/report.js'
+import type { Change } from '../warehouse/change.js'
 import type { Rules } from '../warehouse/derived.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { chosenByFlags } from './choice.js'
@@ -115,7 +116,7 @@ export class CommandContext {
   async readyWarehouse(): Promise<Warehouse> {
     const warehouse = await this.warehouse()
     if (this.config.warehouse.autoMigrate) {
-      const changes = await warehouse.migrate()
+      const changes = await warehouse.migrate((change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.makeViews(warehouse)
       return warehouse
@@ -126,6 +127,11 @@ export class CommandContext {
       `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.what} ${first.table}; expected none, since warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },
     )
+  }
+
+  /** A key changes once in the life of a warehouse, and takes as long as the table is large. */
+  #tellKey({ kind, table, size }: Change): void {
+    if (kind === 'key') this.log.info({ table, ...size }, 'The key of a table is changed')
   }
 
   /** The views for analysts, as the configuration wants them. */

@@ -6,6 +6,7 @@ import { reportTables } from './reporttables.js'
 import { snapshotTables } from './snapshottable.js'
 import { define, type StateTable } from './statetable.js'
 import type { Table } from './tables.js'
+import { walkTables } from './walktables.js'
 
 const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
 const counts = {
@@ -66,7 +67,10 @@ export const stateTables = {
         'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal.',
       ),
       refill: text(
-        'Why the next sync reads the whole list again, such as a table that had to be created anew; null when nothing is to be filled.',
+        'Why the whole list is read once more, such as a table that had to be created anew; null when nothing is to be filled.',
+      ),
+      refill_walk: json(
+        'What that reading needs to go on where it was cut short; null when it was not begun. Meanwhile `walk` brings what is new.',
       ),
     },
   }),
@@ -81,27 +85,7 @@ export const stateTables = {
       ),
     },
   }),
-  sync_walk_parts: define({
-    doc: 'The ids that a walk under way has seen, a row a page; empty when none is.',
-    key: ['tenant_id', 'resource', 'part'],
-    fields: {
-      ...cursor,
-      part: integer('Number of the part.'),
-      ids: text('Ids first seen on that page: sorted, as differences in base 36.'),
-      entered: text('Ids that entered the list while it was read, likewise.'),
-    },
-  }),
-  sync_backfills: define({
-    doc: 'Backfills that were cut short: how far each has come; empty when none was.',
-    key: ['tenant_id', 'resource', 'from_at', 'to_at'],
-    fields: {
-      ...cursor,
-      from_at: timestamp('Beginning of the range.'),
-      to_at: timestamp('End of the range; it does not belong to it.'),
-      boundary: timestamp('Everything of the range that is newer is stored.'),
-      run_id: text('The run that last worked on it.'),
-    },
-  }),
+  ...walkTables,
   sync_runs: define({
     doc: 'One row a run.',
     key: ['run_id'],

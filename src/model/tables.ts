@@ -44,6 +44,8 @@ export interface Table {
   readonly unique?: readonly string[]
   /** A column that became part of the key later. */
   readonly grown?: GrownKey
+  /** Indexes that earlier versions made and that serve no longer: migration drops them. */
+  readonly formerIndexes?: readonly (readonly string[])[]
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
@@ -178,9 +180,9 @@ function placedKey(owner: Owner, table: string, column: string): string[] {
 }
 
 const childrenTable = (owner: Owner, child: Children): Table => {
+  const hasId = child.key === 'id'
   // A record's rows follow from that record alone: an id that two records show is a row of each.
-  const key =
-    child.key === 'id' ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
+  const key = hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -191,12 +193,14 @@ const childrenTable = (owner: Owner, child: Children): Table => {
       tenantId,
       ...ownerColumns(owner),
       position,
-      ...ownColumns(child.fields, new Set(child.key === 'id' ? ['id'] : [])),
+      ...ownColumns(child.fields, new Set(hasId ? ['id'] : [])),
       syncedAt,
     ],
     key,
     owner: owner.rootColumn,
     indexes: child.moves ? [['tenant_id', 'id']] : [],
+    // Of the time when the key did not begin with the record.
+    ...(hasId && { formerIndexes: [['tenant_id', ...ownerNames(owner)]] }),
   }
 }
 

@@ -54,6 +54,14 @@ export const answersOf = (data: ReportData, scope: ReportScope): readonly Questi
   todayOf(scope),
 ]
 
+/** How far the lists are that are read whole once. */
+function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): string {
+  if (lists === 0) return ''
+  const reached =
+    begun > 0 ? `: ${count(read)} of ${count(of)} records of ${plural(begun, 'list')} so far` : ''
+  return `${plural(lists, 'list')} to be read whole once${reached}`
+}
+
 function trustOf(trust: TrustAnswer): QuestionAnswer {
   const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest, payments } = trust
   const checked = totals.equal + totals.rounding + totals.more
@@ -68,6 +76,7 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
         'Proven complete',
         `${count(sure)} of ${count(lists)} lists`,
         listed,
+        refillNote(trust.refilling),
         oldest ? `oldest: ${oldest.resource} of ${oldest.tenant}` : '',
       ),
       fact(

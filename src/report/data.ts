@@ -106,6 +106,13 @@ export interface TrustAnswer {
   readonly lists: number
   readonly verdicts: Readonly<Record<VerdictShown, number>>
   readonly failing: number
+  /** Lists that have to be read whole once, since rows of them may be missing; records that were read of those begun. */
+  readonly refilling: {
+    readonly lists: number
+    readonly begun: number
+    readonly read: number
+    readonly of: number
+  }
   /** Lists that the API does not offer: they are in no other count. */
   readonly unavailable: number
   /** The oldest `complete_through` of all lists, and whose it is; null where one has none. */

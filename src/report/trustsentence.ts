@@ -25,7 +25,7 @@ interface Doubt {
 
 /** Worst first: what may be missing, what is wrong, what is old, what nobody has checked. */
 function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
-  const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents } = trust
+  const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents, refilling } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const agreeing = totals.equal + totals.rounding
   const [first = '', ...others] = revoked
@@ -45,6 +45,11 @@ function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
       is: checked > 0 && 100 * agreeing < leastAgreeing * checked,
       words: `only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')} equal what was paid`,
       tone: 'bad',
+    },
+    {
+      is: refilling.lists > 0,
+      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read whole once, and may lack rows until shopsync sync has done so`,
+      tone: 'watch',
     },
     { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
     {

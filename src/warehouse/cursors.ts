@@ -30,6 +30,8 @@ export interface CursorState {
   readonly remembered?: unknown
   /** Why the list has to be read whole (src/warehouse/layout.ts); null where nothing is to be filled. */
   readonly refill: string | null
+  /** Progress of the walk that does so, where it was cut short. */
+  readonly refillWalk?: unknown
 }
 
 /** A cursor that no run has worked on. */
@@ -71,6 +73,7 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
         walk: jsonOf(row.walk),
         remembered: jsonOf(row.remembered ?? null),
         refill: row.refill ?? null,
+        refillWalk: jsonOf(row.refill_walk ?? null),
       },
     ]),
   )
@@ -86,21 +89,23 @@ export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery
     .where((eb) => eb.and({ ...cursorColumns(key), refill: demand }))
     .compile()
 
-type CursorChange = Omit<
-  Updateable<StateRows['sync_cursors']>,
-  'tenant_id' | 'resource' | 'walk' | 'remembered'
-> & { walk?: unknown; remembered?: unknown }
+type JsonColumn = 'walk' | 'refill_walk' | 'remembered'
+
+type CursorChange = Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | JsonColumn> & {
+  readonly [name in JsonColumn]?: unknown
+}
 
 /** The statement that moves a cursor; it runs in the transaction of the rows that justify the move. */
 export function moveCursor(
   db: Db,
   key: CursorKey,
-  { walk, remembered, ...rest }: CursorChange,
+  { walk, refill_walk, remembered, ...rest }: CursorChange,
 ): CompiledQuery {
   const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
   const columns = {
     ...rest,
     ...(walk !== undefined && { walk: text(walk) }),
+    ...(refill_walk !== undefined && { refill_walk: text(refill_walk) }),
     ...(remembered !== undefined && { remembered: text(remembered) }),
   }
   return db

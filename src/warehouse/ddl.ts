@@ -5,18 +5,9 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../errors.js'
 import type { Column, Table } from '../model/tables.js'
-import type { Dialect, LiveColumn } from './dialect.js'
-
-/** One change that a migration would make, or has made. */
-export interface Change {
-  readonly table: string
-  /** For people, such as `create table` or `add column vin text`. */
-  readonly what: string
-  readonly creates: 'table' | 'column' | 'index'
-  /** The column that is added. */
-  readonly column?: Column
-  readonly statements: readonly CompiledQuery[]
-}
+import type { Change } from './change.js'
+import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
+import { changeKey, isKeyed } from './keychange.js'
 
 /** Whether no version of shopsync has ever made its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>
@@ -65,7 +56,7 @@ function growKey(dialect: Dialect, table: Table, column: Column, value: number):
   return {
     table: table.name,
     what: `add column ${column.name} ${dialect.columnType(column.kind)} to the key`,
-    creates: 'column',
+    kind: 'column',
     column,
     statements: dialect.growKey(table, { column: column.name, value }, anew),
   }
@@ -85,7 +76,7 @@ function addColumn(dialect: Dialect, table: Table, column: Column): Change {
   return {
     table: table.name,
     what: `add column ${column.name} ${type}`,
-    creates: 'column',
+    kind: 'column',
     column,
     statements: [dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile()],
   }
@@ -119,13 +110,69 @@ interface Comparison {
   /** The columns that there are. */
   readonly live: readonly LiveColumn[]
   /**
-   * Whether a column that cannot be mended stops the program. Only after the declarations or the configuration have
-   * changed: what somebody has done to one table since is that table's trouble, and fails its cursors alone.
+   * Whether what cannot be mended stops the program. Only after the declarations or the configuration have changed: what
+   * somebody has done to one table since is that table's trouble, and fails its cursors alone.
    */
   readonly isStrict: boolean
 }
 
-/** The changes that the warehouse lacks, in the order in which they must be made. Nothing is dropped or altered. */
+/** The indexes that a table lacks. */
+function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex[]): Change[] {
+  const names = new Set(live.map(({ name }) => name))
+  const lacking = (index: readonly string[]): boolean => !names.has(indexName(table.name, index))
+  const create = (index: readonly string[], isUnique: boolean): Change => ({
+    table: table.name,
+    what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
+    kind: 'index',
+    statements: [createIndex(dialect, table, index, isUnique)],
+  })
+  return [
+    ...table.indexes.filter(lacking).map((index) => create(index, false)),
+    ...(table.unique ?? []).filter((name) => lacking([name])).map((name) => create([name], true)),
+  ]
+}
+
+/** The indexes of earlier versions: one that has another name, or other columns, is somebody else's. */
+const formerIndexes = (table: Table, live: readonly LiveIndex[]): LiveIndex[] =>
+  (table.formerIndexes ?? []).flatMap((columns) =>
+    live.filter(
+      (index) =>
+        index.table === table.name &&
+        index.isPlain &&
+        index.name === indexName(table.name, columns) &&
+        index.columns.join() === columns.join(),
+    ),
+  )
+
+/** The changes of a table that is there. */
+async function changesOf(
+  comparison: Comparison,
+  table: Table,
+  columns: readonly LiveColumn[],
+  indexes: readonly LiveIndex[],
+): Promise<Change[]> {
+  const { dialect, isStrict } = comparison
+  const former = formerIndexes(table, indexes)
+  const added = missingColumns(comparison, table, columns)
+  const drops = former.map(
+    ({ name, columns: of }): Change => ({
+      table: table.name,
+      what: `drop index on ${of.join(', ')}`,
+      kind: 'index',
+      statements: [dialect.db.schema.dropIndex(name).compile()],
+    }),
+  )
+  const key = isKeyed(table, columns)
+    ? await changeKey(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
+    : undefined
+  const isMade = key && (isStrict || !key.obstacles?.length)
+  return [...added, ...drops, ...(isMade ? [key] : []), ...missingIndexes(dialect, table, indexes)]
+}
+
+/**
+ * The changes that the warehouse lacks, in the order in which they must be made. No row, and nothing that somebody else
+ * has made, is dropped.
+ */
 export async function missing(comparison: Comparison, tables: readonly Table[]): Promise<Change[]> {
   const { dialect } = comparison
   const live = new Map<string, LiveColumn[]>()
@@ -134,30 +181,16 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
     if (columns) columns.push(column)
     else live.set(column.table, [column])
   }
-  const indexes = new Set(await dialect.liveIndexes())
-  return tables.flatMap((table): Change[] => {
+  const indexes = await dialect.liveIndexes()
+  const changes: Change[] = []
+  for (const table of tables) {
     const columns = live.get(table.name)
-    const changes: Change[] = columns
-      ? missingColumns(comparison, table, columns)
-      : [
-          {
-            table: table.name,
-            what: 'create table',
-            creates: 'table',
-            statements: [createTable(dialect, table)],
-          },
-        ]
-    const lacking = (index: readonly string[]): boolean => !indexes.has(indexName(table.name, index))
-    const create = (index: readonly string[], isUnique: boolean): Change => ({
-      table: table.name,
-      what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
-      creates: 'index',
-      statements: [createIndex(dialect, table, index, isUnique)],
-    })
-    return [
-      ...changes,
-      ...table.indexes.filter(lacking).map((index) => create(index, false)),
-      ...(table.unique ?? []).filter((name) => lacking([name])).map((name) => create([name], true)),
-    ]
-  })
+    if (columns) changes.push(...(await changesOf(comparison, table, columns, indexes)))
+    else
+      changes.push(
+        { table: table.name, what: 'create table', kind: 'table', statements: [createTable(dialect, table)] },
+        ...missingIndexes(dialect, table, indexes),
+      )
+  }
+  return changes
 }

@@ -81,6 +81,46 @@ export interface LiveColumn {
   readonly type: string
 }
 
+/** A live index, or the primary key of a table. */
+export interface LiveIndex {
+  readonly table: string
+  /** Of a primary key: that of its constraint, where the database has one. */
+  readonly name: string
+  /** In their order; null in the place of an expression. */
+  readonly columns: readonly (string | null)[]
+  readonly isPrimary: boolean
+  /** Neither unique nor of a part of the rows. */
+  readonly isPlain: boolean
+}
+
+/** What somebody else has made, and what would break with the former key of a table. */
+export interface Obstacle {
+  /** For people, such as `the view visits stands on its key`. */
+  readonly problem: string
+  /** What to type, or to do. */
+  readonly hint: string
+}
+
+/** What a table has before its key is changed. */
+export interface FormerKey {
+  /** undefined where somebody has dropped it. */
+  readonly live: LiveIndex | undefined
+  /** Names of its indexes that are dropped before. */
+  readonly dropped: ReadonlySet<string>
+}
+
+/** How the key of a table is changed. Nothing is done where something is in the way. */
+export interface KeyChange {
+  readonly statements: readonly CompiledQuery[]
+  readonly obstacles: readonly Obstacle[]
+}
+
+/** How large a table is, its indexes included. */
+export interface TableSize {
+  readonly rows: number
+  readonly bytes: number
+}
+
 /** A warehouse as of one instant: it shows nothing that is written meanwhile. */
 export interface OneInstant {
   readonly db: Db
@@ -133,8 +173,9 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    */
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
   liveColumns(): Promise<readonly LiveColumn[]>
-  /** Names of the live indexes. */
-  liveIndexes(): Promise<readonly string[]>
+  /** The live indexes, primary keys among them. */
+  liveIndexes(): Promise<readonly LiveIndex[]>
+  sizeOf(table: string): Promise<TableSize>
   /** Statements that write the dictionary's texts of these tables into the database, where it can hold them. */
   comments(tables: readonly Table[]): CompiledQuery[]
   /**
@@ -142,6 +183,11 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    * make the table and its indexes as they are to be, for a database that cannot change a key.
    */
   growKey(table: Table, grown: GrownKey, anew: readonly CompiledQuery[]): CompiledQuery[]
+  /**
+   * How a table that has another key gets the one that is declared. Rows, columns, indexes and triggers stay,
+   * whoever made them; what others have made and what would break is an obstacle, and is never dropped.
+   */
+  changeKey(table: Table, former: FormerKey): Promise<KeyChange>
   /** The views, in a schema of that name where the database knows schemas; default: beside that of the tables. */
   views(schema?: string): ViewStore
   /** The time by which leases expire: the database's where several machines share it. Canonical timestamp. */

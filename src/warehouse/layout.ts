@@ -6,8 +6,8 @@ import type { CompiledQuery } from 'kysely'
 import type { Kind } from '../../schema/resource.js'
 import type { Model, ResourceModel } from '../model/registry.js'
 import type { Table } from '../model/tables.js'
+import type { Change } from './change.js'
 import type { Db } from './database.js'
-import type { Change } from './ddl.js'
 import { seenFrom } from './historyswitch.js'
 
 /** The columns of each table when it was last migrated; undefined where no program has kept them yet. */
@@ -28,7 +28,7 @@ export function readLayout(text: string | null | undefined): Layout | undefined 
  */
 function filledBy(model: Model, known: Layout | undefined, change: Change): 'walk' | 'extra' | undefined {
   const table = model.tableByName.get(change.table)
-  if (!table || change.creates === 'index') return undefined
+  if (!table || change.kind === 'index') return undefined
   const { column } = change
   const fields = model.byName.get(table.resource)?.resource.fields ?? {}
   if (!column || table.role !== 'root' || fields[column.name]?.type !== 'field') return 'walk'
@@ -63,19 +63,26 @@ const broughtBy = (model: Model, table: string): readonly ResourceModel[] =>
     ? model.list
     : model.list.filter(({ tables }) => tables.some(({ name }) => name === table))
 
+/** Why the lists that bring rows to a table are read whole. */
+function reasonOf({ table, column, kind }: Change): string {
+  // Rows that an earlier key had no place for were left out: the list has many such tables, and one reason.
+  if (kind === 'key') return 'the keys of its nested tables have changed'
+  return column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
+}
+
 export function consequencesOf(
   model: Model,
   known: Layout | undefined,
   changes: readonly Change[],
 ): Consequences {
-  const reasons = new Map<string, string[]>()
+  const reasons = new Map<string, Set<string>>()
   const fills: FillableColumn[] = []
   const anew: string[] = []
   const rederived = new Set<string>()
   for (const change of changes) {
-    const { table, column, creates } = change
+    const { table, column, kind } = change
     if (model.tableByName.get(table)?.role === 'derived') {
-      if (creates !== 'index') rederived.add(table)
+      if (kind !== 'index') rederived.add(table)
       continue
     }
     if (column?.name === seenFrom) {
@@ -85,13 +92,13 @@ export function consequencesOf(
     const how = filledBy(model, known, change)
     if (how === 'extra' && column) fills.push({ resource: table, name: column.name, kind: column.kind })
     if (how !== 'walk') continue
-    if (creates === 'table' && model.byName.has(table)) anew.push(table)
-    const what = column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
+    if (kind === 'table' && model.byName.has(table)) anew.push(table)
+    const what = reasonOf(change)
     for (const { name } of broughtBy(model, table).filter(isWalked))
-      reasons.set(name, [...(reasons.get(name) ?? []), what])
+      reasons.set(name, (reasons.get(name) ?? new Set()).add(what))
   }
   return {
-    refills: new Map([...reasons].map(([name, all]) => [name, all.join(', ')])),
+    refills: new Map([...reasons].map(([name, all]) => [name, [...all].join(', ')])),
     fills,
     anew,
     rederived: [...rederived],
@@ -105,9 +112,11 @@ export function consequencesOf(
 export const demandRefill = (db: Db, resource: string, reason: string, at: string): CompiledQuery =>
   db
     .updateTable('sync_cursors')
-    .set({ refill: `${reason} (${at})`, walk: null })
+    .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
     .where('resource', '=', resource)
-    .where((eb) => eb.or([eb('watermark', 'is not', null), eb('walk', 'is not', null)]))
+    .where((eb) =>
+      eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
+    )
     .compile()
 
 /** The statements that record what follows from a migration. */

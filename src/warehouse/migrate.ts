@@ -4,13 +4,15 @@ import type { Clock } from '../clock.js'
 import { Stop } from '../errors.js'
 import type { Model } from '../model/registry.js'
 import type { Table } from '../model/tables.js'
+import type { Change } from './change.js'
 import type { Db } from './database.js'
-import { type Change, missing } from './ddl.js'
+import { missing } from './ddl.js'
 import type { Dialect, LiveColumn, Session } from './dialect.js'
+import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
 
 /** Raised when older programs can no longer work on a warehouse; additions do not count. */
-const schemaVersion = 2
+const schemaVersion = 3
 
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
@@ -110,28 +112,53 @@ export interface PlannedChange extends Change {
   readonly refills: boolean
 }
 
+/** What is asked of a plan of changes. */
+export interface PlanOptions {
+  /** With the sizes of tables, where these tell how long a change takes: each of their rows is counted. */
+  readonly isMeasured?: boolean
+}
+
 /** The changes that `migrate` would make now. Writes nothing. */
-export async function planMigration(dialect: Dialect, wanted: Wanted): Promise<PlannedChange[]> {
+export async function planMigration(
+  dialect: Dialect,
+  wanted: Wanted,
+  { isMeasured = false }: PlanOptions = {},
+): Promise<PlannedChange[]> {
   const { changes, consequences } = await survey(dialect, wanted)
   const refills = (table: string): boolean =>
     consequences.refills.has(wanted.model.tableByName.get(table)?.resource ?? '')
-  return changes.map((change) => ({ ...change, refills: refills(change.table) }))
+  const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
+  return isMeasured ? measured(dialect, planned) : planned
 }
 
-/** Brings the warehouse's tables up to date, in one transaction. Several migrations at once wait for each other. */
+/** Hears of each change before it is made: one that takes long should not take long in silence. */
+export type OnChange = (change: Change) => void
+
+/**
+ * Brings the warehouse's tables up to date, in one transaction: whatever ends it in the middle, the warehouse is as it was
+ * before. Several migrations at once wait for each other.
+ */
 export async function migrateTables(
   dialect: Dialect,
   wanted: Wanted,
   clock: Clock,
+  onChange?: OnChange,
 ): Promise<readonly Change[]> {
   const { changes: found, isKnown } = await survey(dialect, wanted)
   if (found.length === 0 && isKnown) return []
+  refuseObstacles(found, dialect.where)
   const { tables } = wanted
-  return dialect.transaction(async (session) => {
+  const sized = await measured(dialect, found)
+  const making = dialect.transaction(async (session) => {
     await dialect.prepare(session)
     // Compared again behind the lock: another process may have migrated meanwhile.
-    const { changes, consequences } = await survey(dialect, wanted, (query) => session.run(query))
-    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
+    const { changes: now, consequences } = await survey(dialect, wanted, (query) => session.run(query))
+    refuseObstacles(now, dialect.where)
+    const changes = withSizes(now, sized)
+    for (const change of changes) {
+      onChange?.(change)
+      for (const statement of change.statements) await session.run(statement)
+    }
     for (const comment of dialect.comments(tables)) await session.run(comment)
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
@@ -141,5 +168,8 @@ export async function migrateTables(
       columns: layoutText(wanted.model.tables),
     })
     return changes
+  })
+  return making.catch((error) => {
+    throw roomFailure(dialect, sized, error)
   })
 }

@@ -16,15 +16,22 @@ import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
 import type { Applied, Batch, EncodedPage } from './batch.js'
 import { batchTables } from './batchtables.js'
+import type { Change } from './change.js'
 import { errands, type MovedColumn, moveColumns, type PendingMove, pendingMoves } from './columns.js'
 import type { CursorKey } from './cursors.js'
 import { type Db, rootTable } from './database.js'
-import type { Change } from './ddl.js'
 import type { Rules } from './derived.js'
 import type { Dialect, Session, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
-import { migrateTables, type PlannedChange, planMigration, type Wanted } from './migrate.js'
+import {
+  migrateTables,
+  type OnChange,
+  type PlannedChange,
+  type PlanOptions,
+  planMigration,
+  type Wanted,
+} from './migrate.js'
 import type { Transact } from './moves.js'
 import { Patience } from './patience.js'
 import { usualRules, withTenant } from './rules.js'
@@ -84,8 +91,8 @@ export class Warehouse {
   }
 
   /** What `migrate` would change. */
-  plan(): Promise<PlannedChange[]> {
-    return this.#trying(() => planMigration(this.dialect, this.#wanted))
+  plan(options?: PlanOptions): Promise<PlannedChange[]> {
+    return this.#trying(() => planMigration(this.dialect, this.#wanted, options))
   }
 
   /** Whether the table is there, asked until it is: commands that only read meet warehouses of older versions. */
@@ -103,8 +110,8 @@ export class Warehouse {
     return historyNames(this.#model).filter((name) => names.has(name))
   }
 
-  migrate(): Promise<readonly Change[]> {
-    return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock))
+  migrate(onChange?: OnChange): Promise<readonly Change[]> {
+    return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock, onChange))
   }
 
   /** Whether values wait to be moved between `_extra` and columns: `settleColumns` needs the lease. */

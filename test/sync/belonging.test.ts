@@ -166,7 +166,7 @@ describe.each(warehouses())('on $name', (kind) => {
           .compile(),
         db
           .insertInto('sync_walk_parts')
-          .values({ ...cursor, part: 9, ids: '1', entered: '' })
+          .values({ ...cursor, fills: 0, part: 9, ids: '1', entered: '' })
           .compile(),
         db
           .insertInto('sync_backfills')

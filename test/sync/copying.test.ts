@@ -143,11 +143,19 @@ describe.each(warehouses())('into $name', (kind) => {
     // Columns and tables that it lacks, and what follows from that; the types have other names, and indexes are all made.
     const lacking = async (warehouse: Warehouse): Promise<unknown[]> =>
       (await warehouse.plan())
-        .filter(({ creates }) => creates !== 'index')
+        .filter(({ kind }) => kind !== 'index')
         .map(({ table, column, refills }) => [table, column?.name, refills])
     expect(await lacking(theirs)).toEqual(await lacking(mine))
     for (const warehouse of [mine, theirs]) await warehouse.migrate()
-    expect(await everything(theirs)).toEqual(await everything(mine))
+    // Each says when its keys were changed.
+    const untimed = async (warehouse: Warehouse) => {
+      const all = await everything(warehouse)
+      const cursors = all.sync_cursors ?? []
+      const refills = cursors.map((row) => String(row.refill).replace(/ \(.*\)$/, ''))
+      expect(refills).toContain('the keys of its nested tables have changed')
+      return { ...all, sync_cursors: cursors.map((row, i) => ({ ...row, refill: refills[i] })) }
+    }
+    expect(await untimed(theirs)).toEqual(await untimed(mine))
     await mine.close()
     await theirs.close()
   })

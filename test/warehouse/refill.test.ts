@@ -115,7 +115,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
     const report = await run(warehouse)
     expect(requests(report, 'notes')).toEqual([1, 1])
-    expect(requests(report, 'customers')).toEqual([3, 3])
+    // What is new first, then the whole list.
+    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
     await warehouse.close()
   })
 
@@ -160,9 +161,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.migrate()
     const other = await reopen(address)
     let asked = 0
-    /** When the first page is asked for again, to close the books, some pages are stored. */
+    /** Behind what is new of both: when the first page is asked for again, to close the books, some pages are stored. */
     const dropInTheMiddle = async (): Promise<void> => {
-      if (++asked !== 3) return
+      if (++asked !== 5) return
       await execute(other, address, 'drop table customer_phones')
       await other.migrate()
     }
@@ -242,7 +243,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const next = await reopen(address, learned)
     await next.migrate()
     const report = await run(next, { known: learned })
-    expect(requests(report, 'customers')).toEqual([3, 3])
+    // What is new first, then the whole list.
+    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
     expect(requests(report, 'notes')).toEqual([1, 1])
     expect(await rowsOf(next, 'customer_hobbies')).toHaveLength(260)
     expect(

@@ -4,10 +4,11 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: "bring the warehouse's tables up to date",
   help: `
-Only adds: tables, columns, indexes; and moves the values of fields that resources.NAME.columns names, or no longer
-names, between _extra and their columns; and computes tables that follow from others, such as the totals of repair
-orders, anew where their rule or settings have changed. What has to be created under rows that are there is filled by the next sync,
-which reads the lists concerned whole. Commands that write migrate by themselves, unless warehouse.autoMigrate is false.`,
+Adds tables, columns and indexes. Changes keys that another version made: no request is sent, every row stays, and what is
+in the way is named. Moves the values of fields that resources.NAME.columns names, or no longer names, between _extra and
+their columns. Recomputes tables that follow from others, such as the totals of repair orders, where their rule or
+settings have changed. The next sync fills what was added under existing rows: it reads those lists whole once. Commands
+that write migrate by themselves, unless warehouse.autoMigrate is false.`,
   examples: [
     ['shopsync plan', 'first: which changes there would be'],
     ['shopsync migrate', 'makes them'],
@@ -22,7 +23,10 @@ which reads the lists concerned whole. Commands that write migrate by themselves
       ])
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse()
-      const made = (await warehouse.migrate()).map(({ table, what }) => ({ table, what }))
+      const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
+        const changes = await warehouse.migrate(({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
+        return changes.map(({ table, what, size }) => ({ table, what, ...size }))
+      })
       const { clock, model } = context
       const views = await context.makeViews(warehouse)
       await context.refreshAnalytics(warehouse)

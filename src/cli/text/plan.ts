@@ -1,5 +1,5 @@
 import type { ViewsMade } from '../../analytics/makeviews.js'
-import { count, firstOf, paragraphs, plural, span } from '../../format.js'
+import { bytesText, count, firstOf, paragraphs, plural, span } from '../../format.js'
 import { type Paper, plainPaper } from '../../paper.js'
 import type { RunPlan } from '../../sync/ask/plan.js'
 import { right, table } from '../../table.js'
@@ -21,7 +21,10 @@ export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPa
       (others) => `… and ${plural(others, 'tenant')} more with as many requests or fewer: --json`,
     ),
     cursorsText(made.cursors, paper),
+    refillsText(made.cursors),
     changesText(made.table_changes),
+    keysText(made.table_changes),
+    obstaclesText(made.table_changes),
     viewsText(views),
     `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
   ])
@@ -69,6 +72,44 @@ function cursorsText(cursors: RunPlan['cursors'], paper: Paper): string {
   ])
 }
 
+/** What is read whole once, and why that is no loss of time for the rest. */
+function refillsText(cursors: RunPlan['cursors']): string {
+  const lists = cursors.flatMap(({ resource, refill }) => (refill ? [{ resource, ...refill }] : []))
+  if (lists.length === 0) return ''
+  const sum = (name: 'requests' | 'records'): number => lists.reduce((all, list) => all + list[name], 0)
+  const names = [...new Set(lists.map(({ resource }) => resource))].join(', ')
+  return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are to read ${plural(lists.length, 'list')} whole once (${names}). That comes after everything else, and a run that is cut short goes on with it later.`
+}
+
+/** The keys that change, the largest tables first: nothing is fetched for that, and nobody can write meanwhile. */
+function keysText(changes: RunPlan['table_changes']): string {
+  const keys = changes
+    .flatMap(({ table, rows, bytes }) =>
+      rows === undefined || bytes === undefined ? [] : [{ table, rows, bytes }],
+    )
+    .toSorted((a, b) => b.bytes - a.bytes)
+  if (keys.length === 0) return ''
+  const sizeOf = (rows: number, bytes: number): string => `${plural(rows, 'row')}, ${bytesText(bytes)}`
+  const all = sizeOf(
+    keys.reduce((sum, { rows }) => sum + rows, 0),
+    keys.reduce((sum, { bytes }) => sum + bytes, 0),
+  )
+  const list = firstOf(
+    keys,
+    shownChanges,
+    ({ table, rows, bytes }) => `${table}: ${sizeOf(rows, bytes)}`,
+    (others) => `and ${plural(others, 'smaller table')}`,
+  )
+  return `The keys of ${plural(keys.length, 'table')} change, on this side only: ${all}. Make a backup first.\n${list}`
+}
+
+const obstaclesText = (changes: RunPlan['table_changes']): string =>
+  changes
+    .flatMap(({ table, in_the_way = [] }) =>
+      in_the_way.map(({ problem, hint }) => `✗ The key of ${table} cannot be changed: ${problem}. ${hint}`),
+    )
+    .join('\n')
+
 const viewsText = ({ made, troubles }: ViewsMade): string =>
   [
     ...(made.length > 0 ? [`${viewChangesText(made)}.`] : []),
@@ -81,7 +122,11 @@ const isNew = (changes: RunPlan['table_changes']): boolean =>
 const changesText = (changes: RunPlan['table_changes']): string =>
   isNew(changes) ? `There is no warehouse there yet: the run makes it. ${listOf(changes)}` : listOf(changes)
 
-const listOf = (changes: RunPlan['table_changes']): string =>
-  changes.length === 0
-    ? 'The tables are up to date.'
+/** Keys that change have a list of their own. */
+function listOf(all: RunPlan['table_changes']): string {
+  const changes = all.filter(({ rows }) => rows === undefined)
+  if (all.length === 0) return 'The tables are up to date.'
+  return changes.length === 0
+    ? ''
     : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${others} more`)}`
+}

@@ -204,7 +204,10 @@ const refills = ({ cursors }: StatusReport): string =>
   groupsText(
     cursors.filter(({ refill }) => refill !== null),
     '!',
-    ({ refill }) => `the next sync reads the whole list, because ${refill}`,
+    ({ refill, refill_progress: progress }) =>
+      progress === null
+        ? `the next sync reads the whole list, because ${refill}`
+        : `the whole list is being read, because ${refill}: ${count(progress.read)} of ${plural(progress.of, 'record')} so far; shopsync sync goes on`,
   )
 
 const quarantine = (report: StatusReport): string =>

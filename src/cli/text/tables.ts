@@ -1,14 +1,20 @@
 /* Changes to the tables of a warehouse, in words. */
-import { plural } from '../../format.js'
+import { bytesText, plural } from '../../format.js'
 import type { MovedColumn } from '../../warehouse/columns.js'
 import type { Rederived } from '../../warehouse/rederive.js'
 
 interface TableChange {
   readonly table: string
   readonly what: string
+  /** Of the table, where that is how long the change takes. */
+  readonly rows?: number
+  readonly bytes?: number
 }
 
-export const changeLine = ({ table, what }: TableChange): string => `${table}: ${what}`
+export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
+  rows === undefined || bytes === undefined
+    ? `${table}: ${what}`
+    : `${table}: ${what} (${plural(rows, 'row')}, ${bytesText(bytes)})`
 
 /** How many views, and which where they are few. */
 export function viewChangesText(changes: readonly TableChange[]): string {

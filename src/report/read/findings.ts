@@ -1,4 +1,6 @@
 /* Everything that the views answer, in rows by tenant. fold.ts makes the scopes of the report of them. */
+import type { Db } from '../../warehouse/database.js'
+import { readRefills } from '../../warehouse/refills.js'
 import { askCustomers, askOrders, askPayments, askReceivables, askSales, askTotals } from './asksales.js'
 import { askFreshness } from './asktrust.js'
 import {
@@ -25,7 +27,7 @@ export interface Period {
 /** How many whole months before the last one tell what is usual for a technician. */
 export const usualMonths = 3
 
-export async function findingsOf(subject: Subject, { from, last, undecidedSince }: Period) {
+export async function findingsOf(subject: Subject, state: Db, { from, last, undecidedSince }: Period) {
   const behindLast = monthsLater(last, 1)
   const [sales, orders, customers, receivables, totals, payments, freshness] = await Promise.all([
     askSales(subject, from),
@@ -44,7 +46,10 @@ export async function findingsOf(subject: Subject, { from, last, undecidedSince 
     askCycles(subject, from),
     askOpen(subject),
   ])
-  const ofInvoices = { sales, orders, customers, receivables, totals, payments, freshness }
+  const refills = (await readRefills(state)).filter(
+    ({ tenant_id }) => subject.tenants?.includes(tenant_id) ?? true,
+  )
+  const ofInvoices = { sales, orders, customers, receivables, totals, payments, freshness, refills }
   return { ...ofInvoices, technicians, margins, recommendations, undecided, cycles, open }
 }
 
@@ -58,6 +63,7 @@ const none: Findings = {
   totals: [],
   payments: [],
   freshness: [],
+  refills: [],
   technicians: [],
   margins: [],
   recommendations: [],

@@ -73,7 +73,7 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
     const whole = months.findLastIndex(({ isPartial }) => !isPartial)
     const lastMonth = whole === -1 ? null : whole
     const last = (months[lastMonth ?? months.length - 1] ?? { month: today.slice(0, 7) }).month
-    const findings = await findingsOf(subject, {
+    const findings = await findingsOf(subject, held.db, {
       from: months[0]?.month ?? last,
       last,
       undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),

@@ -43,8 +43,18 @@ function oldestBy(
   )
 }
 
+/** The lists among these that are being read whole once. */
+function refillsOf(walked: readonly FreshnessRow[], refills: Findings['refills']): TrustAnswer['refilling'] {
+  const names = new Set(walked.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
+  const open = refills.filter(({ tenant_id, resource }) => names.has(`${tenant_id} ${resource}`))
+  const begun = open.filter(({ of }) => of !== null)
+  const sum = (of: (refill: (typeof open)[number]) => number | null): number =>
+    begun.reduce((all, refill) => all + (of(refill) ?? 0), 0)
+  return { lists: open.length, begun: begun.length, read: sum(({ read }) => read), of: sum(({ of }) => of) }
+}
+
 export function trustIn(
-  { freshness: all, totals, payments }: Findings,
+  { freshness: all, refills, totals, payments }: Findings,
   { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn }: StaleRule,
 ): TrustAnswer {
   const freshness = all.filter(({ resource }) => restsOn.has(resource ?? ''))
@@ -64,6 +74,7 @@ export function trustIn(
     lists: walked.length,
     verdicts: verdictsOf(walked),
     failing: walked.filter(({ status }) => status === 'failed').length,
+    refilling: refillsOf(walked, refills),
     unavailable: freshness.filter((row) => !numberFrom(row.revoked) && !isWalked(row)).length,
     completeThrough,
     isStale: completeThrough !== null && since(completeThrough, nowMicros) > staleAfterMs,

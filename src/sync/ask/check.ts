@@ -9,6 +9,7 @@ import type { SourceAddress } from '../../config/address.js'
 import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { isSame, readBelonging } from '../../warehouse/belonging.js'
+import { refuseObstacles } from '../../warehouse/keychange.js'
 import { readProbe, storeProbe } from '../../warehouse/probes.js'
 import { knownTenants } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
@@ -96,7 +97,9 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
   try {
     const warehouse = await open()
     await warehouse.check({ creates: autoMigrate })
-    const changes = (await warehouse.plan()).length
+    const planned = await warehouse.plan()
+    refuseObstacles(planned, warehouse.where)
+    const changes = planned.length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
   } catch (error) {

@@ -1,41 +1,16 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../../api/source.js'
-import { pageRecords } from '../../compare/cost.js'
-import { countAfter } from '../../walk/count.js'
-import { epoch, forever } from '../../walk/cutpoint.js'
+import type { Change } from '../../warehouse/change.js'
 import type { PendingMove } from '../../warehouse/columns.js'
 import { cursorName } from '../../warehouse/cursors.js'
-import { type Change, isNewWarehouse } from '../../warehouse/ddl.js'
+import { isNewWarehouse } from '../../warehouse/ddl.js'
+import type { Obstacle } from '../../warehouse/dialect.js'
 import { countRecords, readOutdated } from '../../warehouse/rederive.js'
-import { LiveRows } from '../reconcile/liverows.js'
-import {
-  type CursorContext,
-  type CursorTask,
-  type Dependencies,
-  keyOf,
-  now,
-  rootOf,
-  stateOf,
-} from '../run/context.js'
+import { type Dependencies, keyOf, now, rootOf } from '../run/context.js'
 import type { CursorEnd } from '../run/cursor.js'
-import { overlapOf } from '../run/lateness.js'
 import { readOnlyRun } from '../run/readonlyrun.js'
 import type { RunRequest } from '../run/report.js'
-import { floorOf, remaining } from '../run/resume.js'
-import { type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
-import { beginningOf, endOf, manyRecords } from '../walks/backfill.js'
-import { type CursorList, flatList } from '../walks/list.js'
-import {
-  backfillCost,
-  burstChecks,
-  compareCost,
-  minutesFor,
-  type Rate,
-  rateOf,
-  readsAhead,
-  resumedCost,
-  walkCost,
-} from './forecast.js'
+import { type Cost, Forecast, nothing } from './cursorcost.js'
+import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
 
 /** What a run would do with one cursor. */
 export interface PlannedCursor {
@@ -46,7 +21,20 @@ export interface PlannedCursor {
   readonly records: number
   /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
   readonly checks: number
+  /** Of both: to read the whole list once, when the run has done everything else; null where that need not be. */
+  readonly refill: Pick<Cost, 'requests' | 'records'> | null
   readonly error: string | null
+}
+
+/** A change to the tables that the run would make first. */
+export interface PlannedTableChange {
+  readonly table: string
+  readonly what: string
+  /** Of the table, where its key changes: that takes the longer the larger it is. */
+  readonly rows?: number
+  readonly bytes?: number
+  /** What keeps the run from making the change, and what to do about it. */
+  readonly in_the_way?: readonly Obstacle[]
 }
 
 /** The document of `plan`. */
@@ -59,7 +47,7 @@ export interface RunPlan {
   readonly records: number
   readonly minutes: number
   readonly rate: Rate | null
-  readonly table_changes: readonly { readonly table: string; readonly what: string }[]
+  readonly table_changes: readonly PlannedTableChange[]
   readonly tenants: readonly {
     readonly tenant_id: Int64
     readonly requests: number
@@ -68,109 +56,6 @@ export interface RunPlan {
   readonly cursors: readonly PlannedCursor[]
   /** What making this plan has cost. */
   readonly asked: number
-}
-
-interface Cost {
-  readonly requests: number
-  readonly records: number
-  readonly checks: number
-}
-
-const nothing: Cost = { requests: 0, records: 0, checks: 0 }
-const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
-
-/** Forecasts the work on one cursor, for one request at most. */
-class Forecast implements CursorWork {
-  readonly progress: CursorProgress = { ...noCounts, watermark: null }
-  readonly #request: RunRequest
-  readonly #list: CursorList
-  readonly #liveRows: LiveRows | undefined
-  cost: Cost = nothing
-
-  constructor(
-    private readonly context: CursorContext,
-    private readonly task: CursorTask,
-    source: Source,
-    private readonly how: {
-      readonly request: RunRequest
-      readonly hasTable: boolean
-      /** What the run would do to the tables first makes it read the whole list. */
-      readonly isRefilled: boolean
-    },
-  ) {
-    this.#request = how.request
-    this.#list = flatList(source, task, {
-      priority: 'reconcile',
-      signal: context.signal,
-      form: context.warehouse.dialect.numbers,
-    })
-    this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
-  }
-
-  get #state() {
-    return stateOf(this.context, this.task)
-  }
-
-  async run(): Promise<CursorResult> {
-    this.cost = await this.#forecast()
-    return { ...this.progress, outcome: null }
-  }
-
-  async #forecast(): Promise<Cost> {
-    const { mode } = this.#request
-    if (this.task.resource.resource.list === 'strings')
-      return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
-    if (mode === 'backfill') return this.#backfill()
-    const walk = await this.#walk()
-    if (mode !== 'reconcile') return walk
-    const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
-    const isListing = this.#request.full === true
-    return {
-      // A listing asks how many records there are without a filter by time.
-      requests: walk.requests + (isListing ? walkCost(rows) + 1 : compareCost(rows)),
-      records: walk.records,
-      checks: walk.checks + (isListing ? burstChecks(pagesOf(rows)) : 0),
-    }
-  }
-
-  async #walk(): Promise<Cost> {
-    const isFull = this.#request.mode === 'full' || this.how.isRefilled || this.#state?.refill != null
-    const floor = floorOf(
-      isFull ? null : (this.#state?.watermark ?? null),
-      overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
-    )
-    const records = await countAfter(this.#list, floor)
-    // Under a new demand, a walk that was cut short is not resumed.
-    const below = this.how.isRefilled ? 0 : remaining(this.#state)
-    const checks = burstChecks(pagesOf(below === 0 ? records : below))
-    if (below === 0) return { requests: walkCost(records), records, checks }
-    return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
-  }
-
-  /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
-  async #backfill(): Promise<Cost> {
-    let [requests, records, checks] = [0, 0, 0]
-    const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
-    const [oldest] = ranges
-    if (!oldest) return nothing
-    const atSource = await countAfter(this.#list, beginningOf(oldest))
-    const here = await this.#rows(beginningOf(oldest))
-    for (const range of ranges) {
-      const newer = await this.#rows(endOf(range))
-      const rest = (await this.#rows(beginningOf(range))) - newer
-      // What the warehouse does not know of yet counts as in the range.
-      const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
-      requests += backfillCost(newer, within)
-      records += within
-      // Its first window has nothing to be held against yet.
-      if (within > manyRecords) checks += 1 + burstChecks(pagesOf(within))
-    }
-    return { requests, records, checks }
-  }
-
-  async #rows(after: string): Promise<number> {
-    return (await this.#liveRows?.count(after, forever)) ?? 0
-  }
 }
 
 function cursorsOf(
@@ -182,13 +67,24 @@ function cursorsOf(
   const asked = { ...nothing, requests: 1 }
   return ends.map(({ report: { tenant_id, resource, status, error } }) => {
     const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
-    const { requests, records, checks } = status === 'skipped' ? nothing : (known ?? asked)
+    const { requests, records, checks, refill } = status === 'skipped' ? nothing : (known ?? asked)
     const made = isAhead ? checks : 0
-    return { tenant_id, resource, status, error, requests: requests + made, records, checks: made }
+    return {
+      tenant_id,
+      resource,
+      status,
+      error,
+      requests: requests + made,
+      records,
+      checks: made,
+      refill: refill
+        ? { requests: refill.requests + (isAhead ? refill.checks : 0), records: refill.records }
+        : null,
+    }
   })
 }
 
-const sum = (items: readonly Cost[], name: 'requests' | 'records'): number =>
+const sum = (items: readonly Pick<Cost, 'requests' | 'records'>[], name: 'requests' | 'records'): number =>
   items.reduce((total, item) => total + item[name], 0)
 
 function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
@@ -229,11 +125,18 @@ function moveText({ column, to, values, refills }: PendingMove): string {
   return refills ? `${what[to]}; then read the lists whole once` : what[to]
 }
 
+const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTableChange => ({
+  table,
+  what,
+  ...size,
+  ...(obstacles.length > 0 && { in_the_way: obstacles }),
+})
+
 /** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
-  const changes = await deps.warehouse.plan()
+  const changes = await deps.warehouse.plan({ isMeasured: true })
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
@@ -271,7 +174,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
     rate,
     table_changes: [
-      ...changes.map(({ table, what }) => ({ table, what })),
+      ...changes.map(tableChange),
       ...moves.map((move) => ({ table: move.table, what: moveText(move) })),
       ...recomputed,
     ],

@@ -9,6 +9,7 @@ import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { readJson } from '../../warehouse/database.js'
 import { readLateness } from '../../warehouse/lateness.js'
+import { readRefills } from '../../warehouse/refills.js'
 import { wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
@@ -37,8 +38,10 @@ export interface CursorStatus {
   readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
   /** What is remembered to be odd about the list (docs/guarantees.md, Premises); null where nothing is. */
   readonly odd: OddList | null
-  /** Why the next sync reads the whole list; null where it does not. */
+  /** Why the whole list is read once, behind the other work of the next syncs; null where it is not. */
   readonly refill: string | null
+  /** How far that has come; null where it has not begun. */
+  readonly refill_progress: { readonly read: number; readonly of: number } | null
   /** Every creation and update up to then is here; what it was before a late record set it back, else null. */
   readonly complete_through: string | null
   readonly complete_through_before: string | null
@@ -217,12 +220,16 @@ async function readCursors(
   missing: ReadonlySet<string>,
 ): Promise<CursorStatus[]> {
   const byName = new Map((await cursorRows(db)).map((row) => [`${row.tenant_id} ${row.resource}`, row]))
+  const refills = new Map(
+    (await readRefills(db)).map((refill) => [`${refill.tenant_id} ${refill.resource}`, refill]),
+  )
   const liveRows = await readLiveRows(db, { tenants, resources: options.resources, missing })
   return tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
     options.resources.map((resource): CursorStatus => {
       const row = byName.get(`${tenant_id} ${resource}`)
       const age = row?.last_success_at ? since(row.last_success_at, options.nowMicros) : null
       const checked = row?.deletes_checked_at ?? null
+      const refill = refills.get(`${tenant_id} ${resource}`)
       const isWalked = revoked_at === null && !excepted
       return {
         tenant_id,
@@ -238,13 +245,15 @@ async function readCursors(
         last_success_at: row?.last_success_at ?? null,
         age_seconds: age === null ? null : Math.round(age / 1000),
         rows: liveRows(resource, tenant_id),
-        walk_under_way: Boolean(row?.is_walking),
+        walk_under_way: Boolean(row?.is_walking) || refill?.read != null,
         last_error: row?.last_error ?? null,
         stamps_ahead: row?.stamps_ahead_until
           ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
           : null,
         odd: oddList(readJson(row?.remembered ?? null)),
-        refill: row?.refill ?? null,
+        refill: refill?.reason ?? null,
+        refill_progress:
+          refill && refill.read !== null && refill.of !== null ? { read: refill.read, of: refill.of } : null,
         complete_through: row?.complete_through ?? null,
         complete_through_before: row?.complete_through_before ?? null,
         deletes_checked_at: checked,
@@ -259,7 +268,7 @@ const cursorRows = (db: Db) =>
   db
     .selectFrom('sync_cursors')
     .select(['tenant_id', 'resource', 'status', 'completeness', 'reason', 'watermark', 'last_success_at'])
-    .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered', 'refill'])
+    .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered'])
     .select(['complete_through', 'complete_through_before', 'deletes_checked_at'])
     .select((eb) => eb('walk', 'is not', null).as('is_walking'))
     .execute()

@@ -191,6 +191,7 @@ export class Reconciliation implements CursorWork, Repair {
       watermark,
       walk: null,
       refill: null,
+      refillWalk: null,
       remembered: storedMemory(this.#walk.memory),
     }
     const cursors = new Map([[cursorName(keyOf(this.task)), state]])

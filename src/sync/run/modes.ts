@@ -9,7 +9,7 @@ import { CursorWalk } from '../walks/incremental.js'
 import { NamesSync } from '../walks/names.js'
 import type { CursorTask, RunContext } from './context.js'
 import type { RunRequest } from './report.js'
-import type { WalkMode } from './resume.js'
+import type { AskedWalk } from './resume.js'
 import { type Begin, type CursorResult, type CursorWork, noCounts, wholeOutcome } from './work.js'
 import { waitingForZones } from './zonesfirst.js'
 
@@ -24,10 +24,15 @@ const untimed: CursorWork = {
 /** The share of a cursor's rows that may be marked deleted at once, unless the configuration says otherwise. */
 const maxDeletes = 0.2
 
-/** What a run does with each of its cursors. */
-export function workOf(context: RunContext, request: RunRequest): Begin {
+/** What a run does with each of its cursors. `isNews`: those that bring only what is new, whatever the run's mode. */
+export function workOf(
+  context: RunContext,
+  request: RunRequest,
+  isNews: (task: CursorTask) => boolean = () => false,
+): Begin {
   const { mode, full = false, acceptDeletes = false, ranges = [] } = request
   return waitingForZones(context, (task, source): CursorWork => {
+    if (isNews(task)) return walkOf(context, task, source, 'news')
     const isNames = task.resource.resource.list === 'strings'
     switch (mode) {
       case 'sync':
@@ -50,7 +55,7 @@ export function workOf(context: RunContext, request: RunRequest): Begin {
 }
 
 /** An incremental walk, after which the register and the recorded requests are put in order. */
-function walkOf(context: RunContext, task: CursorTask, source: Source, mode: WalkMode): CursorWork {
+function walkOf(context: RunContext, task: CursorTask, source: Source, mode: AskedWalk): CursorWork {
   const walk = new CursorWalk(context, task, source, mode)
   const run = async (): Promise<CursorResult> => {
     const result = await walk.run()

@@ -14,13 +14,13 @@ import { forAnalysts } from './analysts.js'
 import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
 import { asWriter, type Dependencies, now, type RunContext, type WriterLease } from './context.js'
-import { endingOfRun, runCursors } from './cursor.js'
+import { endingOfRun } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './grants.js'
 import { latenessOf } from './lateness.js'
-import { workOf } from './modes.js'
 import { onRecord, type RecordedRun } from './recorded.js'
 import { recordGrants } from './recordgrants.js'
 import { recordCursors, recordFailures } from './records.js'
+import { workOnCursors } from './refills.js'
 import type { RunReport, RunRequest } from './report.js'
 import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { settleColumns } from './settle.js'
@@ -102,7 +102,7 @@ async function workOnAll(
   await takeSource(context, grants)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const chosen = planTasks(context, request, { resources, grants, turns })
-  const ends = await forAnalysts(context, () => runCursors(context, chosen, workOf(context, request)))
+  const ends = await forAnalysts(context, () => workOnCursors(context, request, chosen))
   return {
     ends,
     reason: endingOfRun(context, ends) ?? grants.reason,

@@ -20,7 +20,7 @@ const saysZones = ({ resource }: CursorTask): boolean => resource.name === zoneF
 function isFirstLoad(context: Context, task: CursorTask): boolean {
   if (!context.config.report || task.resource.derived.length === 0) return false
   const state = stateOf(context, task)
-  return !state || (state.watermark === null && state.walk === null)
+  return !state || (state.watermark === null && state.walk === null && !state.refillWalk)
 }
 
 /** The cursors in their order, but that of a tenant's shops right before the first that waits for it. */

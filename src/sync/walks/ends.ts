@@ -9,7 +9,7 @@ import { type Memory, storedMemory } from '../../walk/memory.js'
 import type { PageCommit, WalkOutcome } from '../../walk/types.js'
 import { endRefill, moveCursor } from '../../warehouse/cursors.js'
 import { forgetNameless } from '../../warehouse/quarantine.js'
-import { forgetWalkParts, storeWalkPart } from '../../warehouse/walkstate.js'
+import { forgetWalkParts, storeWalkPart, type WalkSlot } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, now, type RunContext } from '../run/context.js'
 import type { WalkMode } from '../run/resume.js'
 import { type Freshness, unmeasured } from './freshness.js'
@@ -22,6 +22,7 @@ export interface WalkUnderWay {
   readonly mode: WalkMode
   /** Why the whole list is read once; null where that is not so. */
   readonly refill: string | null
+  readonly slot: WalkSlot
   /** Whether it reads the list from its beginning. */
   readonly isWhole: boolean
   readonly startedAt: string
@@ -43,7 +44,7 @@ export function pageStatements(
   memory: Memory = {},
 ): CompiledQuery[] {
   const { db } = walk.context.warehouse
-  const key = keyOf(walk.task)
+  const key = { ...keyOf(walk.task), slot: walk.slot }
   const statements: CompiledQuery[] = []
   if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
   if (part) {
@@ -56,7 +57,7 @@ export function pageStatements(
     statements.push(finished(walk, outcome, memory))
   } else if (progress !== undefined) {
     const kept = progress && { ...progress, mode: walk.mode, refill: walk.refill }
-    statements.push(moveCursor(db, key, { walk: kept }))
+    statements.push(moveCursor(db, key, { [walk.slot]: kept }))
   }
   return statements
 }
@@ -74,7 +75,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     ...(isDone && { last_success_at: now(context) }),
     last_error: isDone ? null : reason && reasons[reason],
     last_run_id: context.runId,
-    walk: null,
+    [walk.slot]: null,
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
@@ -82,7 +83,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
 }
 
 /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
-export async function giveUp({ context, task }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
+export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
   const { warehouse, runId, fence } = context
   const cursor = moveCursor(warehouse.db, keyOf(task), {
     status: 'failed',
@@ -90,9 +91,9 @@ export async function giveUp({ context, task }: WalkUnderWay, outcome: WalkOutco
     reason: outcome.reason,
     last_error: outcome.reason && reasons[outcome.reason],
     last_run_id: runId,
-    walk: null,
+    [slot]: null,
     ...stampsAheadColumns(outcome),
     ...unmeasured,
   })
-  await warehouse.write([forgetWalkParts(warehouse.db, keyOf(task)), cursor], fence)
+  await warehouse.write([forgetWalkParts(warehouse.db, { ...keyOf(task), slot }), cursor], fence)
 }

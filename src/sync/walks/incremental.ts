@@ -17,10 +17,19 @@ import {
 import { Walk } from '../../walk/walk.js'
 import type { EncodedPage } from '../../warehouse/batch.js'
 import { moveCursor } from '../../warehouse/cursors.js'
+import type { WalkSlot } from '../../warehouse/walkstate.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
-import { floorOf, resumable, type WalkMode, walkMode, walkPlan } from '../run/resume.js'
+import {
+  type AskedWalk,
+  floorOf,
+  refillOf,
+  resumable,
+  type WalkMode,
+  walkMode,
+  walkPlan,
+} from '../run/resume.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './ends.js'
 import { Freshness } from './freshness.js'
@@ -49,14 +58,16 @@ export class CursorWalk implements CursorWork {
   #freshness: Freshness | undefined
   /** Records that the last walk has met in older versions than their rows. */
   #older = 0
-  readonly #asked: WalkMode
+  readonly #asked: AskedWalk
+  /** The list was read whole: what follows brings what is new. */
+  #isFilled = false
   readonly mode: WalkMode
 
   constructor(
     private readonly context: RunContext,
     private readonly task: CursorTask,
     source: Source,
-    asked: WalkMode,
+    asked: AskedWalk,
   ) {
     const { warehouse, signal } = context
     this.#asked = asked
@@ -86,7 +97,11 @@ export class CursorWalk implements CursorWork {
   }
 
   get #refill(): string | null {
-    return this.#state?.refill ?? null
+    return this.#isFilled ? null : refillOf(this.#state, this.#asked)
+  }
+
+  get #slot(): WalkSlot {
+    return this.#refill === null ? 'walk' : 'refill_walk'
   }
 
   get #underWay(): WalkUnderWay {
@@ -95,6 +110,7 @@ export class CursorWalk implements CursorWork {
       task: this.task,
       mode: this.mode,
       refill: this.#refill,
+      slot: this.#slot,
       isWhole: isWholeFrom(this.#floor),
       startedAt: this.#startedAt,
       before: this.#before,
@@ -125,8 +141,8 @@ export class CursorWalk implements CursorWork {
     if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
     const refill = this.#refill
     if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
-    const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null }
-    const resume = await resumable(warehouse, this.#key, this.#state, begun)
+    const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
+    const resume = await resumable(warehouse, { ...this.#key, slot: this.#slot }, this.#state, begun)
     const expected =
       this.mode === 'full' && this.#before !== null
         ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
@@ -137,6 +153,7 @@ export class CursorWalk implements CursorWork {
     })
     if (!resume || !movesWatermark(outcome))
       return { ...this.progress, ...wentBack(this.#asked === 'full' ? this.#older : 0, outcome) }
+    this.#isFilled = true
     // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
     // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark

@@ -66,14 +66,19 @@ function columnsOf(
   }
 }
 
-/** The table as it is there. */
-function asItIs({ grown: _, ...table }: Table, columns: readonly Column[]): Table {
+/** The table as it is there: with the key of an older program, whose change has consequences of its own. */
+function asItIs(
+  { grown: _, ...table }: Table,
+  columns: readonly Column[],
+  live: readonly (string | null)[] | undefined,
+): Table {
   const there = new Set(columns.map(({ name }) => name))
-  const isThere = (name: string): boolean => there.has(name)
+  const isThere = (name: string | null): name is string => name !== null && there.has(name)
+  const key = live?.filter(isThere)
   return {
     ...table,
     columns,
-    key: table.key.filter(isThere),
+    key: key && key[0] === table.key[0] && key.length === live?.length ? key : table.key.filter(isThere),
     indexes: table.indexes.filter((index) => index.every(isThere)),
     ...(table.unique && { unique: table.unique.filter(isThere) }),
   }
@@ -81,6 +86,11 @@ function asItIs({ grown: _, ...table }: Table, columns: readonly Column[]): Tabl
 
 export async function copiedTables(dialect: Dialect, model: Model): Promise<CopiedTables> {
   const live = await dialect.liveColumns()
+  const keys = new Map(
+    (await dialect.liveIndexes()).flatMap((index) =>
+      index.isPrimary ? [[index.table, index.columns] as const] : [],
+    ),
+  )
   const tracked = await trackedKinds(dialect, live)
   const byTable = new Map<string, LiveColumn[]>()
   for (const column of live) byTable.set(column.table, [...(byTable.get(column.table) ?? []), column])
@@ -95,7 +105,7 @@ export async function copiedTables(dialect: Dialect, model: Model): Promise<Copi
       (column) => tracked.get(`${table.resource}.${column.name}`) ?? kindOf(dialect, column),
     )
     leftOut.push(...strange.map((name) => `${table.name}.${name}`))
-    return [asItIs(table, columns)]
+    return [asItIs(table, columns, keys.get(table.name))]
   })
   const strangers = [...byTable.keys()].filter((name) => !madeAnew.has(name))
   return { tables, leftOut: [...strangers, ...leftOut].sort() }

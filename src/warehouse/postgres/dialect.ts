@@ -10,6 +10,7 @@ import { columnTypes } from '../../model/dictionary.js'
 import type { Table } from '../../model/tables.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import { changeKey } from './changekey.js'
 import { clientConfig, localSettings } from './connection.js'
 import { dayRows } from './days.js'
 import { encode, type PostgresPage, rowsOf } from './encode.js'
@@ -17,6 +18,7 @@ import { vacuum } from './erase.js'
 import { classify } from './errors.js'
 import { extra } from './extra.js'
 import { growKey } from './growkey.js'
+import { liveIndexes, sizeOf } from './liveindexes.js'
 import { readAtOneInstant } from './oneinstant.js'
 import type { BinaryRows } from './rows.js'
 import { scan } from './scan.js'
@@ -166,13 +168,6 @@ async function liveColumns(db: Db, schema: string): Promise<LiveColumn[]> {
   return rows
 }
 
-async function liveIndexes(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await sql<{
-    name: string
-  }>`select indexname as name from pg_indexes where schemaname = ${schema}`.execute(db)
-  return rows.map(({ name }) => name)
-}
-
 function commentsOn(table: Table, schema: string): RawBuilder<unknown>[] {
   const name = sql.id(schema, table.name)
   return [
@@ -230,8 +225,10 @@ export function postgresDialect(
     tryRoom: (session, how) => tryRoom(db, schema, session, how),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
+    sizeOf: (table) => sizeOf(db, schema, table),
     comments: (tables) => [comments(db, tables, schema)],
     growKey: (table, grown) => growKey(db, schema, table, grown),
+    changeKey: (table, { live }) => changeKey(db, schema, table, live),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where),

@@ -10,12 +10,14 @@ import { columnTypes } from '../../model/dictionary.js'
 import { fromMicros } from '../../timestamp.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
+import { changeKey } from './changekey.js'
 import { dayRows } from './days.js'
 import { encode, rowsOf, type SqlitePage } from './encode.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { classify, classifyOpening } from './errors.js'
 import { extra } from './extra.js'
 import { growKey } from './growkey.js'
+import { liveIndexes, sizeOf } from './liveindexes.js'
 import type { TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -169,10 +171,11 @@ export function sqliteDialect(
           `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
         )
         .all(),
-    liveIndexes: async () =>
-      raw.prepare<[], string>("select name from sqlite_master where type = 'index'").pluck().all(),
+    liveIndexes: async () => liveIndexes(raw),
+    sizeOf: async (table) => sizeOf(raw, table),
     comments: () => [],
     growKey: (table, grown, anew) => growKey(db, table, grown, anew),
+    changeKey: async (table, former) => changeKey(raw, db, table, former),
     views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     classify: (error) => classify(error, where),

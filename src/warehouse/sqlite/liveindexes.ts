@@ -1,0 +1,49 @@
+import type BetterSqlite3 from 'better-sqlite3'
+import type { LiveIndex, TableSize } from '../dialect.js'
+
+interface FoundIndex {
+  readonly table: string
+  readonly name: string
+  readonly is_primary: bigint
+  readonly is_plain: bigint
+  /** JSON. */
+  readonly columns: string
+}
+
+/**
+ * The columns of an index come in their order, which an aggregate keeps of an ordered subquery only. A key that is one
+ * whole number has no index: it is the table's own.
+ */
+const indexes = `select m.name as "table", l.name as name, 0 as is_primary,
+    l."unique" = 0 and l.partial = 0 as is_plain,
+    (select json_group_array(name) from (select name from pragma_index_info(l.name) order by seqno)) as columns
+  from sqlite_schema m, pragma_index_list(m.name) l
+  where m.type = 'table' and l.origin <> 'pk' and m.name not like 'sqlite!_%' escape '!'
+  union all
+  select m.name, m.name, 1, 0, (select json_group_array(name) from
+    (select name from pragma_table_info(m.name) where pk > 0 order by pk)) as columns
+  from sqlite_schema m
+  where m.type = 'table' and m.name not like 'sqlite!_%' escape '!' and columns <> '[]'`
+
+export const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
+  raw
+    .prepare<[], FoundIndex>(indexes)
+    .all()
+    .map(({ table, name, is_primary, is_plain, columns }) => ({
+      table,
+      name,
+      columns: JSON.parse(columns) as (string | null)[],
+      isPrimary: is_primary === 1n,
+      isPlain: is_plain === 1n,
+    }))
+
+export function sizeOf(raw: BetterSqlite3.Database, table: string): TableSize {
+  const rows = raw.prepare<[], bigint>(`select count(*) from "${table}"`).pluck().get()
+  const bytes = raw
+    .prepare<[string], bigint | null>(
+      "select sum(pgsize) from dbstat('main', 1) where name in (select name from sqlite_schema where tbl_name = ?)",
+    )
+    .pluck()
+    .get(table)
+  return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) }
+}

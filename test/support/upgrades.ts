@@ -1,0 +1,65 @@
+/** Warehouses that earlier programs have made, kept in test/fixtures, each with the source that it was filled from. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { inject } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/index.js'
+import type { Address } from './process.js'
+import { scratch } from './scratch.js'
+import type { Kind } from './warehouse.js'
+
+/** `schema-2`: the last one in whose tables a nested row had one owner in the whole tenant. */
+export type Fixture = '0.1.0' | 'schema-2'
+
+const read = (fixture: Fixture, name: string): Buffer =>
+  gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures', fixture, `${name}.gz`)))
+
+type Records = Record<string, (Record<string, unknown> | string)[]>
+
+/** Fills a sandbox with the source as it was when the fixture was made. */
+export function fillAsThen({ store }: Sandbox, fixture: Fixture): void {
+  const source = JSON.parse(read(fixture, 'source.json').toString()) as Record<string, Records>
+  for (const [id, lists] of Object.entries(source)) {
+    const tenant = Number(id)
+    store.addTenant({ id: tenant })
+    for (const [path, records] of Object.entries(lists)) {
+      const resource = path.split('/').at(-1) ?? ''
+      const names = records.filter((record) => typeof record === 'string')
+      if (names.length > 0) store.tenant(tenant).strings.set(resource, names)
+      for (const record of records)
+        if (typeof record !== 'string')
+          store.put(tenant, resource, record, {
+            key: Number(record.id),
+            at: String(record.updated_at ?? '2026-10-02T00:00:00Z'),
+          })
+    }
+  }
+}
+
+async function execute(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+/** A copy of the kept warehouse, of the test's own. On Postgres it has a database of its own on the `server`. */
+export async function keptWarehouse(
+  { name }: Kind,
+  fixture: Fixture,
+  server = inject('postgresUrl'),
+): Promise<Address> {
+  if (name === 'sqlite') {
+    const file = join(scratch(), 'warehouse.db')
+    writeFileSync(file, read(fixture, 'warehouse.db'))
+    return { url: `sqlite:${file}`, schema: 'shopsync' }
+  }
+  const database = `upgrade_${randomBytes(6).toString('hex')}`
+  await execute(server, `create database ${database}`)
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  await execute(url.href, read(fixture, 'warehouse.sql').toString())
+  return { url: url.href, schema: 'shopsync' }
+}
