@@ -123,8 +123,8 @@ describe.each(warehouses())('$name', (kind) => {
     expect(history.length - versions).toBe(5)
     const ended = history.filter(({ tenant_id, id }) => tenant_id === 1 && id === 1)
     expect(ended.at(-1)).toMatchObject({ _ended_by: 'replaced' })
-    const { repair_order_services: services } = ended.at(-1)?._children as Rows
-    expect(services?.map(({ id }) => id)).toEqual([12])
+    const { repair_order_services: services = [] } = (ended.at(-1)?._children ?? {}) as Rows
+    expect(services.map(({ id }) => id)).toEqual([12])
 
     const reconciled = await run(warehouse, { mode: 'reconcile', full: true })
     expect(reconciled).toMatchObject({ status: 'ok', rows_upserted: 0, rows_deleted: 0 })
