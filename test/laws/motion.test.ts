@@ -8,4 +8,4 @@
  */
 import { motionSuite } from '../support/motionsuite.js'
 
-motionSuite({ seed: 20_260_101, sqlite: 200, postgres: 120, windowsInThousand: 10 })
+motionSuite({ seed: 20_260_101, amount: { cases: 40 }, onPostgres: 0.5 })

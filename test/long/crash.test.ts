@@ -1,4 +1,4 @@
 /** Law 3 (crash) at every moment, as in test/laws/crash.test.ts. */
 import { crashSuite } from '../support/crashsuite.js'
 
-await crashSuite({ every: 1 })
+crashSuite({ isWhole: true })

@@ -6,4 +6,4 @@ import { motionSuite } from '../support/motionsuite.js'
 
 const times = Number(process.env.MOTION_TIMES ?? 1)
 
-motionSuite({ seed: 20_260_202, sqlite: 3000 * times, postgres: 1000 * times, windowsInThousand: 10 })
+motionSuite({ seed: 20_260_202, amount: { cases: 3000 * times }, onPostgres: 0.3 })

@@ -1,5 +1,6 @@
 /** Backs a warehouse up, as its owner would while nothing runs, and gives the way back. */
 import { copyFileSync, rmSync } from 'node:fs'
+import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import type { Address } from './place.js'
 
@@ -17,23 +18,78 @@ async function copyFile({ url }: Address): Promise<() => Promise<void>> {
   }
 }
 
-async function copySchema({ url, schema }: Address): Promise<() => Promise<void>> {
-  const execute = async (statements: (tables: readonly string[]) => readonly string[]): Promise<void> => {
+/** Keeps the rows of a warehouse, and gives the way back to them. Whoever is connected to the warehouse may stay. */
+export function keepRows(address: Address, name: string): Promise<() => Promise<void>> {
+  return address.url.startsWith('sqlite:') ? keepFile(address, name) : copySchema(address, name)
+}
+
+async function keepFile({ url }: Address, name: string): Promise<() => Promise<void>> {
+  const file = url.slice('sqlite:'.length)
+  const kept = `${file}.${name}`
+  const execute = <T>(work: (db: BetterSqlite3.Database) => T): T => {
+    const db = new BetterSqlite3(file)
+    try {
+      return work(db)
+    } finally {
+      db.close()
+    }
+  }
+  execute((db) => db.exec(`vacuum into '${kept}'`))
+  const back = execute((db) => {
+    const tables = db
+      .prepare<[], { name: string }>(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'",
+      )
+      .all()
+      .map((table) => table.name)
+    const isFilled = (table: string): boolean => db.prepare(`select 1 from "${table}"`).get() !== undefined
+    return [
+      `attach '${kept}' as kept; begin immediate`,
+      ...tables.map((table) => `delete from main."${table}"`),
+      ...tables.filter(isFilled).map((table) => `insert into main."${table}" select * from kept."${table}"`),
+      'commit',
+    ].join('; ')
+  })
+  return async () => void execute((db) => db.exec(back))
+}
+
+async function copySchema({ url, schema }: Address, name = 'backup'): Promise<() => Promise<void>> {
+  const kept = `${schema}_${name}`
+  const execute = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
-    const { rows } = await client.query('select tablename from pg_tables where schemaname = $1', [schema])
-    for (const statement of statements(rows.map(({ tablename }) => tablename))) await client.query(statement)
-    await client.end()
+    try {
+      return await work(client)
+    } finally {
+      await client.end()
+    }
   }
-  const kept = `${schema}_backup`
-  await execute((tables) => [
-    `drop schema if exists "${kept}" cascade`,
-    `create schema "${kept}"`,
-    ...tables.map((table) => `create table "${kept}"."${table}" as table "${schema}"."${table}"`),
-  ])
+  const tablesOf = async (client: pg.Client): Promise<string[]> => {
+    const { rows } = await client.query('select tablename from pg_tables where schemaname = $1', [schema])
+    return rows.map(({ tablename }) => String(tablename))
+  }
+  const filled = await execute(async (client) => {
+    const tables = await tablesOf(client)
+    const counts = tables.map((table) => `(select count(*) from "${schema}"."${table}") as "${table}"`)
+    const { rows } = await client.query(`select ${counts.join(', ')}`)
+    const some = tables.filter((table) => Number(rows[0]?.[table]) > 0)
+    await client.query(
+      [
+        `drop schema if exists "${kept}" cascade`,
+        `create schema "${kept}"`,
+        ...some.map((table) => `create table "${kept}"."${table}" as table "${schema}"."${table}"`),
+      ].join('; '),
+    )
+    return some
+  })
   return () =>
-    execute((tables) => [
-      `truncate ${tables.map((table) => `"${schema}"."${table}"`).join(', ')}`,
-      ...tables.map((table) => `insert into "${schema}"."${table}" table "${kept}"."${table}"`),
-    ])
+    execute(async (client) => {
+      const tables = await tablesOf(client)
+      await client.query(
+        [
+          ...tables.map((table) => `delete from "${schema}"."${table}"`),
+          ...filled.map((table) => `insert into "${schema}"."${table}" table "${kept}"."${table}"`),
+        ].join('; '),
+      )
+    })
 }

@@ -1,28 +1,56 @@
-/** The compiled program in a folder of its own, with one thing in it broken: what is to notice it, runs on the copy. */
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** The compiled program in a folder of its own, with one function in it broken: what is to notice it, runs on the copy. */
+import { cpSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Breakage } from './breakage.js'
 import { scratch } from './scratch.js'
 import { root } from './tree.js'
 
-export interface Breakage {
-  readonly name: string
-  /** A compiled file, from `dist/` on; the text in it, which has to stand there once; and what stands there instead. */
-  readonly file: string
-  readonly sound: string
-  readonly broken: string
+/** What tests and processes need of `dist/`. */
+const needed = ['src', 'schema', 'bench', 'test/support', 'test/model']
+
+/** The broken function as an exported one of a compiled file, so that the copy can import it. */
+export interface PlantedBreakage extends Breakage {
+  /** The file with the function's table, from `dist/` on; the table's name there; and the place in the table. */
+  readonly table: readonly [file: string, name: string, at: number]
 }
 
 /** Returns the folder that stands for `dist/`. */
-export function brokenProduct({ name, file, sound, broken }: Breakage): string {
+export function brokenProduct({ module, name, table }: PlantedBreakage): string {
   const folder = scratch()
   const dist = join(folder, 'dist')
-  cpSync(join(root, 'dist'), dist, { recursive: true })
+  for (const part of needed)
+    cpSync(join(root, 'dist', part), join(dist, part), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.map'),
+    })
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const path = join(dist, file)
-  const parts = readFileSync(path, 'utf8').split(sound)
-  if (parts.length !== 2)
-    throw new Error(`${name}: dist/${file} holds ${parts.length - 1} times, expected once: ${sound}`)
-  writeFileSync(path, parts.join(broken))
+  const broken = join(dist, module.replace(/\.ts$/, '.js'))
+  const sound = broken.replace(/\.js$/, '.sound.js')
+  renameSync(broken, sound)
+  writeFileSync(broken, facade({ name, table }, `./${basename(sound)}`, relative(dirname(broken), dist)))
   return dist
 }
+
+/** Everything that the sound file exports, but for the broken function. */
+function facade(
+  { name, table: [file, exported, at] }: Pick<PlantedBreakage, 'name' | 'table'>,
+  sound: string,
+  dist: string,
+): string {
+  const lines = [
+    `import { ${exported} } from '${dist}/${file}'`,
+    `import { plant } from '${dist}/test/support/breakage.js'`,
+    `import * as sound from '${sound}'`,
+    `export * from '${sound}'`,
+    name.includes('.')
+      ? `plant(${exported}[${at}].breakage, sound)`
+      : `export const ${name} = ${exported}[${at}].breakage.broken(sound.${name})`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Loads a file of a program, sound or broken. */
+export const load = <T>(dist: string, file: string): Promise<T> =>
+  import(pathToFileURL(join(dist, file.replace(/\.ts$/, '.js'))).href) as Promise<T>

@@ -1,4 +1,3 @@
-import type fc from 'fast-check'
 import type { Source } from '../../src/api/source.js'
 import type { CursorReport, RunReport } from '../../src/sync/run/report.js'
 import type { Verdict } from '../../src/walk/types.js'
@@ -41,20 +40,6 @@ export class Tally {
   }
 }
 
-/** A fault of our own making, which some scenario has to bring to light. */
-export interface Mutant {
-  readonly name: string
-  readonly overlapMs?: number
-  readonly pageSizes?: readonly number[]
-  /** The warehouse that the mutant writes through. */
-  readonly warehouse?: (warehouse: Warehouse) => Warehouse
-  readonly afterRun?: (warehouse: Warehouse, world: MotionWorld) => Promise<void>
-  /** Scenarios that bring it to light, where those of every kind would need thousands. */
-  readonly scripts?: fc.Arbitrary<MotionScript>
-  /** Breaks the code until the function that it returns is called. */
-  readonly plant?: () => () => void
-}
-
 /** The tables that a scenario writes. */
 const tables = [
   resource,
@@ -84,21 +69,16 @@ export class Play {
   readonly #warehouse: Warehouse
   readonly #script: MotionScript
   readonly #tally: Tally
-  readonly #mutant: Mutant | undefined
   /** The newest version that the warehouse ever held, by id. */
   readonly #held = new Map<number, number>()
   /** The number of the request before which the present walk began. */
   #begun: number | undefined
   #misled = false
 
-  constructor(
-    parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally; mutant?: Mutant },
-    script: MotionScript,
-  ) {
+  constructor(parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally }, script: MotionScript) {
     this.#world = parts.world
-    this.#warehouse = parts.mutant?.warehouse?.(parts.warehouse) ?? parts.warehouse
+    this.#warehouse = parts.warehouse
     this.#tally = parts.tally
-    this.#mutant = parts.mutant
     this.#script = script
   }
 
@@ -106,13 +86,8 @@ export class Play {
     this.#tally.scenarios++
     await wipe(this.#warehouse, tables)
     this.#world.begin(this.#script)
-    const uproot = this.#mutant?.plant?.()
-    try {
-      for (const run of this.#script.runs) await this.#one(run)
-      await this.#settle()
-    } finally {
-      uproot?.()
-    }
+    for (const run of this.#script.runs) await this.#one(run)
+    await this.#settle()
   }
 
   async #one({ mode, steps, death }: ScriptRun): Promise<RunReport | undefined> {
@@ -129,8 +104,8 @@ export class Play {
         mode,
         clock: this.#world.clock.sleepless,
         resources: [resource],
-        overlapMs: this.#mutant?.overlapMs ?? this.#script.overlapMs,
-        pageSizes: this.#mutant?.pageSizes ?? this.#script.pageSizes,
+        overlapMs: this.#script.overlapMs,
+        pageSizes: this.#script.pageSizes,
         readAhead: this.#script.readAhead,
         signal: stop.signal,
         around: (source) =>
@@ -140,7 +115,6 @@ export class Play {
       if (!(error instanceof Killed)) throw error
       this.#tally.deaths++
     }
-    await this.#mutant?.afterRun?.(this.#warehouse, this.#world)
     await this.#judge(report?.cursors.find((cursor) => cursor.tenant_id === moving))
     if (report && !stop.signal.aborted) this.#isolated(report)
     return report

@@ -101,7 +101,7 @@ const steps = (overlapMs: number): fc.Arbitrary<Step> => {
 }
 
 /** Between two responses something is deleted and something comes late: the totals agree. */
-const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
+export const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
   fc
     .record({ at, where, lag: fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) }), isOld: fc.boolean() })
     .map(({ at, where, lag, isOld }) => [

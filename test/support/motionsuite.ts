@@ -1,66 +1,42 @@
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Play, Tally } from './motion.js'
-import { type MotionScript, scripts } from './motionscript.js'
-import { MotionWorld } from './motionworld.js'
-import { describeBothWays, type Kind, open } from './warehouse.js'
+import { cases, Motion } from './laws/motion.js'
+import { type Amount, holds, seedOn, sizeOf } from './lawsuite.js'
+import type { MotionScript } from './motionscript.js'
+import { describeBothWays } from './warehouse.js'
 
-export interface Size {
+export interface MotionSuite {
   readonly seed: number
-  readonly sqlite: number
-  readonly postgres: number
-  /** So many windows of several pages have to be read in a thousand scenarios, or the suite shows nothing of them. */
-  readonly windowsInThousand: number
+  readonly amount: Amount
+  /** What share of it Postgres gets. */
+  readonly onPostgres: number
 }
 
-/** Laws 6 and 9 over so many scenarios. */
-export function motionSuite(size: Size): void {
-  const worlds = new Map<number, MotionWorld>()
-  beforeAll(async () => {
-    for (const digits of [0, 3, 6] as const) worlds.set(digits, await MotionWorld.open(digits))
-  })
-  afterAll(async () => {
-    for (const world of worlds.values()) await world.sandbox.close()
-  })
-  describeBothWays((kind) => onWarehouse(kind, worlds, size))
-}
-
-function onWarehouse(kind: Kind, worlds: ReadonlyMap<number, MotionWorld>, size: Size): void {
-  const tally = new Tally()
-  let warehouse: Warehouse
-  beforeAll(async () => {
-    warehouse = await open(kind)
-  })
-  afterAll(async () => {
-    await warehouse.close()
-    console.log(`motion on ${kind.name}: ${tally}`)
-  })
-  const play = (script: MotionScript): Promise<void> =>
-    new Play({ world: worlds.get(script.digits)!, warehouse, tally }, script).run()
-
-  const scenarios = size[kind.name]
-  // SQLite is played both ways: with scenarios of its own each, twice as much is seen.
-  const seed = Number(process.env.MOTION_SEED ?? size.seed) + (kind.threadFrom === 0 ? 1 : 0)
-  it(`holds for ${scenarios} scenarios`, { timeout: 3_600_000 }, async () => {
-    await fc.assert(fc.asyncProperty(scripts, play), {
-      numRuns: scenarios,
-      seed,
-      reporter: async (run) => {
-        if (!run.failed) return
-        throw new Error(
-          `${String(run.errorInstance)}\nseed ${run.seed}, after ${run.numRuns} scenarios and ${run.numShrinks} shrinks:\n${JSON.stringify(run.counterexample?.[0])}`,
-        )
-      },
+/** Laws 6 and 9 over random scenarios. */
+export function motionSuite({ seed, amount, onPostgres }: MotionSuite): void {
+  describeBothWays((kind) => {
+    let law: Motion
+    beforeAll(async () => {
+      law = await Motion.open([await kind.migrated()])
     })
-    expect(tally.wrong).toEqual({ proven: 0, repaired: 0, listed: 0, unproven: 0 })
-    expect(tally.windows).toBeGreaterThan((scenarios * size.windowsInThousand) / 1000)
-  })
+    afterAll(async () => {
+      await law.close()
+      console.log(`motion on ${kind.name}: ${law.tally}`)
+    })
 
-  const replayed = process.env.MOTION_SCRIPT
-  it.runIf(replayed !== undefined)('replay', async () => {
-    for (const line of readFileSync(replayed ?? '', 'utf8').split('\n'))
-      if (line.trim() !== '') await play(JSON.parse(line) as MotionScript)
+    it('holds', { timeout: 3_600_000 }, async () => {
+      const size = sizeOf(amount, kind.name === 'sqlite' ? 1 : onPostgres, 2 + onPostgres)
+      await holds(law, cases.any, { ...size, seed: Number(process.env.MOTION_SEED ?? seedOn(kind, seed)) })
+      const { wrong, windows, scenarios } = law.tally
+      expect(wrong).toEqual({ proven: 0, repaired: 0, listed: 0, unproven: 0 })
+      // A hundred scenarios have a window of several pages, or the suite would show nothing of them.
+      if (scenarios >= 200) expect(windows).toBeGreaterThan(scenarios / 100)
+    })
+
+    const replayed = process.env.MOTION_SCRIPT
+    it.runIf(replayed !== undefined)('replay', async () => {
+      for (const line of readFileSync(replayed ?? '', 'utf8').split('\n'))
+        if (line.trim() !== '') await law.play(JSON.parse(line) as MotionScript)
+    })
   })
 }

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Model } from '../../src/model/registry.js'
-import type { Table } from '../../src/model/tables.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { clonePostgres, cloneSqlite, postgresOfRun } from './clones.js'
@@ -12,6 +10,8 @@ import type { Address } from './place.js'
 import { known } from './run.js'
 import { scratch } from './scratch.js'
 import { pagesToThreads } from './thread.js'
+
+export { contents, rowsOf } from './rows.js'
 
 /** One kind of warehouse that a test body runs on. */
 export interface Kind {
@@ -109,44 +109,3 @@ export async function openAt(address: Address, model: Model = known): Promise<Wa
 /** Another connection to the same warehouse, as another process would have. */
 export const reopen = (address: Address, model: Model = known): Promise<Warehouse> =>
   openWarehouse({ ...address, model, patience })
-
-/** All rows of a table, in the order of their keys, in a form that is the same for every dialect. */
-export async function rowsOf(warehouse: Warehouse, table: string): Promise<Record<string, unknown>[]> {
-  const definition = warehouse.tables.find((candidate) => candidate.name === table)
-  if (!definition) throw new Error(`no table ${table}`)
-  const rows = (await warehouse.db
-    .selectFrom(table as 'tenants')
-    .selectAll()
-    .orderBy(sql.join(definition.key.map((name) => sql.ref(name))))
-    .execute()) as Record<string, unknown>[]
-  const kinds = new Map(definition.columns.map((column) => [column.name, column.kind]))
-  return rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value, kinds.get(name))])),
-  )
-}
-
-function plain(value: unknown, kind: string | undefined): unknown {
-  if (value === null || value === undefined) return null
-  if (kind === 'boolean') return value === true || value === 1
-  if (kind === 'json') return typeof value === 'string' ? JSON.parse(value) : value
-  if (typeof value === 'bigint') return String(value)
-  return value
-}
-
-/**
- * Every row of every resource table, and of those that follow from them, without the stamps that depend on when it was
- * fetched.
- */
-export async function contents(
-  warehouse: Warehouse,
-  model: Model = known,
-  tables: readonly Table[] = model.tables,
-): Promise<Record<string, unknown>> {
-  const all: Record<string, unknown> = {}
-  for (const { name: table } of tables)
-    all[table] = (await rowsOf(warehouse, table)).map(({ _synced_at, ...row }) => ({
-      ...row,
-      ...('_deleted_at' in row && { _deleted_at: row._deleted_at !== null }),
-    }))
-  return all
-}

@@ -1,12 +1,11 @@
 /**
- * Law 9 on a list in memory: tens of thousands of walks under creates, updates, deletes, bulk deletes, ties that are
- * shuffled in every response, and pages that overlap in time. The list knows the truth; the walk must not claim more.
+ * Law 9 on a list in memory: thousands of walks under creates, updates, deletes, bulk deletes, ties that are shuffled in
+ * every response, and pages that overlap in time. The list knows the truth; the walk must not claim more. What breaks the
+ * law is pinned in test/laws/mutants.test.ts.
  */
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fromMicros, toMicros } from '../../src/timestamp.js'
-import { Book } from '../../src/walk/books.js'
 import { epoch } from '../../src/walk/cutpoint.js'
-import { OlderPart } from '../../src/walk/olderpart.js'
 import type { Sighting } from '../../src/walk/sightings.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPort, WalkProgress } from '../../src/walk/types.js'
 import { Walk } from '../../src/walk/walk.js'
@@ -205,8 +204,6 @@ class Steady extends World {
 }
 
 interface Setting {
-  /** Whether the walk knows that records may come late. */
-  readonly isBlind?: boolean
   readonly motion: number
   readonly ahead: number
   readonly pageSizes: readonly number[]
@@ -265,7 +262,7 @@ async function walk(
     try {
       return await new Walk(port(world, floor, setting, kept, diesAt), {
         floor,
-        ...(!setting.isBlind && { nextFloor: world.nextFloor }),
+        nextFloor: world.nextFloor,
         pageSizes: setting.pageSizes,
         ...(resume && { resume }),
       }).run()
@@ -300,6 +297,9 @@ async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting
   return next.verdict !== 'unproven' && world.missing(next.ceiling, epoch) === 0
 }
 
+/** WALKS_FROM=… plays other walks. */
+const firstSeed = Number(process.env.WALKS_FROM ?? 1)
+
 async function campaign(
   walks: number,
   settingOf: (next: () => number) => Setting,
@@ -307,17 +307,14 @@ async function campaign(
     die = false,
     overlaps = [0],
     Kind = World,
-    catching = false,
   }: {
     die?: boolean
     overlaps?: readonly number[]
     Kind?: typeof World
-    /** Ends with the first walk that claims too much: enough to catch a mutant. */
-    catching?: boolean
   } = {},
 ): Promise<Tally> {
   const tally: Tally = { proven: 0, repaired: 0, listed: 0, unproven: 0, beyond: 0, traceless: 0, wrong: [] }
-  for (let seed = 1; seed <= walks; seed++) {
+  for (let seed = firstSeed; seed < firstSeed + walks; seed++) {
     const next = randomFrom(seed * 7919)
     const setting = settingOf(next)
     const overlap = overlaps[Math.floor(next() * overlaps.length)] ?? 0
@@ -337,13 +334,12 @@ async function campaign(
     else if (isWrong) tally.wrong.push(`seed ${seed}: ${outcome.verdict}, ${JSON.stringify(outcome)}`)
     if (!world.moved && !world.shuffle && outcome.verdict !== 'proven' && !die)
       tally.wrong.push(`seed ${seed}: still, yet ${outcome.verdict}`)
-    if (catching && tally.wrong.length > 0) break
   }
   return tally
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 1600)
+const walks = Number(process.env.WALKS ?? 300)
 
 describe('a walk of a list in memory', () => {
   it.each([
@@ -410,7 +406,7 @@ describe('a walk of a list in memory', () => {
       `late: ${proven} proven, ${repaired} repaired, ${unproven} unproven; ${tally.wrong.length} wrong, ${beyond} beyond counting, ${traceless} without a trace`,
     )
     expect(tally.wrong).toEqual([])
-    expect(traceless).toBeLessThanOrEqual(walks / 1000)
+    expect(traceless).toBeLessThanOrEqual(Math.ceil(walks / 1000))
     expect(proven + repaired).toBeGreaterThan(walks / 5)
   })
 
@@ -426,42 +422,5 @@ describe('a walk of a list in memory', () => {
       expect(outcome, `seed ${seed}`).toMatchObject({ verdict })
       expect(world.missing(outcome.ceiling, epoch)).toBe(0)
     }
-  })
-
-  // Mutants: a campaign that nothing can fail would prove nothing.
-  const busy = (): Setting => ({ motion: 0.3, ahead: 0, pageSizes: sizes })
-  afterEach(() => vi.restoreAllMocks())
-
-  it('would notice books that are believed without being closed', async () => {
-    vi.spyOn(Book.prototype, 'standing').mockReturnValue('closed')
-    expect((await campaign(300, busy, { catching: true })).wrong).not.toEqual([])
-  })
-
-  it('would notice a walk that takes no notice of ties', async () => {
-    const { ties } = new Book({ floor: epoch, total: 0, ceiling: epoch })
-    vi.spyOn(Object.getPrototypeOf(ties), 'follow').mockReturnValue(undefined)
-    const tied = await campaign(4000, busy, { catching: true })
-    expect(tied.wrong).not.toEqual([])
-  })
-
-  it('would notice a walk that does not think of what comes late', async () => {
-    const blind = (next: () => number): Setting => ({ ...settings(next), isBlind: true })
-    expect((await campaign(1500, blind, { ...late, Kind: Exchange, catching: true })).wrong).not.toEqual([])
-  })
-
-  it.each([
-    ['that does not read the late zone twice', Book, 'needsZone', false],
-    ['that takes the older part for whole', OlderPart, 'isWhole', true],
-  ] as const)('would notice a walk %s', async (_, kind, name, value) => {
-    vi.spyOn(kind.prototype, name as never, 'get').mockReturnValue(value as never)
-    expect((await campaign(1500, settings, late)).wrong).not.toEqual([])
-  })
-
-  it('would notice a walk that does not step back', async () => {
-    const response = Book.prototype.response
-    vi.spyOn(Book.prototype, 'response').mockImplementation(function (this: Book, ...given) {
-      return { ...response.apply(this, given), fell: 0 }
-    })
-    expect((await campaign(300, busy, { catching: true })).wrong).not.toEqual([])
   })
 })

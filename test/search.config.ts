@@ -1,0 +1,15 @@
+import { defineConfig, mergeConfig } from 'vitest/config'
+import { chosenWarehouses, shipped } from './support/compiled.js'
+
+/** The laws over random cases, for a minute: \`npm run test:search\`. */
+export default mergeConfig(
+  shipped,
+  defineConfig({
+    test: {
+      include: ['test/search/**/*.test.ts'],
+      testTimeout: 3_600_000,
+      hookTimeout: 120_000,
+      provide: { warehouses: chosenWarehouses('both') },
+    },
+  }),
+)

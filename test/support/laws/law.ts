@@ -1,0 +1,32 @@
+/**
+ * A law of the design as cases are played against it (test/laws, `npm run pins`). A case is plain JSON: events and pages,
+ * so that one which has brought a fault to light can be kept. Nothing here knows vitest: a law is loaded from a copy of the
+ * program that has a fault in it, and played there.
+ */
+import type fc from 'fast-check'
+import { openWarehouse } from '../../../src/warehouse/open.js'
+import type { Warehouse } from '../../../src/warehouse/warehouse.js'
+import type { Address } from '../process.js'
+import { known } from '../run.js'
+
+export interface Law<Case> {
+  /** Throws where the law is broken. */
+  play(one: Case): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a file of this folder exports. */
+export interface LawFile<Case = unknown> {
+  /** Every law is opened on one warehouse, and that of the dialects on one of each kind. */
+  readonly open: (addresses: readonly Address[]) => Promise<Law<Case>>
+  /** By name: where `npm run pins` and `npm run test:search` look for a case. */
+  readonly cases: Readonly<Record<string, fc.Arbitrary<Case>>>
+}
+
+export async function warehouseAt(addresses: readonly Address[], at = 0): Promise<Warehouse> {
+  const address = addresses[at]
+  if (!address) throw new Error(`The law is played on ${at + 1} warehouses, found ${addresses.length}`)
+  const warehouse = await openWarehouse({ ...address, model: known, patience: [0, 5, 20, 50] })
+  await warehouse.migrate()
+  return warehouse
+}

@@ -1,0 +1,41 @@
+/** The cases that are kept in test/laws/pins, and how each of them is played: on the program, and with its mutant in it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brokenProduct, load } from '../brokenproduct.js'
+import type { Address } from '../process.js'
+import { type LawMutant, laws } from '../promises/laws.js'
+import { root } from '../tree.js'
+import type { Law, LawFile } from './law.js'
+
+/** From the root on. */
+export const pinFile = ({ pin }: Pick<LawMutant, 'pin'>): string => `test/laws/pins/${pin}.json`
+
+export const readPin = (mutant: LawMutant): unknown =>
+  JSON.parse(readFileSync(join(root, pinFile(mutant)), 'utf8'))
+
+const fileOf = ({ played }: LawMutant): string => `test/support/laws/${played}.ts`
+
+/** The law as the sound program keeps it, or as the broken one does. */
+export async function lawOf(
+  mutant: LawMutant,
+  program: 'sound' | 'broken',
+  addresses: readonly Address[],
+): Promise<Law<unknown>> {
+  const table = ['test/support/promises/laws.js', 'laws', laws.indexOf(mutant)] as const
+  const dist = program === 'sound' ? join(root, 'dist') : brokenProduct({ ...mutant.breakage, table })
+  const { open } = await load<LawFile>(dist, fileOf(mutant))
+  return open(addresses)
+}
+
+export async function casesOf(mutant: LawMutant): Promise<LawFile['cases'][string]> {
+  const found = (await load<LawFile>(join(root, 'dist'), fileOf(mutant))).cases[mutant.cases]
+  if (!found) throw new Error(`${fileOf(mutant)} has no cases ${mutant.cases}`)
+  return found
+}
+
+/** What the law says of a case; undefined where it holds. */
+export const verdictOf = (law: Law<unknown>, one: unknown): Promise<string | undefined> =>
+  law.play(one).then(
+    () => undefined,
+    (error: unknown) => String(error),
+  )

@@ -1,0 +1,258 @@
+/**
+ * The laws of the design, and for each what breaks it: one function of the program at a time, with a case that is kept in
+ * test/laws/pins and has to bring the fault to light. `npm run pins` looks for such cases.
+ */
+import type * as cursorwork from '../../../src/sync/run/resume.js'
+import type * as ends from '../../../src/sync/walks/ends.js'
+import type * as search from '../../../src/sync/walks/search.js'
+import type * as books from '../../../src/walk/books.js'
+import type * as judge from '../../../src/walk/judge.js'
+import type * as olderpart from '../../../src/walk/olderpart.js'
+import type * as ties from '../../../src/walk/ties.js'
+import type { Version } from '../../../src/warehouse/batch.js'
+import type * as drift from '../../../src/warehouse/drift.js'
+import type * as register from '../../../src/warehouse/register/register.js'
+import type * as session from '../../../src/warehouse/session.js'
+import type * as sqlite from '../../../src/warehouse/sqlite/session.js'
+import type * as warehouse from '../../../src/warehouse/warehouse.js'
+import { type Breakage, breaking } from '../breakage.js'
+
+export interface LawMutant {
+  readonly law: string
+  /** What the broken function does. */
+  readonly broken: string
+  readonly breakage: Breakage
+  /** A file of test/support/laws, and the kind of its cases among which one brings the fault to light. */
+  readonly played: string
+  readonly cases: string
+  /** The file in test/laws/pins. */
+  readonly pin: string
+  /** What the law says of it. */
+  readonly says: RegExp
+}
+
+const Book = breaking<typeof books>('src/walk/books.ts')
+const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ was rolled back)/
+
+/** Later than every request. */
+const forever = '~'
+
+/** Takes each stored version for another one. */
+const storedAs = (taken: (version: Version) => Version): Breakage =>
+  breaking<typeof session>('src/warehouse/session.ts').method(
+    'SharedSession',
+    'versions',
+    (sound) =>
+      async function (...given) {
+        const versions = await sound.apply(this, given)
+        return new Map([...versions].map(([id, version]) => [id, taken(version)]))
+      },
+  )
+
+const replay = { law: '1 Replay', played: 'order', cases: 'replay', says: /Law 1/ }
+const order = { law: '2 Order', played: 'order', cases: 'order', says: /Law 2/ }
+const crash = { law: '3 Crash', played: 'crash', cases: 'commits', says: /Law 3/ }
+const dialects = { law: '4 Dialects', played: 'dialects', cases: 'any', says: /Law 4/ }
+const watermark = { law: '5 Watermark', played: 'watermark', cases: 'any', says: /Law 5/ }
+const motion = { law: '6 Motion', played: 'motion', cases: 'any', says: misled }
+const unknown = { law: '7 Drift', played: 'drift', cases: 'any', says: /Law 7/ }
+const cost = { law: '8 Cost', played: 'cost', cases: 'any', says: /Law 8/ }
+const closed = { law: '9 Books', played: 'motion', cases: 'any', says: misled }
+
+export const laws: readonly LawMutant[] = [
+  {
+    ...replay,
+    broken: 'enters the whole page in the register each time it is applied',
+    breakage: breaking<typeof register>('src/warehouse/register/register.ts').function(
+      'enterRows',
+      (sound) => (db, key, row, rows) => {
+        const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
+        return sound(db, key, row, page ? { ...rows, came: page.records } : rows)
+      },
+    ),
+    pin: 'register-entered-twice',
+  },
+  {
+    ...order,
+    broken: 'lets an earlier request win where two versions have one updated_at',
+    breakage: storedAs((version) => ({ ...version, syncedAt: '' })),
+    pin: 'ties-without-a-guard',
+  },
+  {
+    ...crash,
+    broken: 'commits the progress of a page before its rows',
+    breakage: breaking<typeof warehouse>('src/warehouse/warehouse.ts').method(
+      'Warehouse',
+      'apply',
+      (sound) =>
+        async function (batch) {
+          await this.write(batch.statements, batch.fence)
+          return sound.call(this, { ...batch, statements: [] })
+        },
+    ),
+    pin: 'progress-before-rows',
+  },
+  {
+    ...dialects,
+    broken: 'keeps, on SQLite, the children that a new version lacks',
+    breakage: breaking<typeof sqlite>('src/warehouse/sqlite/session.ts').method(
+      'SqliteSession',
+      'prune',
+      () => async () => 0,
+    ),
+    pin: 'children-kept-on-sqlite',
+  },
+  {
+    ...watermark,
+    broken: 'moves the watermark with the first page',
+    breakage: breaking<typeof ends>('src/sync/walks/ends.ts').function(
+      'pageStatements',
+      (sound) => (walk, commit, memory) => {
+        const { progress, outcome } = commit
+        if (outcome || !progress) return sound(walk, commit, memory)
+        const { db } = walk.context.warehouse
+        const { tenantId, resource } = walk.task as unknown as {
+          tenantId: number
+          resource: { name: string }
+        }
+        const early = db
+          .insertInto('sync_cursors')
+          .values({ tenant_id: tenantId, resource: resource.name, watermark: progress.ceiling })
+          .onConflict((c) =>
+            c.columns(['tenant_id', 'resource']).doUpdateSet({ watermark: progress.ceiling }),
+          )
+        return [...sound(walk, commit, memory), early.compile()]
+      },
+    ),
+    pin: 'watermark-with-the-first-page',
+  },
+  {
+    ...motion,
+    cases: 'deletesBehind',
+    broken: 'notices no fall of the total, so that the walk does not step back',
+    breakage: Book.method(
+      'Book',
+      'response',
+      (sound) =>
+        function (...given) {
+          return { ...sound.apply(this, given), fell: 0 }
+        },
+    ),
+    pin: 'no-stepping-back',
+  },
+  {
+    ...motion,
+    cases: 'tiedBehind',
+    broken: 'takes the newest record of all responses for the watermark, not that of the first',
+    breakage: breaking<typeof judge>('src/walk/judge.ts').function(
+      'judgeReading',
+      (sound) =>
+        (reading, ...rest) => {
+          const outcome = sound(reading, ...rest)
+          return { ...outcome, ceiling: reading.walk.newest || outcome.ceiling }
+        },
+    ),
+    pin: 'watermark-of-the-last-response',
+  },
+  {
+    ...motion,
+    broken: 'begins walks at the watermark, without the overlap',
+    breakage: breaking<typeof cursorwork>('src/sync/run/resume.ts').function(
+      'floorOf',
+      (sound) => (from) => sound(from, 0),
+    ),
+    pin: 'no-overlap',
+  },
+  {
+    ...motion,
+    broken: 'never overwrites an equal version',
+    breakage: storedAs((version) => ({ ...version, syncedAt: forever })),
+    pin: 'equal-version-kept',
+  },
+  {
+    ...motion,
+    cases: 'shuffledTies',
+    broken: 'does not read again what ties hide',
+    breakage: Book.getter('Book', 'isShort', () => () => false),
+    pin: 'ties-not-read-again',
+  },
+  {
+    ...unknown,
+    broken: 'reports what was reported before',
+    breakage: breaking<typeof drift>('src/warehouse/drift.ts').function(
+      'writeDrift',
+      (sound) => async (db, session, stamps, entries) => {
+        await sound(db, session, stamps, entries)
+        return [...entries]
+      },
+    ),
+    pin: 'drift-reported-twice',
+  },
+  {
+    ...cost,
+    broken: 'reads the whole list in each run',
+    breakage: breaking<typeof search>('src/sync/walks/search.ts').function(
+      'isSearchDue',
+      () => async () => true,
+    ),
+    pin: 'whole-list-each-run',
+  },
+  {
+    ...closed,
+    broken: 'believes the books without their being closed',
+    breakage: Book.method('Book', 'standing', () => () => 'closed'),
+    pin: 'books-not-closed',
+  },
+  {
+    ...closed,
+    broken: 'closes the books where at least as much was seen as there is',
+    breakage: Book.method(
+      'Book',
+      'standing',
+      (sound) =>
+        function () {
+          const { last, distinct } = this.balance()
+          return distinct >= last ? 'closed' : sound.call(this)
+        },
+    ),
+    pin: 'books-closed-at-least',
+  },
+  {
+    ...closed,
+    broken: 'takes no notice of ties that two responses share',
+    breakage: breaking<typeof ties>('src/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
+    pin: 'ties-unnoticed',
+  },
+  {
+    ...closed,
+    cases: 'exchanges',
+    broken: 'does not think of what comes late',
+    breakage: breaking<typeof cursorwork>('src/sync/run/resume.ts').function(
+      'walkPlan',
+      (sound) =>
+        (...given) => {
+          const { nextFloor: _, ...blind } = sound(...given)
+          return blind
+        },
+    ),
+    pin: 'late-unthought-of',
+  },
+  {
+    ...closed,
+    cases: 'exchanges',
+    broken: 'does not read the late zone once more',
+    breakage: Book.getter('Book', 'needsZone', () => () => false),
+    pin: 'zone-not-read-again',
+  },
+  {
+    ...closed,
+    cases: 'exchanges',
+    broken: 'takes the part behind the late zone for whole',
+    breakage: breaking<typeof olderpart>('src/walk/olderpart.ts').getter(
+      'OlderPart',
+      'isWhole',
+      () => () => true,
+    ),
+    pin: 'older-part-whole',
+  },
+]

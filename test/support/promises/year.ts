@@ -1,0 +1,104 @@
+/** The year (test/long/year.test.ts), and what some days of it have to notice: one function of the program broken at a time. */
+import type * as flatten from '../../../src/model/flatten/flatten.js'
+import type * as tombstone from '../../../src/sync/reconcile/tombstone.js'
+import type * as resume from '../../../src/sync/run/resume.js'
+import type * as runend from '../../../src/sync/run/runend.js'
+import type * as ends from '../../../src/sync/walks/ends.js'
+import type * as belonging from '../../../src/warehouse/belonging.js'
+import { type Breakage, breaking } from '../breakage.js'
+
+export interface YearMutant {
+  /** What the broken function does. */
+  readonly broken: string
+  readonly breakage: Breakage
+  /** The days that bring it to light, from the first one on. */
+  readonly from: number
+  readonly days: number
+  readonly says: RegExp
+}
+
+const lost = /a whole sync of .* left record/
+
+export const yearMutants: readonly YearMutant[] = [
+  {
+    broken: 'loses a record on its way from the page to its row',
+    breakage: breaking<typeof flatten>('src/model/flatten/flatten.ts').function(
+      'compileFlatten',
+      (sound) => (resource, options) => {
+        const flat = sound(resource, options)
+        return (...given) => {
+          const page = flat(...given)
+          return {
+            ...page,
+            rows: new Map(
+              [...page.rows].map(([name, rows]) => [name, name === resource.name ? rows.slice(0, 99) : rows]),
+            ),
+          }
+        }
+      },
+    ),
+    from: 0,
+    days: 1,
+    says: /a whole sync of notes .* left record/,
+  },
+  {
+    broken: 'moves the watermark with each page, and forgets a walk that was killed',
+    breakage: breaking<typeof ends>('src/sync/walks/ends.ts').function(
+      'pageStatements',
+      (sound) => (walk, commit, memory) => {
+        const { progress, outcome } = commit
+        if (outcome || !progress) return sound(walk, commit, memory)
+        const moved = walk.context.warehouse.db
+          .updateTable('sync_cursors')
+          .set({ walk: null, watermark: progress.ceiling })
+          .where('tenant_id', '=', walk.task.tenantId)
+          .where('resource', '=', walk.task.resource.name)
+        return [...sound(walk, commit, memory), moved.compile()]
+      },
+    ),
+    from: 9,
+    days: 1,
+    says: /a whole sync of notes .* left record/,
+  },
+  {
+    broken: 'begins walks at the watermark, without the overlap',
+    breakage: breaking<typeof resume>('src/sync/run/resume.ts').function(
+      'floorOf',
+      (sound) => (watermark) => sound(watermark, 0),
+    ),
+    from: 0,
+    days: 2,
+    says: lost,
+  },
+  {
+    broken: 'finds what was deleted, and marks nothing',
+    breakage: breaking<typeof tombstone>('src/sync/reconcile/tombstone.ts').function(
+      'markDeleted',
+      () => async () => [],
+    ),
+    from: 0,
+    days: 2,
+    says: /a whole reconcile of .* left record/,
+  },
+  {
+    broken: 'says ok of a run whose cursors are skipped',
+    breakage: breaking<typeof runend>('src/sync/run/runend.ts').function(
+      'reportOf',
+      (sound) =>
+        (...given) => ({ ...sound(...given), status: 'ok' }),
+    ),
+    from: 4,
+    days: 1,
+    says: /less than whole, and not said/,
+  },
+  {
+    broken: 'goes on from an address that nobody has adopted',
+    breakage: breaking<typeof belonging>('src/warehouse/belonging.ts').function(
+      'checkBelonging',
+      (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
+    ),
+    from: 20,
+    days: 1,
+    says: /an address that nobody has adopted/,
+  },
+]
