@@ -66,6 +66,7 @@ export const stateTables = {
       deletes_checked_at: timestamp(
         'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal.',
       ),
+      shared_services: json('Services that two live orders show (docs/reconcile.md); null where none do.'),
       refill: text(
         'Why the whole list is read once more, such as a table that had to be created anew; null when nothing is to be filled.',
       ),
@@ -138,7 +139,7 @@ export const stateTables = {
       synced_at: timestamp('When it was sent; `_synced_at` of the rows that it brought.'),
       resource: cursor.resource,
       run_id: text('The run; null where there was none.'),
-      way: text('`walk`, `backfill`, `reconcile`, `webhook` or `replay`.'),
+      way: text('`walk`, `backfill`, `reconcile`, `lookup`, `webhook` or `replay`.'),
       page: integer('Page of the list; null for a record that was asked for by its id.'),
       request_id: text('X-Request-Id of the answer.'),
       rows_written: integer('Rows that it wrote.'),

@@ -38,6 +38,8 @@ export interface Table {
   readonly key: readonly string[]
   /** Of a child: the column that holds its root's id. */
   readonly owner?: string
+  /** Of a child: its rows move from record to record, and keep their ids (warehouse/sharedrows.ts). */
+  readonly moves?: boolean
   /** Secondary indexes, each a list of columns. */
   readonly indexes: readonly (readonly string[])[]
   /** Columns that are unique, each by itself. */
@@ -198,6 +200,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     ],
     key,
     owner: owner.rootColumn,
+    ...(child.moves && { moves: true }),
     indexes: child.moves ? [['tenant_id', 'id']] : [],
     // Of the time when the key did not begin with the record.
     ...(hasId && { formerIndexes: [['tenant_id', ...ownerNames(owner)]] }),

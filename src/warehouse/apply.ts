@@ -266,5 +266,6 @@ export async function applyBatch<R extends Rows<R>, E>(
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
+  if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
   return { written, changed: ofRoots, removed, stale: sorted.stale.size, previous, drift }
 }

@@ -21,7 +21,7 @@ export interface BatchStamp {
 /** The request that brought a batch: `why` shows it for every row. */
 export interface Origin {
   readonly runId: string | null
-  readonly way: 'walk' | 'backfill' | 'reconcile' | 'webhook' | 'replay'
+  readonly way: 'walk' | 'backfill' | 'reconcile' | 'lookup' | 'webhook' | 'replay'
   /** Page of the list; null for a record that was asked for by its id. */
   readonly page: number | null
   readonly requestId: string | null
@@ -33,6 +33,8 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly page: EncodedPage<E>
   /** Progress: state statements that commit together with the rows. */
   readonly statements: readonly CompiledQuery[]
+  /** A state statement that commits with the rows only if any of them changes. */
+  readonly ifChanged?: CompiledQuery
   /** The lease's token; undefined where no run holds a lease. */
   readonly fence: Int64 | undefined
   readonly origin?: Origin

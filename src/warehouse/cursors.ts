@@ -32,6 +32,8 @@ export interface CursorState {
   readonly refill: string | null
   /** Progress of the walk that does so, where it was cut short. */
   readonly refillWalk?: unknown
+  /** What is known of rows that two live records show (sharedrows.ts); null or absent where none do. */
+  readonly shared?: unknown
 }
 
 /** A cursor that no run has worked on. */
@@ -74,6 +76,7 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
         remembered: jsonOf(row.remembered ?? null),
         refill: row.refill ?? null,
         refillWalk: jsonOf(row.refill_walk ?? null),
+        shared: jsonOf(row.shared_services ?? null),
       },
     ]),
   )

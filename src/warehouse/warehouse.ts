@@ -209,6 +209,11 @@ export class Warehouse {
     return { ...rest, rows: dialect.encode(all, this.#model.tableByName) }
   }
 
+  /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
+  hasMovingRows(resource: string): boolean {
+    return this.#resource(resource).tables.some(({ moves }) => moves)
+  }
+
   #resource(name: string): ResourceModel {
     const resource = this.#model.byName.get(name)
     if (!resource) throw new Bug(`No resource ${name}`)

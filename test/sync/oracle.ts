@@ -2,6 +2,7 @@
  * What the warehouse should hold, worked out from the API's JSON and the contract's list of tables. For the nested
  * arrays of the contract no word comes from schema/ or src/: a wrong declaration cannot agree with itself.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { resources } from '../../schema/index.js'
 import type { Shape } from '../../schema/resource.js'
 
@@ -142,8 +143,12 @@ export class Oracle {
       return
     }
     const values = item as Json
-    const keys = key === 'id' ? [tenant, values.id] : [tenant, ownerId, position]
-    this.#put(table, keys, { ...owner, position, ...flat(values, arrays) })
+    const keys = [tenant, ownerId, key === 'id' ? values.id : position]
+    const row = { ...owner, position, ...flat(values, arrays) }
+    // One id twice in a record: equal rows are one, and another one is left out with all that is under it.
+    const before = this.tables.get(table)?.get(keys.join(' '))
+    if (before && !isDeepStrictEqual({ ...row, position: before.position }, before)) return
+    if (!before) this.#put(table, keys, row)
     this.#items(arrays, ownColumn === undefined ? owner : { ...owner, [ownColumn]: values.id }, values)
   }
 }

@@ -54,6 +54,7 @@ export function statusText(
     oddLists(report),
     refills(report),
     setBack(report),
+    sharedServices(report),
     lateness(report, paper),
     quarantine(report),
     next(report, troubled),
@@ -209,6 +210,15 @@ const refills = ({ cursors }: StatusReport): string =>
         ? `the next sync reads the whole list, because ${refill}`
         : `the whole list is being read, because ${refill}: ${count(progress.read)} of ${plural(progress.of, 'record')} so far; shopsync sync goes on`,
   )
+
+const sharedServices = ({ tenants }: StatusReport): string =>
+  tenants
+    .filter(({ shared_services }) => shared_services > 0)
+    .map(
+      ({ tenant_id, shared_services: services }) =>
+        `! Tenant ${tenant_id}: ${plural(services, 'service')} under two live orders, and in the sums of both`,
+    )
+    .join('\n')
 
 const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0

@@ -8,6 +8,7 @@ import type { Collection, StoredRecord } from '../records/collection.js'
 import { encode } from '../records/json.js'
 import { revision, sampleRecord } from '../records/sample.js'
 import type { Store } from '../records/store.js'
+import { hasMovable, transfer } from '../records/transfer.js'
 import type { Motion, MotionTarget } from './rules.js'
 
 interface Held {
@@ -136,6 +137,7 @@ export class Mover {
       const ids = this.#targets(target, place)
       this.#collection(place).odd.heal(ids.length > 0 ? ids : undefined)
     },
+    move: (motion, place) => this.#transfer(motion, place),
     backup: (_motion, place) => {
       this.#backups.set(`${place.tenant} ${place.resource}`, this.#collection(place).backup())
     },
@@ -173,6 +175,17 @@ export class Mover {
       const record = stamp ? stampedAgain(found.entry, store.stamp()) : found.entry
       store.putText(tenant, resource, record.text, record.key, record.micros)
     }
+  }
+
+  /** Where the script names no records, one that has items gives to any other. */
+  #transfer({ from, to, n = 1, stamps = 'both' }: Of<'move'>, { tenant, resource }: Place): void {
+    const { store } = this
+    const ids = store.ids(tenant, resource)
+    const giving = from ?? this.#random.sample(ids, 20).find((id) => hasMovable(store, tenant, resource, id))
+    const others = ids.filter((id) => id !== giving)
+    if (giving === undefined || others.length === 0) return
+    const taking = to ?? this.#random.pick(others)
+    transfer(store, tenant, resource, { from: giving, to: taking, n, stamps })
   }
 
   #targets(target: MotionTarget, { tenant, resource, info }: Place): number[] {

@@ -143,6 +143,13 @@ const MOTIONS = {
   hide: { ...SCOPE, ...TARGET },
   poison: { ...SCOPE, ...TARGET },
   heal: { ...SCOPE, ...TARGET },
+  move: {
+    ...SCOPE,
+    from: whole.optional(),
+    to: whole.optional(),
+    n: positive.optional(),
+    stamps: oneOf('both', 'to', 'none').optional(),
+  },
   backup: SCOPE,
   rewind: SCOPE,
   work: { n: natural.optional(), tenant: whole.optional() },

@@ -10,6 +10,7 @@ import { fromMicros } from '../../timestamp.js'
 import { readJson } from '../../warehouse/database.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { readRefills } from '../../warehouse/refills.js'
+import { readSharedCounts } from '../../warehouse/sharedrows.js'
 import { wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
@@ -69,6 +70,8 @@ export interface TenantStatus {
   readonly revoked_at: string | null
   /** Of sync.exceptTenants: not walked, and not complained about. */
   readonly excepted: boolean
+  /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
+  readonly shared_services: number
 }
 
 /** The JSON document of `shopsync status`. */
@@ -194,7 +197,12 @@ async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<Te
     .select(['tenant_id', 'revoked_at'])
     .orderBy('tenant_id')
     .execute()
-  return rows.map((row) => ({ ...row, excepted: exceptTenants.includes(row.tenant_id) }))
+  const shared = await readSharedCounts(db)
+  return rows.map((row) => ({
+    ...row,
+    excepted: exceptTenants.includes(row.tenant_id),
+    shared_services: shared.get(row.tenant_id) ?? 0,
+  }))
 }
 
 /** Whether nobody is granted: no tenant that is to be walked, or none at all, going by the last run. */

@@ -24,6 +24,13 @@ export interface Confirmed {
   readonly moved: readonly Fetched[]
 }
 
+/** The same of records that were asked for by id. */
+interface AskedById extends Confirmed {
+  /** Records that break the answer. */
+  readonly unread: readonly Int64[]
+  readonly isById: boolean
+}
+
 /** Requests for single records that are under way at once. */
 const together = 8
 
@@ -51,25 +58,27 @@ export class Confirmation {
 
   async ask(candidates: readonly Candidate[]): Promise<Confirmed> {
     if (this.#byId === false) return this.#readAgain(candidates)
-    const gone: GoneRow[] = []
-    const moved: Fetched[] = []
-    const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
-    for (const answer of answers) {
-      if (!answer) continue
-      if ('flattened' in answer) moved.push(answer)
-      else gone.push(answer)
-    }
-    if (moved.length > 0) this.#byId = true
-    if (gone.length === 0) return { gone, moved }
-    if (await this.#answersById()) {
-      this.#byId = true
-      return { gone, moved }
-    }
-    this.#byId = false
+    const { gone, moved, isById } = await this.byId(candidates)
+    if (isById) return { gone, moved }
     this.note('The source does not answer by id: what a second list misses too counts as deleted', {})
     const asked = new Map(candidates.map((candidate) => [candidate.id, candidate]))
     const second = await this.#readAgain(gone.flatMap(({ id }) => asked.get(id) ?? []))
     return { gone: second.gone, moved: [...moved, ...second.moved] }
+  }
+
+  /** Asks by id, and nothing else. Without `isById` the source does not answer so, and a 404 says nothing. */
+  async byId(candidates: readonly Candidate[]): Promise<AskedById> {
+    const [gone, moved, unread]: [GoneRow[], Fetched[], Int64[]] = [[], [], []]
+    const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
+    for (const [i, answer] of answers.entries()) {
+      if (!answer) unread.push(...candidates.slice(i, i + 1).map(({ id }) => id))
+      else if ('flattened' in answer) moved.push(answer)
+      else gone.push(answer)
+    }
+    if (moved.length > 0) this.#byId = true
+    const isById = gone.length === 0 || (await this.#answersById())
+    if (gone.length > 0) this.#byId = isById
+    return { gone, moved, unread, isById }
   }
 
   /** Fetches records whose rows have vanished from the warehouse. undefined: the source does not answer by id. */

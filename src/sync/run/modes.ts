@@ -1,13 +1,15 @@
 import type { Source } from '../../api/source.js'
 import { Bug } from '../../errors.js'
 import { movesWatermark } from '../../walk/types.js'
+import type { CursorState } from '../../warehouse/cursors.js'
+import { withSharedLook } from '../reconcile/askshared.js'
 import { Reconciliation } from '../reconcile/reconcile.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { trimRequests } from '../reconcile/trim.js'
 import { Backfill } from '../walks/backfill.js'
 import { CursorWalk } from '../walks/incremental.js'
 import { NamesSync } from '../walks/names.js'
-import type { CursorTask, RunContext } from './context.js'
+import { type CursorTask, type RunContext, stateOf } from './context.js'
 import type { RunRequest } from './report.js'
 import type { AskedWalk } from './resume.js'
 import { type Begin, type CursorResult, type CursorWork, noCounts, wholeOutcome } from './work.js'
@@ -31,7 +33,8 @@ export function workOf(
   isNews: (task: CursorTask) => boolean = () => false,
 ): Begin {
   const { mode, full = false, acceptDeletes = false, ranges = [] } = request
-  return waitingForZones(context, (task, source): CursorWork => {
+  const deletes = { acceptDeletes, maxDeletes: context.config.reconcile?.maxDeletes ?? maxDeletes }
+  const begin: Begin = (task, source) => {
     if (isNews(task)) return walkOf(context, task, source, 'news')
     const isNames = task.resource.resource.list === 'strings'
     switch (mode) {
@@ -41,18 +44,27 @@ export function workOf(
       case 'reconcile':
         return isNames
           ? new NamesSync(context, task, source)
-          : new Reconciliation(context, task, source, {
-              full,
-              acceptDeletes,
-              maxDeletes: context.config.reconcile?.maxDeletes ?? maxDeletes,
-            })
+          : new Reconciliation(context, task, source, { full, ...deletes })
       case 'backfill':
         return isNames ? untimed : new Backfill(context, task, source, ranges)
       default:
         throw new Bug(`A run cannot ${mode}`)
     }
+  }
+  return waitingForZones(context, (task, source) => {
+    const isWhole = mode === 'reconcile' || mode === 'full' || !wasWalkedWhole(stateOf(context, task))
+    const followsBack = mode === 'reconcile'
+    const work = begin(task, source)
+    return withSharedLook(context, task, source, { work, isWhole, followsBack, ...deletes })
   })
 }
+
+/** Whether the list was read to its end before, and nothing of it is to be read again. */
+const wasWalkedWhole = (state: CursorState | undefined): boolean =>
+  state !== undefined &&
+  (state.watermark ?? state.lastSuccessAt) !== null &&
+  state.walk === null &&
+  state.refill === null
 
 /** An incremental walk, after which the register and the recorded requests are put in order. */
 function walkOf(context: RunContext, task: CursorTask, source: Source, mode: AskedWalk): CursorWork {

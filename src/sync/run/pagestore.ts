@@ -8,6 +8,7 @@ import type { Flattened } from '../../model/flatten/batch.js'
 import { inSpan } from '../../trace.js'
 import type { Applied, EncodedPage, Origin } from '../../warehouse/batch.js'
 import type { CursorKey } from '../../warehouse/cursors.js'
+import { demandLook } from '../../warehouse/sharedrows.js'
 import { noteOf, type RunContext } from './context.js'
 import { addCounts, type Counts, noCounts } from './work.js'
 
@@ -71,12 +72,15 @@ export class PageStore {
     const { tenantId, resource } = this.key
     const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
     const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
+    const hasMovingRows = warehouse.hasMovingRows(resource)
+    const isMarked = !hasMovingRows || counted.touched(this.key) !== undefined
     const applied = await inSpan('store', facts, async (tell) => {
       const done = await warehouse.apply({
         ...this.key,
         page: flattened,
         syncedAt: startedAt,
         statements,
+        ...(!isMarked && { ifChanged: demandLook(warehouse.db, this.key) }),
         fence,
         ...(disowned && { disowned }),
         ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
@@ -88,6 +92,11 @@ export class PageStore {
     const { unstorable } = flattened
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
     counted.stored(resource, changed)
+    if (hasMovingRows && written + removed > 0)
+      counted.touch(
+        this.key,
+        flattened.records.map(({ id }) => id),
+      )
     this.#tell(flattened, applied)
     if (expected !== undefined)
       observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })

@@ -28,11 +28,14 @@ interface Failure {
 }
 
 /** Kysely's tree of each query stays here: the thread needs text and parameters only. */
+const plain = ({ sql, parameters }: CompiledQuery): CompiledQuery => ({ sql, parameters }) as CompiledQuery
+
 export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePage>): BatchMessage => ({
   to,
   batch: {
     ...batch,
-    statements: batch.statements.map(({ sql, parameters }) => ({ sql, parameters }) as CompiledQuery),
+    statements: batch.statements.map(plain),
+    ...(batch.ifChanged && { ifChanged: plain(batch.ifChanged) }),
   },
 })
 
