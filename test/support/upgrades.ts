@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
-import { inject } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/index.js'
+import { postgresOfRun } from './clones.js'
 import type { Address } from './process.js'
 import { scratch } from './scratch.js'
 import type { Kind } from './warehouse.js'
@@ -46,19 +46,16 @@ async function execute(url: string, text: string): Promise<void> {
 }
 
 /** A copy of the kept warehouse, of the test's own. On Postgres it has a database of its own on the `server`. */
-export async function keptWarehouse(
-  { name }: Kind,
-  fixture: Fixture,
-  server = inject('postgresUrl'),
-): Promise<Address> {
+export async function keptWarehouse({ name }: Kind, fixture: Fixture, server?: string): Promise<Address> {
   if (name === 'sqlite') {
     const file = join(scratch(), 'warehouse.db')
     writeFileSync(file, read(fixture, 'warehouse.db'))
     return { url: `sqlite:${file}`, schema: 'shopsync' }
   }
   const database = `upgrade_${randomBytes(6).toString('hex')}`
-  await execute(server, `create database ${database}`)
-  const url = new URL(server)
+  const home = server ?? postgresOfRun().url
+  await execute(home, `create database ${database}`)
+  const url = new URL(home)
   url.pathname = `/${database}`
   await execute(url.href, read(fixture, 'warehouse.sql').toString())
   return { url: url.href, schema: 'shopsync' }
