@@ -82,7 +82,9 @@ export function lawSuite({ seed, amount }: LawSuite): void {
 
   describe('law 4 (dialects)', () => {
     const size = { ...sizeOf(amount, ofDialects, allShares), seed }
-    suiteOf(opening(dialects, 'any'), size, () => Promise.all(bothWarehouses().map((kind) => kind.migrated())))
+    suiteOf(opening(dialects, 'any'), size, () =>
+      Promise.all(bothWarehouses().map((kind) => kind.migrated())),
+    )
   })
 }
 

@@ -210,7 +210,8 @@ export class Living {
           this.#pending.set(tenant, ids)
           for (const { id } of from.services.slice(0, step.n)) ids.add(id)
         }
-        return transfer(store, tenant, orders, { ...step, from: from.id, to: to.id })
+        transfer(store, tenant, orders, { ...step, from: from.id, to: to.id })
+        return
       }
       case 'merge': {
         const [from, to] = [at(step.from), at(step.to)]
@@ -223,7 +224,8 @@ export class Living {
         const [from, to] = [at(step.from), at(step.to)]
         const [first] = from?.services ?? []
         if (!to || !first || from === to || to.services.some(({ id }) => id === first.id)) return
-        return put(to, { services: [...to.services, step.equal ? first : { ...first, title: 'another' }] })
+        put(to, { services: [...to.services, step.equal ? first : { ...first, title: 'another' }] })
+        return
       }
       case 'undelete': {
         const index = store.tenant(tenant).buried.findLastIndex(({ resource }) => resource === orders)
@@ -245,7 +247,8 @@ export class Living {
       case 'run':
         return
       default:
-        return this.#changeOne(step, at(step.of), put, tenant)
+        this.#changeOne(step, at(step.of), put, tenant)
+        return
     }
   }
 
@@ -261,11 +264,14 @@ export class Living {
     if (!one) return
     switch (step.do) {
       case 'give up':
-        return put(one, { services: one.services.slice(1) })
+        put(one, { services: one.services.slice(1) })
+        return
       case 'empty':
-        return put(one, { services: [] })
+        put(one, { services: [] })
+        return
       case 'edit':
-        return put(one, { detail: `edited ${store.stamp()}` } as never)
+        put(one, { detail: `edited ${store.stamp()}` } as never)
+        return
       case 'ahead': {
         const ahead = parseInstant(this.#now())! + 3_600_000_000n
         store.change(tenant, orders, one.id, { detail: 'ahead' }, ahead)
@@ -277,7 +283,8 @@ export class Living {
       case 'twice': {
         const [first] = one.services
         if (!first) return
-        return put(one, { services: [...one.services, step.equal ? first : { ...first, title: 'another' }] })
+        put(one, { services: [...one.services, step.equal ? first : { ...first, title: 'another' }] })
+        return
       }
     }
   }
