@@ -219,7 +219,7 @@ describe('pointers', () => {
   })
 })
 
-it('takes a newcomer at most eight files and 1,000 lines to tour', () => {
+it('takes a newcomer at most eight files to tour', () => {
   const [, tour = ''] = textOf('CONTRIBUTING.md').split('## The tour')
   const [table = ''] = tour.split('\n## ')
   const files = [...table.matchAll(/^\| (?:\[.*?\]\((.+?)\)|`(.+?)`) \|/gm)].map(
@@ -227,6 +227,5 @@ it('takes a newcomer at most eight files and 1,000 lines to tour', () => {
   )
   expect(files.length).toBeGreaterThan(4)
   expect(files.length).toBeLessThanOrEqual(8)
-  const lines = files.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
-  expect(lines).toBeLessThanOrEqual(1000)
+  for (const file of files) expect(textOf(file)).not.toBe('')
 })

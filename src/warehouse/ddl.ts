@@ -7,7 +7,7 @@ import { Bug, Stop } from '../errors.js'
 import type { Column, Table } from '../model/tables.js'
 import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
-import { changeKey, isKeyed } from './keychange.js'
+import { isKeyed, keyChange } from './keychange.js'
 
 /** Whether no version of shopsync has ever made its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>
@@ -163,7 +163,7 @@ async function changesOf(
     }),
   )
   const key = isKeyed(table, columns)
-    ? await changeKey(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
+    ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
     : undefined
   const isMade = key && (isStrict || !key.obstacles?.length)
   return [...added, ...drops, ...(isMade ? [key] : []), ...missingIndexes(dialect, table, indexes)]

@@ -17,7 +17,7 @@ export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean
 }
 
 /** The change of a key that is another than declared; undefined where it is not. */
-export async function changeKey(
+export async function keyChange(
   dialect: Dialect,
   table: Table,
   { indexes, dropped }: { readonly indexes: readonly LiveIndex[]; readonly dropped: ReadonlySet<string> },

@@ -7,7 +7,7 @@ import * as drift from './laws/drift.js'
 import type { Law, LawFile } from './laws/law.js'
 import * as order from './laws/order.js'
 import * as watermark from './laws/watermark.js'
-import type { Address } from './process.js'
+import type { Address } from './place.js'
 import { bothWarehouses, describeBothWays, type Kind } from './warehouse.js'
 
 /** How many cases of the largest share are played, or for how long cases are played in all. */

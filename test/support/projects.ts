@@ -12,7 +12,7 @@ import { filesIn, root, textOf, withoutComments } from './tree.js'
 export type ProjectName = 'pure' | 'warehouse' | 'process'
 
 /** Run by a configuration of their own. */
-const apart = /^test\/(long|browser|clients|deploy|pooler|metrics)\//
+const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics)\//
 
 /** What a file loads when it is loaded itself: imports of types alone, and those that wait for a call, left out. */
 const loadedBy = (file: string): string[] =>

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import { postgresOfRun } from './clones.js'
-import type { Address } from './process.js'
+import type { Address } from './place.js'
 import { scratch } from './scratch.js'
 import type { Kind } from './warehouse.js'
 

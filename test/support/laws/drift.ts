@@ -5,7 +5,7 @@ import { createSandbox, type Sandbox, template } from '../../../src/sandbox/inde
 import { fromMicros } from '../../../src/timestamp.js'
 import { openWarehouse } from '../../../src/warehouse/open.js'
 import type { Warehouse } from '../../../src/warehouse/warehouse.js'
-import type { Address } from '../process.js'
+import type { Address } from '../place.js'
 import { rowsOf } from '../rows.js'
 import { known, syncInOrder } from '../run.js'
 import { wipe } from '../through.js'

@@ -6,7 +6,7 @@
 import type fc from 'fast-check'
 import { openWarehouse } from '../../../src/warehouse/open.js'
 import type { Warehouse } from '../../../src/warehouse/warehouse.js'
-import type { Address } from '../process.js'
+import type { Address } from '../place.js'
 import { known } from '../run.js'
 
 export interface Law<Case> {

@@ -9,7 +9,7 @@ import type { Warehouse } from '../../../src/warehouse/warehouse.js'
 import { Play, Tally } from '../motion.js'
 import { exchange, type MotionScript, scripts } from '../motionscript.js'
 import { MotionWorld } from '../motionworld.js'
-import type { Address } from '../process.js'
+import type { Address } from '../place.js'
 import { type Law, warehouseAt } from './law.js'
 
 /** What all these scenarios have in common. */

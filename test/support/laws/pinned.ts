@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokenProduct, load } from '../brokenproduct.js'
-import type { Address } from '../process.js'
+import type { Address } from '../place.js'
 import { type LawMutant, laws } from '../promises/laws.js'
 import { root } from '../tree.js'
 import type { Law, LawFile } from './law.js'

@@ -4,7 +4,7 @@ import { createSandbox, type Sandbox, template } from '../../../src/sandbox/inde
 import { fromMicros } from '../../../src/timestamp.js'
 import type { Batch } from '../../../src/warehouse/batch.js'
 import type { Warehouse } from '../../../src/warehouse/warehouse.js'
-import type { Address } from '../process.js'
+import type { Address } from '../place.js'
 import { syncInOrder } from '../run.js'
 import { wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
