@@ -11,13 +11,17 @@ import { type Db, readJson, rootTable } from './database.js'
 
 /** More pairs than this: the ids are not unique, and nothing follows from two records that share one. */
 const mostPairs = 1000
-/** So many records of one row are more than `mostPairs` pairs. */
-const mostHolders = 45
+const idsAtOnce = 1000
 
 /** One record, in the version that the warehouse has. */
 export interface Holder {
   readonly id: Int64
   readonly updatedAt: string
+}
+
+/** And when the source showed it. */
+interface ShownHolder extends Holder {
+  readonly shownAt: string
 }
 
 /** Two records that show a row both: the source showed `newer` later, so that `older` may have lost the row. */
@@ -107,19 +111,18 @@ export class SharedRows {
   }
 
   sharedBy(db: Db, ids: readonly Int64[]) {
-    const owner = this.nested.owner ?? ''
     return db
       .selectFrom(`${rootTable(this.nested)} as s`)
       .select('s.id')
       .where('s.tenant_id', '=', this.tenantId)
-      .where(sql<Int64>`${sql.ref(`s.${owner}`)}`, 'in', [...ids])
+      .where(sql<Int64>`${this.#owner('s')}`, 'in', [...ids])
       .where(({ exists, selectFrom }) =>
         exists(
           selectFrom(`${rootTable(this.nested)} as o`)
             .select('o.id')
             .whereRef('o.tenant_id', '=', 's.tenant_id')
             .whereRef('o.id', '=', 's.id')
-            .where(sql<boolean>`${sql.ref(`o.${owner}`)} <> ${sql.ref(`s.${owner}`)}`)
+            .where(sql<boolean>`${this.#owner('o')} <> ${this.#owner('s')}`)
             // It keeps Postgres from making a join, for which it would read the whole table.
             .limit(1)
             .offset(0),
@@ -128,76 +131,93 @@ export class SharedRows {
       .limit(1)
   }
 
-  /** Looks over all rows. */
+  /** Looks over all rows, in plain statements: of a join, Postgres without statistics makes one that takes minutes. */
   async look(): Promise<FoundShared> {
-    const { rows, holders } = await this.#count()
-    if (rows === 0) return { rows, pairs: [], tooMany: false }
-    if (holders > mostHolders) return { rows, pairs: [], tooMany: true }
-    const pairs = await this.#pairs()
-    return pairs.length > mostPairs ? { rows, pairs: [], tooMany: true } : { rows, pairs, tooMany: false }
+    const pairs = new Map<string, SharingPair>()
+    let rows = 0
+    const repeated = await this.#repeated()
+    for (let i = 0; i < repeated.length; i += idsAtOnce) {
+      const holders = await this.#holders(repeated.slice(i, i + idsAtOnce))
+      for (const live of holders.values()) {
+        if (live.length < 2) continue
+        rows++
+        addPairs(pairs, live.toSorted(byShown))
+      }
+    }
+    const tooMany = pairs.size > mostPairs
+    return { rows, pairs: tooMany ? [] : [...pairs.values()], tooMany }
   }
 
-  async #count(): Promise<{ readonly rows: number; readonly holders: number }> {
+  /** The ids that stand in the table more than once. */
+  async #repeated(): Promise<Int64[]> {
     const found = await this.warehouse.read((db) =>
-      this.#held(db)
-        .selectFrom((q) =>
-          q
-            .selectFrom('held')
-            .select((eb) => eb.fn.countAll<Int64>().as('holders'))
-            .groupBy('held.id')
-            .having((eb) => eb.fn.countAll<Int64>(), '>', 1)
-            .as('shared'),
-        )
-        .select((eb) => [
-          eb.fn.countAll<Int64>().as('rows'),
-          eb.fn.max<Int64 | null>('shared.holders').as('holders'),
-        ])
+      db
+        .selectFrom(`${rootTable(this.nested)} as s`)
+        .select('s.id')
+        .where('s.tenant_id', '=', this.tenantId)
+        .groupBy('s.id')
+        .having((eb) => eb.fn.countAll<Int64>(), '>', 1)
+        .orderBy('s.id')
         .execute(),
     )
-    return { rows: Number(found[0]?.rows ?? 0), holders: Number(found[0]?.holders ?? 0) }
+    return found.map(({ id }) => id)
   }
 
-  async #pairs(): Promise<SharingPair[]> {
+  /** The live records that have these rows, by row. */
+  async #holders(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, ShownHolder[]>> {
     const found = await this.warehouse.read((db) =>
-      this.#held(db)
-        .selectFrom('held as a')
-        .innerJoin('held as b', 'b.id', 'a.id')
-        // Of two that one answer has shown, either may be asked for.
-        .where(sql<boolean>`(a.synced_at, a.record_id) < (b.synced_at, b.record_id)`)
-        .select(['a.record_id as older', 'a.updated_at as older_at'])
-        .select(['b.record_id as newer', 'b.updated_at as newer_at'])
-        .distinct()
-        .limit(mostPairs + 1)
+      db
+        .selectFrom(`${rootTable(this.nested)} as s`)
+        .select(['s.id', sql<Int64>`${this.#owner('s')}`.as('record_id')])
+        .where('s.tenant_id', '=', this.tenantId)
+        .where('s.id', 'in', [...ids])
         .execute(),
     )
-    return found.map(({ older, older_at, newer, newer_at }) => ({
-      older: { id: older, updatedAt: older_at },
-      newer: { id: newer, updatedAt: newer_at },
-    }))
+    const live = await this.#live([...new Set(found.map(({ record_id }) => record_id))])
+    const holders = new Map<Int64, ShownHolder[]>()
+    for (const { id, record_id } of found) {
+      const holder = live.get(record_id)
+      if (!holder) continue
+      const known = holders.get(id)
+      if (known) known.push(holder)
+      else holders.set(id, [holder])
+    }
+    return holders
   }
 
-  /** `held`: each row that stands in the table more than once and whose record is live, with its record's version. */
-  #held(db: Db) {
-    const owner = `s.${this.nested.owner ?? ''}`
-    return db
-      .with('repeated', (q) =>
-        q
-          .selectFrom(`${rootTable(this.nested)} as n`)
-          .select('n.id')
-          .where('n.tenant_id', '=', this.tenantId)
-          .groupBy('n.id')
-          .having((eb) => eb.fn.countAll<Int64>(), '>', 1),
+  async #live(records: readonly Int64[]): Promise<ReadonlyMap<Int64, ShownHolder>> {
+    const live = new Map<Int64, ShownHolder>()
+    for (let i = 0; i < records.length; i += idsAtOnce) {
+      const rows = await this.warehouse.read((db) =>
+        db
+          .selectFrom(rootTable(this.root))
+          .select(['id', 'updated_at', '_synced_at'])
+          .where('tenant_id', '=', this.tenantId)
+          .where('id', 'in', records.slice(i, i + idsAtOnce))
+          .where('_deleted_at', 'is', null)
+          .execute(),
       )
-      .with('held', (q) =>
-        q
-          .selectFrom('repeated')
-          .innerJoin(`${rootTable(this.nested)} as s`, 's.id', 'repeated.id')
-          .innerJoin(`${rootTable(this.root)} as r`, (join) =>
-            join.onRef('r.tenant_id', '=', 's.tenant_id').onRef('r.id', '=', owner as 's.id'),
-          )
-          .where('s.tenant_id', '=', this.tenantId)
-          .where('r._deleted_at', 'is', null)
-          .select(['s.id', 'r.id as record_id', 'r.updated_at', 'r._synced_at as synced_at']),
-      )
+      for (const { id, updated_at, _synced_at } of rows)
+        live.set(id, { id, updatedAt: updated_at, shownAt: _synced_at })
+    }
+    return live
   }
+
+  #owner(alias: string) {
+    return sql.ref(`${alias}.${this.nested.owner ?? ''}`)
+  }
+}
+
+/** Of two that one answer has shown, either may be asked for. */
+const byShown = (a: ShownHolder, b: ShownHolder): number =>
+  a.shownAt === b.shownAt ? (a.id < b.id ? -1 : 1) : a.shownAt < b.shownAt ? -1 : 1
+
+/** Each two of the records that have one row, in the order in which they were shown, until they are too many. */
+function addPairs(pairs: Map<string, SharingPair>, holders: readonly ShownHolder[]): void {
+  for (const [place, newer] of holders.entries())
+    for (const older of holders.slice(0, place)) {
+      if (pairs.size > mostPairs) return
+      const pair = { older, newer }
+      pairs.set(pairName(pair), pair)
+    }
 }

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { parseInt64 } from '../../src/int64.js'
 import { type Motion, transfer } from '../../src/sandbox/index.js'
 import { tellWhy } from '../../src/sync/ask/why.js'
+import { SharedLook } from '../../src/sync/reconcile/askshared.js'
 import { markDeleted } from '../../src/sync/reconcile/tombstone.js'
 import type { RunReport } from '../../src/sync/run/report.js'
 import { fromMicros } from '../../src/timestamp.js'
@@ -436,5 +437,60 @@ describe.each(warehouses())('$name', (kind) => {
       { shop_id: 1, month: '2026-03', invoices: 1, shared_services: 0 },
     ])
     expect(await sharedOf(warehouse)).toEqual({ 7: 2, 8: 0 })
+  })
+})
+
+describe('a wrong way is caught:', () => {
+  const kind = warehouses()[0]!
+
+  /** What the first tests of this file see, one after the other. */
+  async function lose(): Promise<void> {
+    const warehouse = await open(kind)
+    try {
+      await run(warehouse)
+      move(1, 2, 10)
+      await run(warehouse)
+      await expectEqual(warehouse)
+      put(3, [14], 20)
+      await run(warehouse)
+      move(3, 2, 30)
+      sandbox.store.remove(7, orders, 3)
+      await run(warehouse)
+      await expectEqual(warehouse)
+    } finally {
+      await warehouse.close()
+    }
+  }
+
+  it('none is there', async () => {
+    await expect(lose()).resolves.toBeUndefined()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'what the run wrote is not looked for under other records',
+      () => vi.spyOn(SharedRows.prototype, 'has').mockResolvedValue(false),
+    ],
+    [
+      'nobody is asked',
+      () => vi.spyOn(SharedLook.prototype, 'ask').mockResolvedValue({ asked: 0, ids: new Set(), unread: [] }),
+    ],
+    ['a 404 marks nothing', () => vi.spyOn(SharedLook.prototype, 'markGone').mockResolvedValue()],
+    [
+      'the record that was shown later is asked for',
+      () => {
+        const sound = SharedRows.prototype.look
+        vi.spyOn(SharedRows.prototype, 'look').mockImplementation(async function (this: SharedRows) {
+          const found = await sound.call(this)
+          return {
+            ...found,
+            pairs: found.pairs.map(({ older, newer }) => ({ older: newer, newer: older })),
+          }
+        })
+      },
+    ],
+  ])('%s', async (_name, breakIt) => {
+    breakIt()
+    await expect(lose()).rejects.toThrow(/expected/)
   })
 })
