@@ -142,8 +142,14 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     const name = `r_${Math.random().toString(36).slice(2, 10)}`
     await run(warehouse, `create role ${name} login`)
     const url = new URL(postgresUrl())
+    const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(
+      warehouse.db,
+    )
+    url.pathname = `/${rows[0]?.database}`
     url.username = name
     const client = new pg.Client({ connectionString: url.href })
+    // The test's database goes before the role's connection does.
+    client.on('error', () => {})
     await client.connect()
     opened.push({ close: () => client.end() } as unknown as Warehouse)
     return { name, client }

@@ -24,6 +24,8 @@ const harmless: Readonly<Record<string, RegExp>> = {
   customer_value: /select v\.shop_id|todays w on/,
   inventory_value: /todays w on/,
   receivables: /report_zones/,
+  // No service of the business is under two orders; test/sync/shared.test.ts has such, of two tenants.
+  totals_check: /r_order_services|held|shared_services/,
 }
 
 const business = views.filter(({ name }) => !/^(dim_|orders$|freshness$)/.test(name))

@@ -113,7 +113,7 @@ describeBothWays((kind) => {
     ])
   })
 
-  it('keeps the version of a record that loses a nested row to another', async () => {
+  it('ends no version where another record shows the same nested row', async () => {
     await wipe(warehouse)
     const moving = { id: 77, ...labor(1) }
     const with77 = (id: number, more: Row[] = []) => ({
@@ -122,12 +122,11 @@ describeBothWays((kind) => {
     })
     await store(warehouse, [at(5, with77(1, [{ id: 78, ...labor(2) }]))], stamp(100))
     await store(warehouse, [at(9, with77(2))], stamp(200))
-    expect(await times(warehouse)).toEqual([['7/1', stamp(5), stamp(100), stamp(200), 'replaced']])
+    expect(await times(warehouse)).toEqual([])
+    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(100), '7/2': stamp(200) })
+    await store(warehouse, [at(6, with77(1))], stamp(300))
+    expect(await times(warehouse)).toEqual([['7/1', stamp(5), stamp(100), stamp(300), 'replaced']])
     expect((await rowsOf(warehouse, table)).map(hoursOf)).toEqual([[1, 2]])
-    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(200), '7/2': stamp(200) })
-    // A claim that is refused ends nothing.
-    await store(warehouse, [at(6, with77(3))], stamp(300))
-    expect(await times(warehouse)).toHaveLength(1)
   })
 
   it('loses no digit, no instant and no character', async () => {
@@ -220,8 +219,8 @@ describeBothWays((kind) => {
         },
       )
       if (isDone) {
-        expect(n).toBeGreaterThan(40)
-        expect(await rowsOf(warehouse, table)).toHaveLength(3)
+        expect(n).toBeGreaterThan(30)
+        expect(await rowsOf(warehouse, table)).toHaveLength(2)
         const after = await state()
         // The answer to the commit was lost, and the page is stored again.
         await store(warehouse, page, stamp(200))
@@ -403,15 +402,5 @@ describe('a wrong way of keeping is caught:', () => {
         .replace(/(from "repair_order_labors" as c where)/, '$1 c.tenant_id < 0 and')
     const wrong = { ...versionWords, nested }
     expect(await isCaught(() => ({}), { versionWords: wrong })).toBe(true)
-  })
-
-  it('content under the same updated_at is taken for the same', async () => {
-    expect(
-      await isCaught((session) => ({
-        countAlike: async (of, tenantId, rows) =>
-          of.role === 'root' ? rows.owners.length : session.countAlike(of, tenantId, rows),
-        childrenMatch: async () => true,
-      })),
-    ).toBe(true)
   })
 })

@@ -84,7 +84,7 @@ export const copyMutants: MutantTable = {
     {
       without: 'the layout of an older program',
       file: tables,
-      old: 'key: table.key.filter(isThere),',
+      old: 'key: key && key[0] === table.key[0] && key.length === live?.length ? key : table.key.filter(isThere),',
       now: 'key: table.key,',
       ...onBoth('brings a warehouse of 0.1.0'),
     },

@@ -442,7 +442,7 @@ export const premiseMutants: MutantTable = {
     {
       without: 'a walk’s demand in its progress',
       file: 'src/sync/run/resume.ts',
-      old: 'if ((progress.refill ?? null) !== (state?.refill ?? null))',
+      old: 'if ((progress.refill ?? null) !== refill)',
       now: 'if (false)',
       test: 'test/warehouse/refill.test.ts',
       name: 'a walk that goes on over a demand made meanwhile',

@@ -178,8 +178,8 @@ export const serviceMutants: MutantTable = {
     {
       without: 'the zone',
       file: 'src/config/instants.ts',
-      old: 'new Offsets(zone)',
-      now: "new Offsets('UTC')",
+      old: 'const offsets = new Offsets(zone)',
+      now: "const offsets = new Offsets('UTC')",
       ...gap,
     },
     {
@@ -426,7 +426,7 @@ export const serviceMutants: MutantTable = {
     {
       without: 'an end of the connections that it takes',
       file: 'src/service/http.ts',
-      old: 'app.server.maxConnections = mostConnections;',
+      old: 'server.maxConnections = mostConnections;',
       now: '',
       ...serves,
     },
