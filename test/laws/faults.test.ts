@@ -12,7 +12,7 @@ import { HandClock } from '../support/clocks.js'
 import { type RunOptions, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { wipe } from '../support/through.js'
-import { bothWarehouses, contents, open, rowsOf } from '../support/warehouse.js'
+import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
 const clock = new HandClock('2026-03-01T00:00:00Z', 1n)
 const options: RunOptions = {
@@ -76,7 +76,7 @@ const faults: [string, Fault][] = [
   ['no rate-limit headers', { kind: 'rate', remove: true }],
 ]
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
   let wanted: unknown
   beforeAll(async () => {

@@ -108,10 +108,10 @@ describe.each(warehouses())('$name', (kind) => {
   }
 
   it.each([
-    [650, 12],
-    [1500, 12],
-    [6000, 10],
-    [20_000, 5],
+    [650, 6],
+    [1500, 6],
+    [6000, 4],
+    [20_000, 2],
   ])(
     'of %i records, one reconcile makes good whatever was deleted, lost and outdated',
     async (size, rounds) => {

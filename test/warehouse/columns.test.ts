@@ -15,7 +15,7 @@ import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { depsOf, known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, contents, reopen, rowsOf } from '../support/warehouse.js'
+import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const records = 620
@@ -50,7 +50,7 @@ beforeAll(() => {
 
 const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: ['vehicles'], known })
   const begin = async (first: Model) => {
