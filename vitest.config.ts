@@ -1,6 +1,6 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { shipped } from './test/support/compiled.js'
+import { compiled } from './test/support/compiled.js'
 import { testFiles } from './test/support/projects.js'
 
 const order = ['process', 'warehouse', 'pure']
@@ -31,7 +31,7 @@ const project = (name: keyof typeof files, pool: 'threads' | 'forks') => ({
 })
 
 export default mergeConfig(
-  shipped,
+  compiled,
   defineConfig({
     test: {
       projects: [project('pure', 'threads'), project('warehouse', 'forks'), project('process', 'forks')],

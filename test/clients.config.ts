@@ -9,7 +9,6 @@ export default mergeConfig(
   shipped,
   defineConfig({
     test: {
-      setupFiles: ['test/support/setup.ts'],
       include: ['test/clients/**/*.test.ts'],
       testTimeout: 600_000,
       hookTimeout: 900_000,

@@ -6,7 +6,6 @@ export default mergeConfig(
   shipped,
   defineConfig({
     test: {
-      setupFiles: ['test/support/setup.ts'],
       include: ['test/deploy/**/*.test.ts'],
       testTimeout: 600_000,
       hookTimeout: 600_000,

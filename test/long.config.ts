@@ -6,7 +6,6 @@ export default mergeConfig(
   shipped,
   defineConfig({
     test: {
-      setupFiles: ['test/support/setup.ts'],
       include: ['test/long/**/*.test.ts'],
       testTimeout: 3_600_000,
       hookTimeout: 120_000,

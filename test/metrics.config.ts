@@ -6,7 +6,6 @@ export default mergeConfig(
   shipped,
   defineConfig({
     test: {
-      setupFiles: ['test/support/setup.ts'],
       include: ['test/metrics/**/*.test.ts'],
       testTimeout: 300_000,
       hookTimeout: 120_000,

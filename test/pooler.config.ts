@@ -6,7 +6,6 @@ export default mergeConfig(
   shipped,
   defineConfig({
     test: {
-      setupFiles: ['test/support/setup.ts'],
       include: ['test/pooler/**/*.test.ts'],
       testTimeout: 120_000,
       hookTimeout: 120_000,

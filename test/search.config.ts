@@ -1,7 +1,8 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { chosenWarehouses, shipped } from './support/compiled.js'
+import { searchOf } from './support/searched.js'
 
-/** The laws over random cases, for a minute: \`npm run test:search\`. */
+/** The laws over random cases, for a minute: `npm run test:search`. */
 export default mergeConfig(
   shipped,
   defineConfig({
@@ -9,7 +10,7 @@ export default mergeConfig(
       include: ['test/search/**/*.test.ts'],
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
-      provide: { warehouses: chosenWarehouses('both') },
+      provide: { warehouses: chosenWarehouses('both'), search: searchOf(process.env) },
     },
   }),
 )

@@ -1,5 +1,8 @@
-/** Laws 6 and 9 over scenarios that no run before has played: npm run test:search. */
+/** Laws 6 and 9 over cases that no run before has played, in memory and then over HTTP: npm run test:search. */
+import { describe, inject } from 'vitest'
 import { motionSuite } from '../support/motionsuite.js'
-import { searched } from '../support/searched.js'
 
-motionSuite({ ...searched(), onPostgres: 0.5 })
+process.env.WALKS_FROM ??= String(inject('search').seed)
+await import('../walk/walk.test.js')
+
+describe('motion', () => motionSuite({ ...inject('search'), onPostgres: 0.5 }))

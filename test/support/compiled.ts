@@ -29,7 +29,7 @@ export function chosenWarehouses(usual: Chosen): Chosen {
 }
 
 /** What vitest is told so that tests and processes run the same files, and failures name the lines of the sources. */
-export const shipped = {
+export const compiled = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
     globalSetup: ['test/support/global.ts'],
@@ -40,6 +40,12 @@ export const shipped = {
     // Node loads copies with a fault in them (brokenproduct.ts) whole by itself: they have no sources beside them.
     server: { deps: { external: [/\/dist\/(src|schema|bench)\//, /\/shopsync-test-\w+\/dist\//] } },
   },
+} satisfies ViteUserConfig
+
+/** The same, for configurations whose files of tests may all open warehouses. */
+export const shipped = {
+  ...compiled,
+  test: { ...compiled.test, setupFiles: ['test/support/setup.ts'] },
 } satisfies ViteUserConfig
 
 /** Stops a run of tests on a program that is not the one of the sources. */

@@ -1,11 +1,14 @@
 import type { TestProject } from 'vitest/node'
 import { type Chosen, expectCompiled } from './compiled.js'
 import type { PostgresTemplate } from './databases.js'
+import type { LawSuite } from './lawsuite.js'
 import { type SqliteTemplate, startTemplates } from './templates.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
     warehouses: Chosen
+    /** In `npm run test:search` alone. */
+    search: LawSuite
     /** Where this run's templates are asked for (test/support/templates.ts). */
     templates: string
     /** Where they are, once they have been asked for. */

@@ -10,44 +10,78 @@ import * as watermark from './laws/watermark.js'
 import type { Address } from './place.js'
 import { bothWarehouses, describeBothWays, type Kind } from './warehouse.js'
 
-/** How many cases of the largest share are played, or for how long cases are played in all. */
-export type Amount = { readonly cases: number } | { readonly seconds: number }
+/** How many cases of the largest share are played; or until when all shares together look for one (npm run test:search). */
+export type Amount = { readonly cases: number } | { readonly until: number }
 
 export interface LawSuite {
   readonly seed: number
   readonly amount: Amount
 }
 
-/** What fast-check is told: a share of the cases, or of the time that all shares have together. */
-export function sizeOf(amount: Amount, share: number, all: number): fc.Parameters<unknown> {
-  if ('cases' in amount) return { numRuns: Math.max(1, Math.round(amount.cases * share)) }
-  return {
-    numRuns: Number.MAX_SAFE_INTEGER,
-    interruptAfterTimeLimit: (amount.seconds * 1000 * share) / all,
-    markInterruptAsFailure: false,
+/** The cases of one law: so many from one seed, or one of each seed until then. */
+export interface Size {
+  readonly law: string
+  readonly seed: number
+  /** Added to the seed, so that each way of SQLite has cases of its own. */
+  readonly shift: number
+  readonly amount: Amount
+}
+
+/** Divides an amount among laws that are played one after the other: time that one of them leaves is the others'. */
+export class Shares {
+  constructor(
+    private readonly amount: Amount,
+    private all: number,
+  ) {}
+
+  take(share: number): Amount {
+    const { amount, all } = this
+    this.all -= share
+    if ('cases' in amount) return { cases: Math.max(1, Math.round(amount.cases * share)) }
+    const now = Date.now()
+    return { until: now + ((amount.until - now) * share) / all }
   }
 }
 
 /** Throws what the law says of the smallest case that breaks it. */
-export async function holds<Case>(
+export async function holds<Case>(law: Law<Case>, cases: fc.Arbitrary<Case>, size: Size): Promise<void> {
+  const { amount } = size
+  if ('cases' in amount) return check(law, cases, { seed: size.seed + size.shift, numRuns: amount.cases })
+  let { seed } = size
+  do {
+    const again = `SEED=${seed} npm run test:search -- -t '${size.law}'`
+    // A case is made smaller for a minute at most.
+    const limits = { numRuns: 1, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false }
+    await check(law, cases, { seed: seed + size.shift, ...limits }, again)
+    seed += 2
+  } while (Date.now() < amount.until)
+}
+
+async function check<Case>(
   law: Law<Case>,
   cases: fc.Arbitrary<Case>,
-  size: fc.Parameters<unknown>,
+  size: fc.Parameters<[Case]>,
+  again?: string,
 ): Promise<void> {
   const found = await fc.check(
     fc.asyncProperty(cases, (one) => law.play(one)),
-    size as fc.Parameters<[Case]>,
+    size,
   )
   if (found.failed && found.counterexample)
     throw new Error(
-      `${String(found.errorInstance)}\nseed ${found.seed}, after ${found.numRuns} cases and ${found.numShrinks} shrinks:\n${JSON.stringify(found.counterexample[0])}`,
+      [
+        String(found.errorInstance),
+        `seed ${found.seed}, after ${found.numRuns} cases and ${found.numShrinks} shrinks:`,
+        JSON.stringify(found.counterexample[0]),
+        ...(again ? [`To play it again, type: ${again}`] : []),
+      ].join('\n'),
     )
   expect(found.numRuns).toBeGreaterThan(0)
 }
 
 /** A law that is open, and the cases that it is to hold for. */
 interface OpenLaw {
-  holds(size: fc.Parameters<unknown>): Promise<void>
+  holds(size: Size): Promise<void>
   close(): Promise<void>
 }
 type Opening = (addresses: readonly Address[]) => Promise<OpenLaw>
@@ -73,29 +107,36 @@ const ofDialects = 1
 const allShares = rows.reduce((sum, [, , sqlite, postgres]) => sum + 2 * sqlite + postgres, ofDialects)
 
 export function lawSuite({ seed, amount }: LawSuite): void {
-  describe.each(rows)('%s', (_name, open, sqlite, postgres) => {
-    describeBothWays((kind) => {
-      const size = sizeOf(amount, kind.name === 'sqlite' ? sqlite : postgres, allShares)
-      suiteOf(open, { ...size, seed: seedOn(kind, seed) }, async () => [await kind.migrated()])
-    })
-  })
+  const shares = new Shares(amount, allShares)
 
   describe('law 4 (dialects)', () => {
-    const size = { ...sizeOf(amount, ofDialects, allShares), seed }
+    const size = (): Size => ({ law: 'law 4', seed, shift: 0, amount: shares.take(ofDialects) })
     suiteOf(opening(dialects, 'any'), size, () =>
       Promise.all(bothWarehouses().map((kind) => kind.migrated())),
     )
   })
+
+  describe.each(rows)('%s', (name, open, sqlite, postgres) => {
+    describeBothWays((kind) => {
+      const size = (): Size => ({
+        law: name.slice(0, 5),
+        seed,
+        shift: shiftOn(kind),
+        amount: shares.take(kind.name === 'sqlite' ? sqlite : postgres),
+      })
+      suiteOf(open, size, async () => [await kind.migrated()])
+    })
+  })
 }
 
 /** Each way of SQLite has cases of its own: twice as much is seen. */
-export const seedOn = (kind: Kind, seed: number): number => seed + (kind.threadFrom === 0 ? 1 : 0)
+export const shiftOn = (kind: Kind): number => (kind.threadFrom === 0 ? 1 : 0)
 
-function suiteOf(open: Opening, size: fc.Parameters<unknown>, addresses: () => Promise<Address[]>): void {
+function suiteOf(open: Opening, size: () => Size, addresses: () => Promise<Address[]>): void {
   let law: OpenLaw
   beforeAll(async () => {
     law = await open(await addresses())
   })
   afterAll(() => law.close())
-  it('holds', { timeout: 3_600_000 }, () => law.holds(size))
+  it('holds', { timeout: 3_600_000 }, () => law.holds(size()))
 }

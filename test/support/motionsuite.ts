@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cases, Motion } from './laws/motion.js'
-import { type Amount, holds, seedOn, sizeOf } from './lawsuite.js'
+import { type Amount, holds, Shares, shiftOn } from './lawsuite.js'
 import type { MotionScript } from './motionscript.js'
 import { describeBothWays } from './warehouse.js'
 
@@ -14,6 +14,7 @@ export interface MotionSuite {
 
 /** Laws 6 and 9 over random scenarios. */
 export function motionSuite({ seed, amount, onPostgres }: MotionSuite): void {
+  const shares = new Shares(amount, 2 + onPostgres)
   describeBothWays((kind) => {
     let law: Motion
     beforeAll(async () => {
@@ -25,8 +26,12 @@ export function motionSuite({ seed, amount, onPostgres }: MotionSuite): void {
     })
 
     it('holds', { timeout: 3_600_000 }, async () => {
-      const size = sizeOf(amount, kind.name === 'sqlite' ? 1 : onPostgres, 2 + onPostgres)
-      await holds(law, cases.any, { ...size, seed: Number(process.env.MOTION_SEED ?? seedOn(kind, seed)) })
+      const { MOTION_SEED } = process.env
+      await holds(law, cases.any, {
+        law: 'motion',
+        ...(MOTION_SEED ? { seed: Number(MOTION_SEED), shift: 0 } : { seed, shift: shiftOn(kind) }),
+        amount: shares.take(kind.name === 'sqlite' ? 1 : onPostgres),
+      })
       const { wrong, windows, scenarios } = law.tally
       expect(wrong).toEqual({ proven: 0, repaired: 0, listed: 0, unproven: 0 })
       // A hundred scenarios have a window of several pages, or the suite would show nothing of them.

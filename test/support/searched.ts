@@ -1,3 +1,4 @@
+/** What `npm run test:search` looks for, and until when: told by its configuration, so that its files share one deadline. */
 import { execFileSync } from 'node:child_process'
 import type { LawSuite } from './lawsuite.js'
 import { root } from './tree.js'
@@ -6,7 +7,7 @@ import { root } from './tree.js'
 const usual = 20_260_303
 
 /** The commit as a number: whoever repeats the search on it finds the same. */
-function seedOfCommit(): number {
+function seedOfCommit(): number | undefined {
   try {
     const words = ['rev-parse', 'HEAD']
     const commit = execFileSync('git', words, {
@@ -16,14 +17,17 @@ function seedOfCommit(): number {
     })
     return Number.parseInt(commit.slice(0, 7), 16)
   } catch {
-    return usual
+    return undefined
   }
 }
 
-/** A search: SEARCH_SECONDS=… takes longer than 25 seconds for each file, SEARCH_SEED=… looks elsewhere. */
-export function searched(): LawSuite {
-  const { SEARCH_SECONDS = '25', SEARCH_SEED } = process.env
-  const seed = Number(SEARCH_SEED ?? seedOfCommit())
-  console.log(`SEARCH_SEED=${seed}`)
-  return { seed, amount: { seconds: Number(SEARCH_SECONDS) } }
+/** `SEED`: cases of another commit, or those of a failure; `SECONDS`: how long, instead of 60. */
+export function searchOf({ SEED, SECONDS = '60' }: NodeJS.ProcessEnv): LawSuite {
+  const given = SEED === undefined ? seedOfCommit() : Number(SEED)
+  if (!Number.isSafeInteger(given ?? usual) || !(Number(SECONDS) > 0))
+    throw new Error(`SEED is ${SEED} and SECONDS is ${SECONDS}; expected an integer and a number above 0`)
+  console.log(
+    `SEED=${given ?? usual}${given === undefined ? ', always the same: no commit is known here' : ''}`,
+  )
+  return { seed: given ?? usual, amount: { until: Date.now() + Number(SECONDS) * 1000 } }
 }

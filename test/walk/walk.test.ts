@@ -300,6 +300,9 @@ async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting
 /** WALKS_FROM=… plays other walks. */
 const firstSeed = Number(process.env.WALKS_FROM ?? 1)
 
+/** What plays the walks again, that one first. */
+const again = (seed: number): string => `WALKS_FROM=${seed} npx vitest run test/walk/walk.test.ts`
+
 async function campaign(
   walks: number,
   settingOf: (next: () => number) => Setting,
@@ -331,9 +334,9 @@ async function campaign(
     const isWrong = outcome.verdict !== 'unproven' && world.missing(outcome.ceiling, floor) > 0
     if (isWrong && isBeyond(world)) tally.beyond++
     else if (isWrong && (await isHealed(world, outcome, setting))) tally.traceless++
-    else if (isWrong) tally.wrong.push(`seed ${seed}: ${outcome.verdict}, ${JSON.stringify(outcome)}`)
+    else if (isWrong) tally.wrong.push(`${again(seed)}: ${outcome.verdict}, ${JSON.stringify(outcome)}`)
     if (!world.moved && !world.shuffle && outcome.verdict !== 'proven' && !die)
-      tally.wrong.push(`seed ${seed}: still, yet ${outcome.verdict}`)
+      tally.wrong.push(`${again(seed)}: still, yet ${outcome.verdict}`)
   }
   return tally
 }
@@ -406,7 +409,8 @@ describe('a walk of a list in memory', () => {
       `late: ${proven} proven, ${repaired} repaired, ${unproven} unproven; ${tally.wrong.length} wrong, ${beyond} beyond counting, ${traceless} without a trace`,
     )
     expect(tally.wrong).toEqual([])
-    expect(traceless).toBeLessThanOrEqual(Math.ceil(walks / 1000))
+    // Of walks that nobody has played before, a few more by chance.
+    expect(traceless).toBeLessThanOrEqual(Math.ceil(walks / 1000) + (process.env.WALKS_FROM ? 3 : 0))
     expect(proven + repaired).toBeGreaterThan(walks / 5)
   })
 

@@ -86,7 +86,7 @@ const shuffledTies: fc.Arbitrary<MotionScript> = scripts.map((script) => ({
   initial: script.initial.map((part) => ({ ...part, tied: true })),
 }))
 
-/** An old group of one updated_at in any order, a few records since, and hardly anything but exchanges of seen for late. */
+/** A group of one updated_at in any order, a few records since, and nothing but exchanges of seen for late. */
 const exchanges: fc.Arbitrary<MotionScript> = fc.constantFrom(5000, 300_000).chain((overlapMs) =>
   fc
     .record({
@@ -104,14 +104,52 @@ const exchanges: fc.Arbitrary<MotionScript> = fc.constantFrom(5000, 300_000).cha
       overlapMs,
       shuffle: true,
       initial: [
-        { n: tied, tied: true, gapMs: 3_600_000 },
+        { n: tied, tied: true, gapMs: 0 },
         { n: since, tied: false, gapMs },
       ],
       runs: [{ mode: 'sync', death: null, steps: some.flat() }],
     })),
 )
 
-export const cases = { any: scripts, tiedBehind, deletesBehind, shuffledTies, exchanges }
+/**
+ * A late zone of more than a page before an old group of one updated_at in any order. Deleted records of the zone, which
+ * the walk has counted, make up for those that the ties hide.
+ */
+const wideZone: fc.Arbitrary<MotionScript> = fc
+  .record({
+    digits,
+    pageSizes,
+    tied: fc.integer({ min: 8, max: 20 }),
+    since: fc.integer({ min: 6, max: 12 }),
+    deleteAt: fc.integer({ min: 2, max: 7 }),
+    offset: fc.integer({ min: 0, max: 3 }),
+    deleted: fc.integer({ min: 1, max: 5 }),
+    createAt: fc.integer({ min: 2, max: 7 }),
+  })
+  .map(({ tied, since, deleteAt, offset, deleted, createAt, ...rest }) => ({
+    ...plain,
+    ...rest,
+    overlapMs: 300_000,
+    stepMs: 4,
+    shuffle: true,
+    initial: [
+      { n: tied, tied: true, gapMs: 0 },
+      { n: 1, tied: true, gapMs: 3_600_000 },
+      { n: since, tied: false, gapMs: 10 },
+    ],
+    runs: [
+      {
+        mode: 'sync',
+        death: null,
+        steps: [
+          { at: deleteAt, kind: 'delete', where: { from: 'front', offset, n: deleted } },
+          { at: createAt, kind: 'create', n: 1 },
+        ],
+      },
+    ],
+  }))
+
+export const cases = { any: scripts, tiedBehind, deletesBehind, shuffledTies, exchanges, wideZone }
 
 export class Motion implements Law<MotionScript> {
   readonly tally = new Tally()

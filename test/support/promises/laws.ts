@@ -246,7 +246,7 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...closed,
-    cases: 'exchanges',
+    cases: 'wideZone',
     broken: 'takes the part behind the late zone for whole',
     breakage: breaking<typeof olderpart>('src/walk/olderpart.ts').getter(
       'OlderPart',
