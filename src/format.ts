@@ -59,6 +59,28 @@ export const atSecond = (timestamp: string): string =>
 export const since = (timestamp: string, nowMicros: bigint): number =>
   Math.round(Number(nowMicros) / 1000 - toMillis(timestamp))
 
+/** The clocks of two machines differ by less where nothing is wrong. */
+export const clocksApartMs = 60_000
+
+/**
+ * Milliseconds from a canonical timestamp to now; undefined where it lies ahead of now: a clock that was wrong has
+ * written it, and nobody knows how old it is.
+ */
+export function ageOf(timestamp: string, nowMicros: bigint): number | undefined {
+  const age = since(timestamp, nowMicros)
+  return age <= -clocksApartMs ? undefined : Math.max(0, age)
+}
+
+/** Whether it is longer ago than that. What is of unknown age is too old: to call it fresh was judged worse. */
+export const isOlderThan = (timestamp: string, nowMicros: bigint, milliseconds: number): boolean =>
+  (ageOf(timestamp, nowMicros) ?? Number.POSITIVE_INFINITY) > milliseconds
+
+/** How long ago a moment was, for people. */
+export function ago(timestamp: string, nowMicros: bigint): string {
+  const age = ageOf(timestamp, nowMicros)
+  return age === undefined ? `at ${atSecond(timestamp)}, ahead of this machine's clock` : `${span(age)} ago`
+}
+
 /**
  * A text with its requests as people read them: the list and its page, in place of a whole address with encoded times.
  * The log and the documents of --json keep the address.

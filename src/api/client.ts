@@ -208,7 +208,8 @@ class HttpSource implements Source {
     const { requests, retries, rateLimited, bytes, traffic } = this.counter
     const { governor } = this.shared.exchange
     const waited = governor.waited() - this.#waitedBefore
-    return { requests, retries, rateLimited, bytes, traffic, waited, window: governor.window() }
+    const clocks = { serverTime: governor.serverTime(), window: governor.window() }
+    return { requests, retries, rateLimited, bytes, traffic, waited, ...clocks }
   }
 
   tagged(): Source {

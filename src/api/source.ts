@@ -105,6 +105,8 @@ export interface SourceStats {
   /** Answers with status 429. */
   readonly rateLimited: number
   readonly bytes: number
+  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
+  readonly serverTime?: number | undefined
   /** The present rate-limit window, when known; `resetsAt` in ms since the epoch. */
   readonly window:
     | {

@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { AlertKind } from '../config/config.js'
-import { since as ageOf } from '../format.js'
+import { isOlderThan } from '../format.js'
 import type { Reason } from '../reasons.js'
 import type { CursorReport, RunReport } from '../sync/run/report.js'
 import { fromMicros, toMicros } from '../timestamp.js'
@@ -131,19 +131,23 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
     ...more,
   })
   const found: Incident[] = []
+  const now = fromMicros(nowMicros)
   if (cursor.status === 'failed') {
     const lasts = foundByComparison.has(reason as Reason | null) ? 'reconcile' : 'state'
     const message = cursorMessage(cursor, cursor.last_error)
-    found.push(of(failureKind(reason), { since: fromMicros(nowMicros), cause: reason, message, lasts }))
+    found.push(of(failureKind(reason), { since: now, cause: reason, message, lasts }))
   }
   const isRead = cursor.status !== 'unavailable'
-  if (isRead && last !== null && ageOf(last, nowMicros) > staleAfterMs) {
+  /** What a wrong clock has dated ahead lasts since nobody knows when. */
+  const sinceThen = (moment: string, milliseconds: number): string =>
+    moment > now ? now : plus(moment, milliseconds)
+  if (isRead && last !== null && isOlderThan(last, nowMicros, staleAfterMs)) {
     const message = cursorMessage(cursor, `no complete run since ${last}`)
-    found.push(of('stale', { since: plus(last, staleAfterMs), message }))
+    found.push(of('stale', { since: sinceThen(last, staleAfterMs), message }))
   }
-  if (checked !== null && ageOf(checked, nowMicros) > deletesUncheckedAfterMs) {
+  if (checked !== null && isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)) {
     const message = cursorMessage(cursor, `deletions were checked last at ${checked}`)
-    found.push(of('deletes_unchecked', { since: plus(checked, deletesUncheckedAfterMs), message }))
+    found.push(of('deletes_unchecked', { since: sinceThen(checked, deletesUncheckedAfterMs), message }))
   }
   return found
 }

@@ -121,10 +121,13 @@ interface Reading {
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
   const { settings, run, before, holder, nowMicros } = reading
-  const { runs: all, lastEnd } = await newestRuns(db, session)
+  const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
-  const runs = all.filter(({ run_id }) => !own.has(run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
+  const place = runs.findLastIndex(({ run_id }) => own.has(run_id))
+  // A run that came to no report may be on record, too.
+  const earlier =
+    place >= 0 ? runs.slice(place + 1) : runs.filter(({ started_at }) => (started_at ?? '') < begunBefore)
   const tenants = (await tenantStates(db, session)).filter(
     ({ tenant_id }) =>
       !settings.exceptTenants.includes(tenant_id) && (settings.tenants?.includes(tenant_id) ?? true),
@@ -137,11 +140,9 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
   // A warehouse in which no run ended before has nothing that is known already.
-  const isFirst = !runs.some(
-    ({ started_at, finished_at }) => finished_at !== null && (started_at ?? '') < begunBefore,
-  )
+  const isFirst = !earlier.some(({ finished_at }) => finished_at !== null)
   const since = before?.since ?? (isFirst ? everything : begunBefore)
-  const through = lastEnd ?? everything
+  const through = lastStamp ?? everything
   const mark: AlertMark = {
     since,
     driftThrough: through,
@@ -154,7 +155,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     nowMicros,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
-    whole: wholeTroubles(run, killedTrouble(runs, { begunBefore, holder })),
+    whole: wholeTroubles(run, killedTrouble(earlier[0], holder)),
     reports: run.reports,
     quarantine: await quarantineOf(db, session, since),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),

@@ -136,7 +136,8 @@ export class Schedule {
     for (const name of this.#planned.keys()) if (!names.has(name)) this.#planned.delete(name)
     for (const job of jobs) {
       const known = this.#planned.get(job.name)
-      if (known?.job.schedule === job.schedule) known.job = job
+      const isKept = known?.job.schedule === job.schedule && !isVoid(known.instants, dueAt(known), this.#now)
+      if (known && isKept) known.job = job
       else await this.#planAnew(job, known?.row ?? (await this.#storedRows()).get(job.name))
     }
   }
@@ -153,7 +154,9 @@ export class Schedule {
     const empty = { last_planned_at: null, started_at: null, finished_at: null, exit_code: null }
     const meant = { job: job.name, schedule: job.schedule, time_zone: timeZone }
     const fresh: JobRow = { ...empty, ...before, ...meant, planned_at: after(instants, now), attempts: 0 }
-    const isSame = before?.schedule === job.schedule && before.time_zone === timeZone
+    const plannedAt = before?.planned_at ?? null
+    const isFar = plannedAt !== null && isVoid(instants, plannedAt, now)
+    const isSame = before?.schedule === job.schedule && before.time_zone === timeZone && !isFar
     const isMissed = before?.planned_at != null && before.planned_at <= now
     if (before && isMissed && Number(before.attempts ?? 0) < mostAttempts) {
       log.info({ job: job.name, planned_at: before.planned_at }, 'Catching up a run that was missed')
@@ -223,6 +226,17 @@ export class Schedule {
       this.parts.log.warn({ job: row.job, error: describeError(error) }, 'The plan could not be stored')
     }
   }
+}
+
+/**
+ * Whether what is planned lies further ahead than it can: a clock that was wrong has planned it. One instant more is
+ * allowed for, since a clock that is put right by a little must not do one instant's work twice.
+ */
+function isVoid(instants: Instants, planned: string, now: string): boolean {
+  const next = after(instants, now)
+  const second = next === null ? null : after(instants, next)
+  const soon = canonical(milliseconds(now) + 2 * untilExpired)
+  return second !== null && planned > second && planned > soon
 }
 
 /** The next instant behind a moment, canonical; null where the schedule never comes again. */

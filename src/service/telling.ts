@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { AlertRule } from '../config/config.js'
-import { since as ageOf } from '../format.js'
+import { ageOf, since } from '../format.js'
 import type { AlertRow, Telling } from '../warehouse/alerts.js'
 
 /** A rule with its name in the column `told`, and its place in the configuration. */
@@ -39,7 +39,7 @@ const claimMs = 120_000
 
 const isClaimed = ({ claimed }: Telling, nowMicros: bigint): boolean => {
   if (claimed === undefined) return false
-  const age = ageOf(claimed, nowMicros)
+  const age = since(claimed, nowMicros)
   // A claim of the future was made under a wrong clock.
   return age < claimMs && age > -claimMs
 }
@@ -57,11 +57,13 @@ export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], 
       .map(siteOf),
   )
   const isSaidAlready = (row: AlertRow): boolean => row.kind === 'stale' && failing.has(siteOf(row))
+  const isLongEnough = (row: AlertRow): boolean =>
+    (ageOf(row.since, nowMicros) ?? Number.POSITIVE_INFINITY) >= rule.after
   const isDue = (row: AlertRow): boolean =>
     row.lasts === 'moment'
       ? // News is for the rules that there were when it came.
         row.told[id] !== undefined
-      : isOpen(row) && ageOf(row.since, nowMicros) >= rule.after && !isSaidAlready(row)
+      : isOpen(row) && isLongEnough(row) && !isSaidAlready(row)
   return {
     opened: rows.filter(
       (row) => isHeard(rule, row) && row.told[id]?.opened === undefined && isDue(row) && isFree(row),

@@ -22,7 +22,7 @@ export interface WholeTrouble {
   readonly swallows: 'all' | 'grants' | 'nothing'
 }
 
-/** A run as sync_runs has it; the newest first. */
+/** A run as sync_runs has it. */
 type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
 
 const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
@@ -72,18 +72,14 @@ export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] 
   ]
 }
 
-/** The last run that began before this one, where nobody recorded its end: it was killed. */
-export function killedTrouble(
-  runs: readonly EarlierRun[],
-  { begunBefore, holder }: { readonly begunBefore: string; readonly holder: string | null },
-): WholeTrouble[] {
-  const last = runs.find(({ started_at }) => started_at !== null && started_at < begunBefore)
+/** The last run that was recorded before this one, where nobody recorded its end: it was killed. */
+export function killedTrouble(last: EarlierRun | undefined, holder: string | null): WholeTrouble[] {
   if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
   const { job, mode, started_at } = last
   return [
     {
       cause: 'killed',
-      since: started_at ?? begunBefore,
+      ...(started_at !== null && { since: started_at }),
       message: `The run before this one (${job ?? mode}, begun ${started_at}) ended without a word: it was killed, or its machine went down`,
       advice:
         'What it stored is whole, and this run went on where it stopped. See whether the machine ran out of memory or was restarted',

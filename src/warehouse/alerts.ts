@@ -7,6 +7,7 @@ import type { Int64 } from '../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import { type Db, readJson } from './database.js'
 import type { Session } from './dialect.js'
+import { bySeq } from './runs.js'
 import type { Warehouse } from './warehouse.js'
 
 /** When a rule was told of an incident; `claimed`: since when a process is about to tell it. */
@@ -185,14 +186,18 @@ export const cursorStates = async (db: Db, session: Session) => {
 export const tenantStates = async (db: Db, session: Session) =>
   (await session.run(db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).compile())).rows
 
-/** The newest runs, and when the last of all that ended did. */
+/** The runs that were recorded last, and the last stamp of all that ended. */
 export async function newestRuns(db: Db, session: Session) {
   const newest = db
     .selectFrom('sync_runs')
     .select(['run_id', 'job', 'mode', 'status', 'started_at', 'finished_at'])
+    .orderBy(bySeq, 'desc')
     .orderBy('started_at', 'desc')
     .limit(10)
-  const ended = db.selectFrom('sync_runs').select((eb) => eb.fn.max<string | null>('finished_at').as('at'))
+  const ended = db
+    .selectFrom('sync_runs')
+    // Runs of older versions ended with their last stamp.
+    .select((eb) => eb.fn.max<string | null>(eb.fn.coalesce('stamped_until', 'finished_at')).as('at'))
   const [runs, last] = [await session.run(newest.compile()), await session.run(ended.compile())]
-  return { runs: runs.rows, lastEnd: last.rows[0]?.at ?? null }
+  return { runs: runs.rows, lastStamp: last.rows[0]?.at ?? null }
 }

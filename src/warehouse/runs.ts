@@ -1,7 +1,8 @@
 /*
  * The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease.
  */
-import type { CompiledQuery, Insertable } from 'kysely'
+import { type CompiledQuery, type Insertable, type RawBuilder, sql } from 'kysely'
+import type { Int64 } from '../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import { toMicros } from '../timestamp.js'
 import { type CursorKey, cursorName, type Reader } from './cursors.js'
@@ -9,32 +10,58 @@ import type { Dialect } from './dialect.js'
 
 type RunRow = Insertable<StateRows['sync_runs']>
 
+/**
+ * What runs are ordered by: the number under which each was recorded. By their times, the run of a clock that was wrong
+ * once would be the last one until that time comes.
+ */
+export const bySeq: RawBuilder<unknown> = sql`coalesce(${sql.ref('seq')}, 0)`
+
+/** Whether runs have numbers: a warehouse of an older version, which nobody has migrated yet, has no column for them. */
+async function isNumbered(db: Dialect['db']): Promise<boolean> {
+  const some = await db.selectFrom('sync_runs').selectAll().limit(1).executeTakeFirst()
+  return some !== undefined && 'seq' in some
+}
+
+/** What commands order runs by that only read, and may meet such a warehouse. */
+export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unknown>> =>
+  (await isNumbered(db)) ? bySeq : sql.ref('started_at')
+
 /** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
 export async function newestStamp(warehouse: Reader): Promise<bigint> {
-  const row = await warehouse.read((db) =>
-    db
+  const row = await warehouse.read(async (db) => {
+    const knowsStamps = await isNumbered(db)
+    return db
       .selectFrom('sync_runs')
       .select((eb) => [
         eb.fn.max<string | null>('started_at').as('started'),
         eb.fn.max<string | null>('finished_at').as('finished'),
       ])
-      .executeTakeFirst(),
-  )
-  const newest = [row?.started, row?.finished]
+      .$if(knowsStamps, (query) =>
+        query.select((eb) => eb.fn.max<string | null>('stamped_until').as('stamped')),
+      )
+      .executeTakeFirst()
+  })
+  const newest = [row?.started, row?.finished, row?.stamped]
     .flatMap((time) => time ?? [])
     .sort()
     .at(-1)
   return newest === undefined ? 0n : toMicros(newest)
 }
 
-/** Whether a run of that name has begun since then and come to its end, whichever way. */
-export async function hasRunSince(warehouse: Reader, job: string, since: string): Promise<boolean> {
+/** Whether a run of that name has begun between then and now and come to its end, whichever way. */
+export async function hasRunSince(
+  warehouse: Reader,
+  job: string,
+  { since, now }: { readonly since: string; readonly now: string },
+): Promise<boolean> {
   const found = await warehouse.read((db) =>
     db
       .selectFrom('sync_runs')
       .select('run_id')
       .where('job', '=', job)
       .where('started_at', '>=', since)
+      // A run that began later than now did so by a clock that was wrong.
+      .where('started_at', '<=', now)
       .where('status', 'not in', ['running', 'interrupted'])
       .limit(1)
       .execute(),
@@ -117,7 +144,12 @@ export const endOrphans = (db: Dialect['db']): CompiledQuery =>
 export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): CompiledQuery =>
   db
     .insertInto('sync_runs')
-    .values(row)
+    .values((eb) => ({
+      ...row,
+      seq: eb
+        .selectFrom('sync_runs')
+        .select((all) => all(all.fn.coalesce(all.fn.max('seq'), all.lit(0)), '+', all.lit(1)).as('next')),
+    }))
     // The statement is repeated when the answer to its commit was lost.
     .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
     .compile()
@@ -137,8 +169,8 @@ export const storeRunCursors = (
     .compile()
 
 /**
- * When the last run of a mode began that asked for a cursor, by `cursorName`: ids of runs tell no more than the second.
- * The steps of a job have modes of their own.
+ * The last run of a mode that asked for a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
+ * steps of a job have modes of their own.
  */
 export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
   const rows = await warehouse.read((db) =>
@@ -146,13 +178,20 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
       .selectFrom('sync_run_cursors as c')
       .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
-      .select((eb) => eb.fn.max<string | null>('r.started_at').as('at'))
+      .select((eb) => [
+        eb.fn.max<Int64 | null>('r.seq').as('seq'),
+        eb.fn.max<string | null>('r.started_at').as('at'),
+      ])
       .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
       .groupBy(['c.tenant_id', 'c.resource'])
       .execute(),
   )
   return new Map(
-    rows.map(({ tenant_id, resource, at }) => [cursorName({ tenantId: tenant_id, resource }), at ?? '']),
+    rows.map(({ tenant_id, resource, seq, at }) => [
+      cursorName({ tenantId: tenant_id, resource }),
+      // Runs of older versions have no number.
+      `${String(seq ?? 0).padStart(15, '0')} ${at ?? ''}`,
+    ]),
   )
 }

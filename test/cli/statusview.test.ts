@@ -1,7 +1,8 @@
 /** What of a status people see: the whole, what needs somebody, some tenants, many tenants. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statusText } from '../../src/cli/text/status.js'
-import type { CursorStatus, StatusReport } from '../../src/sync/ask/status.js'
+import type { CursorStatus } from '../../src/sync/ask/cursorstatus.js'
+import type { StatusReport } from '../../src/sync/ask/status.js'
 import { type Place, place } from '../support/place.js'
 
 let here: Place

@@ -8,12 +8,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Instants } from '../../src/config/instants.js'
 import { JobBook } from '../../src/service/jobbook.js'
 import { Schedule } from '../../src/service/schedule.js'
-import { readJobRows } from '../../src/warehouse/jobs.js'
+import { readJobRows, storeJobRow } from '../../src/warehouse/jobs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { HandClock } from '../support/clocks.js'
 import { scratch } from '../support/scratch.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
 
+const empty = { last_planned_at: null, started_at: null, finished_at: null, exit_code: null, attempts: 0 }
 const minute = 60_000
 const hour = 60 * minute
 
@@ -36,6 +37,8 @@ class World {
   first: string | undefined
   /** What was told when a job had ended. */
   readonly next: string[] = []
+  /** How far the scheduler's clock is ahead, in microseconds. */
+  ahead = 0n
   /** Called when a job begins. */
   during: (job: string) => void = () => {}
   #control = new AbortController()
@@ -72,7 +75,7 @@ class World {
     const until = this.clock.micros + BigInt(milliseconds) * 1000n
     const book = new JobBook([this.folder], { environment: {} })
     const clock = {
-      nowMicros: () => this.clock.nowMicros(),
+      nowMicros: () => this.clock.nowMicros() + this.ahead,
       sleep: async (asked: number) => {
         const left = Number(until - this.clock.micros) / 1000
         await this.clock.sleep(Math.min(asked, left))
@@ -233,6 +236,34 @@ describe.each(warehouses())('$name', (kind) => {
     world.clock.pass(10 * minute)
     await world.up(minute)
     expect(world.begun('hourly')).toEqual(['01-01T04:00', '01-01T04:10'])
+  })
+
+  it('plans again what a clock that was wrong has planned, while it is up and when it starts', async () => {
+    const world = new World(warehouse, '2026-01-01T00:00:30Z')
+    world.job('hourly', '0 * * * *')
+    world.ahead = BigInt(365 * 24 * hour) * 1000n
+    world.during = () => {
+      world.ahead = 0n
+    }
+    await world.up(4 * hour)
+    expect(world.begun('hourly')).toEqual(['01-01T01:00', '01-01T02:00', '01-01T03:00', '01-01T04:00'])
+    const row = { job: 'hourly', schedule: '0 * * * *', time_zone: 'UTC' }
+    await warehouse.write([
+      storeJobRow(warehouse.db, { ...empty, ...row, planned_at: '2027-01-01T05:00:00.000000Z' }),
+    ])
+    await world.up(2 * hour)
+    expect(world.begun('hourly').slice(4)).toEqual(['01-01T05:00', '01-01T06:00'])
+  })
+
+  it('a clock that is put back by some seconds does no instant again', async () => {
+    const world = new World(warehouse, '2026-01-01T00:59:30Z')
+    world.job('hourly', '0 * * * *')
+    world.during = () => {
+      world.clock.micros -= 10_000_000n
+      world.during = () => {}
+    }
+    await world.up(90 * minute)
+    expect(world.turns.map(({ to }) => to.slice(11, 16))).toEqual(['00:59', '02:00'])
   })
 
   it('reads job files again: a broken one stays as it was and is said once; a new schedule is planned anew', async () => {

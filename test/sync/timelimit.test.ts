@@ -79,7 +79,8 @@ describe.each(warehouses())('$name', (kind) => {
         db.insertInto('sync_run_cursors').values(end).compile(),
       ])
     }
-    expect([...(await lastTurns(warehouse, 'sync')).values()]).toEqual(['2026-01-01T00:00:00.200000Z'])
+    const [turn] = (await lastTurns(warehouse, 'sync')).values()
+    expect(turn).toMatch(/ 2026-01-01T00:00:00.200000Z$/)
     await warehouse.close()
   })
 

@@ -140,6 +140,11 @@ export class Budget {
     for (const rule of this.#rules.values()) rule.charge(now)
   }
 
+  /** The least that the server's clock can show now; undefined where no answer had a Date. */
+  serverTime(now: number): number | undefined {
+    return this.#skew.isKnown ? this.#skew.atLeast(now) : undefined
+  }
+
   /** The tightest rule's window. */
   window(now: number): WindowView | undefined {
     let tightest: WindowView | undefined

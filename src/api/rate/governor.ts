@@ -47,6 +47,8 @@ export interface Governor {
   acquire(claim: RequestClaim): Promise<Permit>
   /** Local time in ms since the epoch. */
   now(): number
+  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
+  serverTime(): number | undefined
   /** The tightest rate-limit window, when one is known. */
   window(): WindowView | undefined
   /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
@@ -101,6 +103,10 @@ class ClockedGovernor implements Governor {
 
   now(): number {
     return Number(this.#clock.nowMicros()) / 1000
+  }
+
+  serverTime(): number | undefined {
+    return this.#budget.serverTime(this.now())
   }
 
   window(): WindowView | undefined {

@@ -39,6 +39,11 @@ export class Skew {
     return Number.isFinite(this.#low) ? local + this.#low : local
   }
 
+  /** Whether the server has told its time. */
+  get isKnown(): boolean {
+    return Number.isFinite(this.#low)
+  }
+
   /** Milliseconds of doubt. */
   get width(): number {
     return this.#high - this.#low

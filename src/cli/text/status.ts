@@ -1,8 +1,8 @@
 /* The document of `shopsync status` in words. Used by src/cli/commands/status.ts. */
-import { atSecond, count, paragraphs, plural, since, span } from '../../format.js'
+import { ago, atSecond, count, paragraphs, plural, since, span } from '../../format.js'
 import { type Paper, plainPaper } from '../../paper.js'
+import type { CursorStatus } from '../../sync/ask/cursorstatus.js'
 import {
-  type CursorStatus,
   isLostTenant,
   isStateTrouble,
   isTrouble,
@@ -86,11 +86,11 @@ function lastRun({ last_run: run }: StatusReport, now: bigint): string {
   const name = run.job ? `${run.job} (${run.mode})` : run.mode
   if (run.ended_without_a_word) return `✗ ${lostRun(run, now)}`
   const error = run.error ? `: ${run.error}` : ''
-  return `Last run: ${name}, ${run.status}, ${span(since(run.started_at, now))} ago${error}`
+  return `Last run: ${name}, ${run.status}, ${ago(run.started_at, now)}${error}`
 }
 
 const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
-  `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : `${span(since(started_at, now))} ago`}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
+  `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
 
 /** The tenants that are no longer granted, a line each. */
 const lostTenants = ({ tenants }: StatusReport): string[] =>
@@ -126,7 +126,13 @@ function lease({ lease: holder }: StatusReport, now: bigint): string {
 const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus): string => {
   if (cursor.deletes_unchecked && !isStateTrouble({ state }))
     return `deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
-  const age = age_seconds === null ? 'never complete' : `complete ${span(age_seconds * 1000)} ago`
+  const { last_success_at: last } = cursor
+  const age =
+    age_seconds !== null
+      ? `complete ${span(age_seconds * 1000)} ago`
+      : last === null
+        ? 'never complete'
+        : `complete at ${atSecond(last)}, ahead of this machine's clock: how long ago is unknown`
   const error = last_error ? `: ${last_error}` : ''
   return `${state === 'never' ? '' : `${state}, `}${age}${error}`
 }

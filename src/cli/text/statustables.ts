@@ -2,16 +2,13 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../format.js'
 import type { Ink, Paper } from '../../paper.js'
-import {
-  type CursorStatus,
-  isLostTenant,
-  isTrouble,
-  type StatusReport,
-  type TenantStatus,
-} from '../../sync/ask/status.js'
+import type { CursorStatus } from '../../sync/ask/cursorstatus.js'
+import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from '../../sync/ask/status.js'
 import { right, table, unbroken } from '../../table.js'
 
 const ageOf = (cursors: readonly CursorStatus[]): string => {
+  if (cursors.some(({ age_seconds: age, last_success_at: last }) => age === null && last !== null))
+    return 'unknown'
   const ages = cursors.map((cursor) => cursor.age_seconds).filter((age) => age !== null)
   return ages.length === 0 ? 'never' : span(Math.max(...ages) * 1000)
 }

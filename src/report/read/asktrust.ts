@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Db } from '../../warehouse/database.js'
+import { recordedOrder } from '../../warehouse/runs.js'
 import type { Subject } from './views.js'
 
 export const askFreshness = ({ db, tenants }: Subject) =>
@@ -37,8 +38,8 @@ export const askIncidents = (db: Db) =>
 
 export type IncidentRow = Awaited<ReturnType<typeof askIncidents>>[number]
 
-/** Runs since an instant, newest first. */
-export const askRuns = (db: Db, since: string) =>
+/** Runs since an instant, those recorded last first. */
+export const askRuns = async (db: Db, since: string) =>
   db
     .selectFrom('sync_runs')
     .select([
@@ -54,6 +55,7 @@ export const askRuns = (db: Db, since: string) =>
       'error',
     ])
     .where('started_at', '>=', since)
+    .orderBy(await recordedOrder(db), 'desc')
     .orderBy('started_at', 'desc')
     .execute()
 

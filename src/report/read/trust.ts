@@ -1,5 +1,5 @@
 /* How far the data of some tenants can be trusted, from the rows of `freshness` and `totals_check`. */
-import { since } from '../../format.js'
+import { isOlderThan } from '../../format.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
 import type { ResourceFreshness, TrustAnswer, VerdictShown } from '../data.js'
 import type { FreshnessRow, IncidentRow } from './asktrust.js'
@@ -63,7 +63,7 @@ export function trustIn(
   const open = incidents.filter(({ tenant_id }) => tenants.has(String(tenant_id)))
   const isUnchecked = ({ deletes_checked_at }: FreshnessRow): boolean => {
     const at = instantShown(deletes_checked_at)
-    return at === null || since(at, nowMicros) > deletesUncheckedAfterMs
+    return at === null || isOlderThan(at, nowMicros, deletesUncheckedAfterMs)
   }
   const oldest = oldestBy(walked, (row) => row.complete_through)
   const checked = oldestBy(walked, (row) => row.deletes_checked_at)
@@ -77,7 +77,7 @@ export function trustIn(
     refilling: refillsOf(walked, refills),
     unavailable: freshness.filter((row) => !numberFrom(row.revoked) && !isWalked(row)).length,
     completeThrough,
-    isStale: completeThrough !== null && since(completeThrough, nowMicros) > staleAfterMs,
+    isStale: completeThrough !== null && isOlderThan(completeThrough, nowMicros, staleAfterMs),
     oldest: oldest ? { tenant: oldest.tenant_name ?? '', resource: oldest.resource ?? '' } : null,
     deletesCheckedAt: instantShown(checked?.deletes_checked_at ?? null),
     deletesUnchecked: walked.filter(isUnchecked).length,

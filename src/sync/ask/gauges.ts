@@ -3,10 +3,12 @@
  * every few seconds. Used by src/service/metrics.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { clocksApartMs } from '../../format.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
 import type { Db } from '../../warehouse/database.js'
+import { type CursorStatus, cursorStateOf } from './cursorstatus.js'
 import { readHolder } from './lastrun.js'
-import { type CursorStatus, cursorStateOf, type StatusOptions } from './status.js'
+import type { StatusOptions } from './status.js'
 
 export interface GaugesOptions
   extends Pick<
@@ -85,7 +87,7 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
   const groups = await groupedCursors(db, options)
   let begun = 0
   for (const { amount, age, status, completeness } of groups) {
-    const since = age === ages.never ? null : age === ages.stale ? Number.POSITIVE_INFINITY : 0
+    const since = age === ages.never ? null : age === ages.stale ? 'unknown' : 0
     count(cursorStateOf({ status, completeness }, since, staleAfterMs), Number(amount))
     begun += Number(amount)
   }
@@ -98,7 +100,7 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
   }
 }
 
-/** How long ago the last complete walk of a cursor ended. */
+/** How long ago the last complete walk of a cursor ended; by a wrong clock, one that is ahead of now is too long ago. */
 const ages = { never: 0, lately: 1, stale: 2 } as const
 
 /** Cursors that are to be synced: of tenants that are granted and wanted. */
@@ -129,12 +131,16 @@ async function groupedCursors(db: Db, options: GaugesOptions) {
         .then(eb.lit(ages.never))
         .when('last_success_at', '<', ago(staleAfterMs))
         .then(eb.lit(ages.stale))
+        .when('last_success_at', '>', ago(-clocksApartMs))
+        .then(eb.lit(ages.stale))
         .else(eb.lit(ages.lately))
         .end()
         .as('age'),
       eb
         .case()
         .when('deletes_checked_at', '<', ago(deletesUncheckedAfterMs))
+        .then(eb.lit(1))
+        .when('deletes_checked_at', '>', ago(-clocksApartMs))
         .then(eb.lit(1))
         .else(eb.lit(0))
         .end()

@@ -1,4 +1,5 @@
 /* How each job ended when it last ran, whoever started it. Used by `jobs list` and by `schedule`. */
+import { recordedOrder } from '../../warehouse/runs.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
 export interface LastOfJob {
@@ -15,12 +16,14 @@ export async function lastOfJobs(
 ): Promise<Map<string, LastOfJob>> {
   const found = new Map<string, LastOfJob>()
   if (!(await warehouse.has('sync_runs'))) return found
+  const order = await warehouse.read(recordedOrder)
   for (const name of names) {
     const row = await warehouse.read((db) =>
       db
         .selectFrom('sync_runs')
         .select(['run_id', 'started_at', 'finished_at', 'status'])
         .where('job', '=', name)
+        .orderBy(order, 'desc')
         .orderBy('started_at', 'desc')
         .limit(1)
         .executeTakeFirst(),

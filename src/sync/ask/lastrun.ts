@@ -2,6 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../timestamp.js'
 import { isDead, isOver } from '../../warehouse/lease.js'
+import { recordedOrder } from '../../warehouse/runs.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 
 type Db = Warehouse['db']
@@ -36,11 +37,13 @@ export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolde
   return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
 }
 
+/** The run that was recorded last. */
 export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {
   // All columns, by no name: an older version's warehouse, which nobody has migrated yet, has fewer.
   const row = await db
     .selectFrom('sync_runs')
     .selectAll()
+    .orderBy(await recordedOrder(db), 'desc')
     .orderBy('started_at', 'desc')
     .limit(1)
     .executeTakeFirst()

@@ -4,6 +4,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../../model/state.js'
 import { toMicros } from '../../timestamp.js'
+import { recordedOrder } from '../../warehouse/runs.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { readHolder, type StatusHolder } from './lastrun.js'
 
@@ -83,7 +84,10 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
   return {
     ...{ run_id, job, mode, status, reason: row.reason ?? null, started_at, finished_at },
     took_ms:
-      started_at && finished_at ? Number((toMicros(finished_at) - toMicros(started_at)) / 1000n) : null,
+      started_at && finished_at
+        ? // Less than nothing where the clock was set back meanwhile.
+          Math.max(0, Number((toMicros(finished_at) - toMicros(started_at)) / 1000n))
+        : null,
     requests: row.requests,
     records: cursors.reduce((sum, { records }) => sum + Number(records ?? 0), 0),
     records_changed: changedOf(cursors),
@@ -107,10 +111,11 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
 /** How many runs are read at once while runs that failed are looked for. */
 const batch = 200
 
-/** The newest runs first. */
+/** The runs that were recorded last come first. */
 export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, tenants, resources, since, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  const order = await warehouse.read(recordedOrder)
   const found: PastRun[] = []
   for (let offset = 0; found.length < last; offset += batch) {
     const rows = await warehouse.read((db) =>
@@ -118,6 +123,7 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
         .selectFrom('sync_runs')
         .selectAll()
         .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+        .orderBy(order, 'desc')
         // Ids tell the second alone.
         .orderBy('started_at', 'desc')
         .orderBy('run_id', 'desc')

@@ -3,11 +3,10 @@
  * run's work on cursors, a comparison, a snapshot, a report. The command line makes the steps (src/cli/jobstep.ts).
  */
 import { Retry, Skip, Stop } from '../../errors.js'
-import { fromMicros } from '../../timestamp.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
 import { quarantinedSince } from '../../warehouse/quarantine.js'
 import { hasRunSince, newestStamp } from '../../warehouse/runs.js'
-import { asWriter, type Dependencies, type WriterLease } from './context.js'
+import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
 import { type Ending, endingOf, within } from './ending.js'
 import { onRecord, type RecordedRun } from './recorded.js'
 import type { RunReport } from './report.js'
@@ -64,8 +63,9 @@ export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
 }
 
 /** Two schedulers of one warehouse wait for each other's lock: the second one would do all the work again. */
-async function checkStillDue({ warehouse }: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
-  if (plannedAt === undefined || !(await hasRunSince(warehouse, name, plannedAt))) return
+async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
+  if (plannedAt === undefined) return
+  if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
   throw new Stop(`Another program has run ${name}, which was due at ${plannedAt}`, {
     exitCode: 4,
     hint: 'Let one shopsync schedule alone look after a warehouse',
@@ -133,7 +133,7 @@ class Steps {
 
 /** What came of all steps: the document of a job is that of a run. */
 async function reportOfJob(
-  { source, warehouse, stamps }: Dependencies,
+  { source, warehouse, clock }: Dependencies,
   { runId }: WriterLease,
   { startedAt, done }: RecordedRun,
   { name }: JobPlan,
@@ -146,7 +146,7 @@ async function reportOfJob(
     mode: 'job',
     status: statusOfJob(done, cut),
     started_at: startedAt,
-    finished_at: fromMicros(stamps.next()),
+    finished_at: now({ clock }),
     requests,
     rate_limited: rateLimited,
     retries,

@@ -11,6 +11,7 @@ import {
   removeRun,
   runsBetween,
   setMark,
+  startBeforeLast,
   thinRun,
 } from '../../warehouse/history.js'
 import { knownTenants } from '../../warehouse/tenants.js'
@@ -29,7 +30,7 @@ const epoch = '1970-01-01T00:00:00.000000Z'
 const before = (time: string, micros: bigint): string => fromMicros(toMicros(time) - micros)
 const dayOf = (time: string): string => `${time.slice(0, 10)}T00:00:00.000000Z`
 
-type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'config' | 'observer'> & WriterLease
+type Needs = Pick<Dependencies, 'warehouse' | 'source' | 'clock' | 'config' | 'observer'> & WriterLease
 
 /** History promises nothing: where it cannot be put in order, the run that has ended loses nothing by it. */
 export async function pruneHistory(context: Needs): Promise<void> {
@@ -44,15 +45,32 @@ export async function pruneHistory(context: Needs): Promise<void> {
 
 async function prune(context: Needs): Promise<void> {
   const { warehouse, fence, config } = context
-  const time = now(context)
-  const today = dayOf(time)
   const marks = await readMarks(warehouse)
-  if (marks.get('history_pruned_on') === today) return
+  if (marks.get('history_pruned_on') === dayOf(now(context))) return
+  const time = await believedNow(context)
+  const today = dayOf(time)
   const budget = { rows: mostRows }
   const kept = before(time, BigInt(config.history?.keep ?? usualKeep) * 1000n)
   await removeOld(context, kept, budget)
-  await thin(context, { from: marks.get('history_thinned_to') ?? epoch, today }, budget)
-  if (budget.rows > 0) await warehouse.write([setMark(warehouse.db, 'history_pruned_on', today)], fence)
+  const thinned = marks.get('history_thinned_to') ?? epoch
+  // A mark that lies ahead was set by a clock that was wrong.
+  await thin(context, { from: thinned > today ? epoch : thinned, today }, budget)
+  if (budget.rows > 0)
+    await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(context)))], fence)
+}
+
+/**
+ * The time that the age of runs is reckoned from: our clock, and no later than the source's, or than the run before where
+ * the source tells no time. A clock that jumps a year ahead would make all of history too old to be kept.
+ */
+async function believedNow({ warehouse, source, clock }: Needs): Promise<string> {
+  const own = now({ clock })
+  const { serverTime } = source.stats()
+  const other =
+    serverTime === undefined
+      ? await startBeforeLast(warehouse)
+      : fromMicros(BigInt(Math.floor(serverTime)) * 1000n)
+  return other !== null && other < own ? other : own
 }
 
 interface Budget {

@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { describeError } from '../../errors.js'
-import { toMicros } from '../../timestamp.js'
+import { fromMicros, toMicros } from '../../timestamp.js'
 import { addToCounters, setCounters } from '../../warehouse/counters.js'
 import { moveCursor } from '../../warehouse/cursors.js'
 import { forgetKnownFields } from '../../warehouse/drift.js'
@@ -124,7 +124,7 @@ type Counted = Pick<EndedWork, 'counted' | 'cursors'>
  * fence: a run that has lost its lease records its end all the same.
  */
 export async function recordEnd(
-  { warehouse, source, runId }: Pick<Dependencies, 'warehouse' | 'source'> & WriterLease,
+  { warehouse, source, stamps, runId }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & WriterLease,
   report: RunReport,
   { status, error, ...counts }: { readonly status: string; readonly error: unknown } & Counted,
 ): Promise<void> {
@@ -132,6 +132,8 @@ export async function recordEnd(
   const row = {
     status,
     finished_at,
+    // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
+    stamped_until: fromMicros(stamps.next()),
     reason: report.reason,
     ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
     error: error === null ? null : describeError(error),

@@ -3,10 +3,9 @@
  */
 import { Retry, Skip, Stop } from '../../errors.js'
 import type { Reason } from '../../reasons.js'
-import { fromMicros } from '../../timestamp.js'
 import { cursorName } from '../../warehouse/cursors.js'
 import { quarantinedSince } from '../../warehouse/quarantine.js'
-import { keyOf, type RunContext } from './context.js'
+import { keyOf, now, type RunContext } from './context.js'
 import type { CursorEnd } from './cursor.js'
 import type { RunReport, RunRequest } from './report.js'
 
@@ -46,7 +45,7 @@ export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number
   reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
-  context: Pick<RunContext, 'source' | 'stamps' | 'runId'>,
+  context: Pick<RunContext, 'source' | 'clock' | 'runId'>,
   request: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
   { ends, reason, quarantined }: RunEnd,
@@ -59,8 +58,7 @@ export function reportOf(
     mode: request.mode,
     status: statusOf(ends, reason),
     started_at: startedAt,
-    // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
-    finished_at: fromMicros(context.stamps.next()),
+    finished_at: now(context),
     requests: stats.requests,
     rate_limited: stats.rateLimited,
     retries: stats.retries,

@@ -7,7 +7,7 @@ export async function isSearchDue(
   { context, task, mode, startedAt }: WalkUnderWay,
   { surplus }: Memory,
 ): Promise<boolean> {
-  if (mode === 'full' || !surplus || surplus.searchedOn >= startedAt.slice(0, 10)) return false
+  if (mode === 'full' || !surplus || surplus.searchedOn === startedAt.slice(0, 10)) return false
   const rows = await context.warehouse.countRows(rootOf(task.resource), task.tenantId)
   return rows <= mostSearchedPages * 100
 }
