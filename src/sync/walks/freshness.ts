@@ -26,17 +26,24 @@ export class Freshness {
   /** Of a walk of the whole list. */
   readonly #older: OlderVersions | undefined
 
-  /** Where a walk reads what earlier ones have left out on purpose, `isMeasured` is false. */
+  /** Rows of the list may be lacking until another walk reads it whole: what is complete moves with that one. */
+  readonly #isLacking: boolean
+
+  /**
+   * Where a walk reads what earlier ones have left out on purpose, `isMeasured` is false. `isNews`: it reads only what is
+   * new, whatever else the list is to be read for.
+   */
   constructor(
     private readonly context: RunContext,
     private readonly task: CursorTask,
-    isMeasured: boolean,
+    { isMeasured, isNews = false }: { readonly isMeasured: boolean; readonly isNews?: boolean },
   ) {
     const state = stateOf(context, task)
     const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
     const { counted } = context
     const tell = (micros: number): void => counted.late(task.resource.name, micros)
     this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
+    this.#isLacking = isNews && state?.refill != null
     this.#older = isMeasured ? undefined : new OlderVersions(now(context))
   }
 
@@ -61,6 +68,7 @@ export class Freshness {
   columns({ verdict }: WalkOutcome) {
     if (verdict !== 'proven' && verdict !== 'repaired') return unmeasured
     if (!this.#clocks) return {}
+    if (this.#isLacking) return { walked_at: this.walkedAt }
     const { lateness } = this.context
     const state = stateOf(this.context, this.task)
     const known = lateness.get(this.task.resource.name)

@@ -92,7 +92,7 @@ export class NamesSync implements CursorWork {
       .where('_deleted_at', 'is', null)
       .where('_synced_at', '<', startedAt)
       .compile()
-    const freshness = new Freshness(this.context, this.task, false)
+    const freshness = new Freshness(this.context, this.task, { isMeasured: false })
     freshness.answered({ ...read.clocks, own: began })
     const outcome = wholeOutcome(records)
     const cursor = moveCursor(warehouse.db, key, {
