@@ -25,10 +25,11 @@ export function chosenByFlags(config: Config, options: Readonly<Record<string, u
   const tenants = unique(options.tenant).map(tenantId)
   const resources = unique(options.resource)
   for (const name of resources) refuseList('--resource', name)
-  return chooseFrom(config, {
+  const chosen = chooseFrom(config, {
     tenants: tenants.length > 0 ? tenants : 'all',
     resources: resources.length > 0 ? resources : 'all',
   })
+  return tenants.length > 0 ? { ...chosen, isTyped: true } : chosen
 }
 
 const unique = (value: unknown): string[] => [...new Set(listOf(value))]

@@ -56,6 +56,14 @@ export class CommandContext {
     return chosenByFlags(this.config, this.invocation.options)
   }
 
+  /** Stops where --tenant names a tenant that was forgotten: commands that only read would find nothing of it. */
+  async refuseForgotten(): Promise<void> {
+    const { choice } = this
+    if (!choice.isTyped) return
+    const { forgottenTenants, refuseForgotten } = await import('../warehouse/tenants.js')
+    refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
+  }
+
   /** The warehouse as it is: for migrate, and for commands that write. */
   async warehouse(): Promise<Warehouse> {
     this.#warehouse ??= await this.#open({})

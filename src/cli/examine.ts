@@ -1,5 +1,7 @@
 /* Tries every part that a sync needs. Used by `check`, and by `init` on what it has written. */
+import type { Int64 } from '../../schema/resource.js'
 import type { Config } from '../config/config.js'
+import { describeError } from '../errors.js'
 import type { Trial } from '../sync/ask/trials.js'
 import type { Observer } from '../sync/run/report.js'
 import type { Invocation } from './command.js'
@@ -47,7 +49,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const source = await context.source(new Stamps(clock), attempts)
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
-  const except = config.sync.exceptTenants
+  const except = [...config.sync.exceptTenants, ...(await forgottenIn(context))]
   const { trials, largest, granted } = await checkApi({
     ...{ source, model, tenants, except, nowMicros, signal, observer },
   })
@@ -61,6 +63,20 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
+}
+
+/** Tenants that stay away are not asked for. A warehouse that cannot be read is found out by a trial of its own. */
+async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
+  const { forgottenTenants } = await import('../warehouse/tenants.js')
+  try {
+    return await forgottenTenants(await context.readingWarehouse())
+  } catch (error) {
+    context.log.debug(
+      { error: describeError(error) },
+      'The warehouse was not asked which tenants are forgotten',
+    )
+    return []
+  }
 }
 
 async function examineTextfile({ metrics: { textfile } }: Config, io: Io): Promise<Trial[]> {

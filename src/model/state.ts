@@ -27,6 +27,14 @@ export const stateTables = {
       _extra: json('What the API sent and its document does not show.'),
     },
   }),
+  sync_forgotten: define({
+    doc: 'Tenants that were forgotten: runs leave them out, granted or not, until shopsync forget --tenant ID --lift.',
+    key: ['tenant_id'],
+    fields: {
+      tenant_id: id('Tenant.'),
+      forgotten_at: timestamp('When it was forgotten.'),
+    },
+  }),
   sync_cursors: define({
     doc: 'How far each resource of each tenant has come.',
     key: ['tenant_id', 'resource'],

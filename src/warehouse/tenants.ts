@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
+import { Stop } from '../errors.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
@@ -41,16 +42,50 @@ export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery
     .where('revoked_at', 'is', null)
     .compile()
 
-/** In sync_meta: when a tenant was last forgotten. */
+/** Tenants that were forgotten, and stay away. In a warehouse that nobody has migrated yet, none are known. */
+export const forgottenTenants = async (
+  warehouse: Reader & { has(name: string): Promise<boolean> },
+): Promise<ReadonlySet<Int64>> =>
+  (await warehouse.has('sync_forgotten')) ? readForgotten(warehouse) : new Set()
+
+/** The same of a warehouse whose tables are up to date. */
+export const readForgotten = async (warehouse: Reader): Promise<ReadonlySet<Int64>> => {
+  const rows = await warehouse.read((db) => db.selectFrom('sync_forgotten').select('tenant_id').execute())
+  return new Set(rows.map(({ tenant_id }) => tenant_id))
+}
+
+/** Stops where --tenant names tenants that stay away. */
+export function refuseForgotten(
+  { tenants, isTyped }: { readonly tenants: readonly Int64[] | null; readonly isTyped?: boolean },
+  forgotten: ReadonlySet<Int64>,
+): void {
+  const [first, ...more] = isTyped ? (tenants ?? []).filter((id) => forgotten.has(id)) : []
+  if (first === undefined) return
+  throw new Stop(
+    `Tenant ${[first, ...more].join(', ')} was forgotten and stays away, expected another tenant`,
+    {
+      exitCode: 2,
+      hint: `To let it back, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
+    },
+  )
+}
+
+/** Remembers that a tenant was forgotten: it stays away, and a warehouse without tenants lacks none. */
+export const rememberForgotten = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
+  db
+    .insertInto('sync_forgotten')
+    .values({ tenant_id: tenantId, forgotten_at: at })
+    .onConflict((c) => c.column('tenant_id').doUpdateSet({ forgotten_at: at }))
+    .compile()
+
+/** In sync_meta: older versions kept only that some tenant was forgotten. */
 const mark = 'tenant_forgotten_at'
 
-/** Remembers that a tenant was forgotten: a warehouse without tenants then lacks none. */
-export const rememberForgotten = (db: Db, at: string): CompiledQuery =>
-  db
-    .insertInto('sync_meta')
-    .values({ name: mark, value: at })
-    .onConflict((c) => c.column('name').doUpdateSet({ value: at }))
-    .compile()
+/** Lets a tenant back. */
+export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
+  db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile(),
+  db.deleteFrom('sync_meta').where('name', '=', mark).compile(),
+]
 
 /** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
 const tracesMark = 'tenant_traces'
@@ -69,6 +104,7 @@ export const rememberTraces = (db: Db, tenants: readonly string[]): CompiledQuer
     .onConflict((c) => c.column('name').doUpdateSet({ value: tenants.join(' ') }))
     .compile()
 
+/** Whether an older version has forgotten a tenant. */
 export const wasForgotten = (warehouse: Reader): Promise<boolean> =>
   warehouse.read(async (db) => {
     const row = await db.selectFrom('sync_meta').select('value').where('name', '=', mark).executeTakeFirst()

@@ -8,21 +8,25 @@ export const forgetCommand: Command = {
   help: `
 Erases every row of the tenant in every table, quarantine and history included, and what is left of them in the
 database's files: a SQLite file is written anew, tables of Postgres are vacuumed. Where another program that reads the
-SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched. Only another sync brings the rows back,
-and only while the tenant is granted. To keep a granted tenant out, leave it out of sync.tenants.`,
+SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched.
+
+The tenant stays forgotten, granted or not: runs leave it out until --lift. After --lift, the next sync loads it again
+if it is granted.`,
   examples: [
     ['shopsync forget --tenant 101', 'asks for the id first'],
     ['shopsync forget --tenant 101 --yes', 'without a question'],
+    ['shopsync forget --tenant 101 --lift', 'lets it back: the next sync loads it again'],
   ],
   options: [
     { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
     { flags: '--yes', description: 'do not ask' },
+    { flags: '--lift', description: 'let a forgotten tenant back; erases nothing' },
   ],
   run: async (invocation) => {
     const [
       { withContext },
-      { checkTenant, forgetTenant },
-      { forgetQuestion, forgetText },
+      { checkTenant, forgetTenant, liftTenant },
+      { forgetQuestion, forgetText, liftText },
       { confirmTyped },
       { farewell },
       { writeMetrics },
@@ -44,6 +48,11 @@ and only while the tenant is granted. To keep a granted tenant out, leave it out
           hint: 'Type shopsync forget --tenant ID',
         })
       const warehouse = await context.existingWarehouse()
+      if (options.lift === true) {
+        const lifted = await liftTenant({ warehouse, clock: context.clock }, tenantId)
+        await out.answer(lifted, liftText(lifted))
+        return 0
+      }
       await checkTenant({ warehouse }, tenantId)
       if (options.yes !== true) {
         const undone = 'Nothing was erased. To erase without being asked, add --yes'

@@ -25,7 +25,10 @@ Exits with 1 when replay leaves something in quarantine.`,
         hint: 'Type shopsync quarantine list',
       })
     const { withContext } = await import('../context.js')
-    return withContext(invocation, (context) => (argument === 'list' ? list : replay)(invocation, context))
+    return withContext(invocation, async (context) => {
+      await context.refuseForgotten()
+      return (argument === 'list' ? list : replay)(invocation, context)
+    })
   },
 }
 

@@ -27,6 +27,7 @@ chosen on it.`,
     const file = String(invocation.options.out ?? 'report.html')
     checkPlace(file, invocation.io)
     return withContext(invocation, async (context) => {
+      await context.refuseForgotten()
       const written = await shown(context, { what: 'asking the warehouse, and drawing the page' }, () =>
         writeReport(context, file, context.choice.tenants),
       )

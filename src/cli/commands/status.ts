@@ -37,6 +37,7 @@ are not over are named, and leave the exit code alone. Asks the warehouse only, 
       const { config } = context
       const { tenants, resources } = context.choice
       const warehouse = await context.readingWarehouse()
+      await context.refuseForgotten()
       const nowMicros = context.clock.nowMicros()
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({

@@ -28,6 +28,7 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
       const { out, argument = '', second = '' } = invocation
       const warehouse = await context.readingWarehouse()
       await checkTables({ warehouse })
+      await context.refuseForgotten()
       const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)
       if (out.json) await out.document(answer)

@@ -1,5 +1,5 @@
 import { plural } from '../../format.js'
-import type { Forgotten } from '../../sync/ask/forget.js'
+import type { Forgotten, Lifted } from '../../sync/ask/forget.js'
 
 export const forgetQuestion = (tenantId: string): string =>
   `Everything of tenant ${tenantId} will be erased. Type its id to go on: `
@@ -10,5 +10,9 @@ export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: 
     traces_left === null
       ? ''
       : `\n${traces_left}. End that program (a BI tool, an open sqlite3), then type shopsync forget --tenant ${tenant_id} --yes`
-  return `${head}${rest}\n${elsewhere}.`
+  const away = `It stays forgotten, granted or not, until you type shopsync forget --tenant ${tenant_id} --lift.`
+  return `${head}${rest}\n${elsewhere}.\n${away}`
 }
+
+export const liftText = ({ tenant_id }: Lifted): string =>
+  `Tenant ${tenant_id} is no longer forgotten: the next sync loads it again if it is granted.`

@@ -57,6 +57,7 @@ export function statusText(
     sharedServices(report),
     lateness(report, paper),
     quarantine(report),
+    forgotten(report),
     next(report, troubled),
   ])
   return `${text}\n`
@@ -230,6 +231,11 @@ const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0
     ? ''
     : `In quarantine: ${plural(Number(report.quarantined), 'value')} (table sync_quarantine)`
+
+const forgotten = ({ forgotten: amount }: StatusReport): string =>
+  amount === 0
+    ? ''
+    : `Forgotten, and kept away: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back)`
 
 function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
   if (report.cursors.length === 0) return 'Type shopsync sync'

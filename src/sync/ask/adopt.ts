@@ -28,6 +28,8 @@ const vouching = [
   'sync_registers',
   'sync_backfills',
   'sync_lateness',
+  // Whom the former source knew by these ids.
+  'sync_forgotten',
 ] as const satisfies readonly (keyof typeof stateTables)[]
 
 const document = (source: SourceAddress): Adopted['to'] => ({

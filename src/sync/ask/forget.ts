@@ -1,7 +1,14 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { Table } from '../../model/tables.js'
-import { rememberForgotten, rememberTraces, tenantsWithTraces } from '../../warehouse/tenants.js'
+import {
+  forgottenTenants,
+  liftForgotten,
+  refuseForgotten,
+  rememberForgotten,
+  rememberTraces,
+  tenantsWithTraces,
+} from '../../warehouse/tenants.js'
 import { asWriter, type Dependencies, now } from '../run/context.js'
 
 /** What was erased. */
@@ -26,7 +33,8 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
  */
 async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const resource = new Set(model.tables.map(({ name }) => name))
-  const isOfTenants = ({ columns }: Table): boolean => columns.some(({ name }) => name === 'tenant_id')
+  const isOfTenants = ({ name: table, columns }: Table): boolean =>
+    table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
   // Histories that were switched off are no part of the model, and hold rows all the same.
@@ -39,6 +47,7 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
   const known = await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())
   if (known.some(({ tenant_id }) => tenant_id === tenantId)) return
   if ((await tenantsWithTraces(warehouse)).includes(String(tenantId))) return
+  refuseForgotten({ tenants: [tenantId], isTyped: true }, await forgottenTenants(warehouse))
   throw new Stop(`The warehouse knows no tenant ${tenantId}`, {
     exitCode: 2,
     hint: `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ') || 'none: it is empty'}`,
@@ -55,7 +64,8 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   return asWriter(deps, 'forget', async ({ fence }) => {
     const { db } = warehouse
     const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
-    await warehouse.write([rememberTraces(db, [...others, String(tenantId)])], fence)
+    const all = [...others, String(tenantId)]
+    await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))], fence)
     const order = await tablesInOrder(deps)
     const tables: { table: string; rows: number }[] = []
     const remove = async (): Promise<void> => {
@@ -65,11 +75,31 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
         const rows = await warehouse.write([gone.compile()], fence)
         if (rows > 0) tables.push({ table: name, rows })
       }
-      await warehouse.write([rememberForgotten(db, now(deps))], fence)
     }
     const { left, elsewhere } = await warehouse.erase(order, remove)
     if (left === null) await warehouse.write([rememberTraces(db, others)], fence)
     const rows = tables.reduce((sum, table) => sum + table.rows, 0)
     return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
+  })
+}
+
+/** The JSON document of `forget --lift`. */
+export interface Lifted {
+  readonly tenant_id: Int64
+  readonly lifted: true
+}
+
+/** Lets a tenant back: the next sync loads it, if it is granted. Stops where it was not forgotten. */
+export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): Promise<Lifted> {
+  const { warehouse } = deps
+  const forgotten = await forgottenTenants(warehouse)
+  if (!forgotten.has(tenantId))
+    throw new Stop(`Tenant ${tenantId} was not forgotten`, {
+      exitCode: 2,
+      hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant stays away'}`,
+    })
+  return asWriter(deps, 'forget', async ({ fence }) => {
+    await warehouse.write(liftForgotten(warehouse.db, tenantId), fence)
+    return { tenant_id: tenantId, lifted: true }
   })
 }

@@ -8,7 +8,7 @@ import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { readSharedCounts } from '../../warehouse/sharedrows.js'
-import { wasForgotten } from '../../warehouse/tenants.js'
+import { readForgotten, wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import { latenessOf } from '../run/lateness.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
@@ -50,6 +50,8 @@ export interface StatusReport {
   readonly tenants: readonly TenantStatus[]
   readonly cursors: readonly CursorStatus[]
   readonly quarantined: Int64
+  /** Tenants that were forgotten, and stay away. */
+  readonly forgotten: number
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
   readonly lateness: readonly LatenessStatus[]
   /** The run that writes at the moment; null when none does. */
@@ -115,13 +117,16 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
     const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
-    return { healthy: false, ...head, ...state, quarantined: 0, lateness: [] }
+    return { healthy: false, ...head, ...state, quarantined: 0, forgotten: 0, lateness: [] }
   }
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
-    const isForgotten = tenants.length === 0 && (await wasForgotten(options.warehouse))
+    const forgotten = missing.has('sync_forgotten')
+      ? new Set<Int64>()
+      : await readForgotten(options.warehouse)
+    const isForgotten = await isEmptied(options, tenants, forgotten)
     const cursors = await readCursorStates(db, options, chosen, missing)
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const lease = await readHolder(db, options.nowMicros)
@@ -133,11 +138,22 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       cursors,
       lateness,
       quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
+      forgotten: forgotten.size,
       lease,
       last_run: lastRun,
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })
+}
+
+/** Whether nobody is left to ask for, since those that were meant are forgotten. */
+async function isEmptied(
+  { warehouse, tenants: wanted }: StatusOptions,
+  tenants: readonly TenantStatus[],
+  forgotten: ReadonlySet<Int64>,
+): Promise<boolean> {
+  if (wanted && forgotten.size > 0) return wanted.every((tenantId) => forgotten.has(tenantId))
+  return tenants.length === 0 && (forgotten.size > 0 || (await wasForgotten(warehouse)))
 }
 
 async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions): Promise<LatenessStatus[]> {

@@ -2,6 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { cursorName } from '../../warehouse/cursors.js'
+import { refuseForgotten } from '../../warehouse/tenants.js'
 import { type CursorContext, type CursorTask, type Dependencies, keyOf, stateOf } from './context.js'
 import type { ChosenCursors } from './cursor.js'
 import type { Grants } from './grants.js'
@@ -11,14 +12,22 @@ import { zonesFirst } from './zonesfirst.js'
 
 /** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
 function chooseTenants(
-  { config }: Pick<Dependencies, 'config'>,
+  { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
   choice: CursorChoice,
   grants: Grants,
 ): readonly Int64[] {
   const configured = config.sync.tenants
-  const wanted = choice.tenants ?? (configured === 'all' ? null : configured)
+  const named = choice.tenants ?? (configured === 'all' ? null : configured)
   const known = [...grants.granted, ...grants.revoked, ...grants.missing]
-  if (wanted === null) return known
+  if (named === null) return known
+  refuseForgotten(choice, grants.forgotten)
+  const wanted = named.filter((tenant) => !grants.forgotten.has(tenant))
+  if (wanted.length < named.length) {
+    const away = named.filter((tenant) => grants.forgotten.has(tenant))
+    const hint = `Take it out of sync.tenants or the job, or type shopsync forget --tenant ${away[0]} --lift`
+    observer.warning?.('A tenant that was forgotten is named, and stays away', { tenant_id: away, hint })
+  }
+  if (wanted.length === 0) return []
   const chosen = wanted.filter((tenant) => !config.sync.exceptTenants.includes(tenant))
   if (chosen.length === 0)
     throw new Stop(

@@ -17,7 +17,7 @@ import {
 import type { Dependencies, GrantStanding } from './context.js'
 
 export interface Grants {
-  /** In the order of their ids. Tenants of sync.exceptTenants are in none of these lists. */
+  /** In the order of their ids. Tenants of sync.exceptTenants, and forgotten ones, are in none of these lists. */
   readonly granted: readonly Int64[]
   /** Tenants that the warehouse knows and that the authorizations do not name. */
   readonly revoked: readonly Int64[]
@@ -27,16 +27,25 @@ export interface Grants {
   readonly reason: Reason | null
   /** The tenants that are revoked since this question. */
   readonly fresh: readonly Int64[]
+  /** Tenants that stay away, granted or not. */
+  readonly forgotten: ReadonlySet<Int64>
+  /** Without those that stay away: nothing is kept of them. */
   readonly list: AuthorizationList
+}
+
+export interface Asking {
+  /** The warehouse has no tables to read from. */
+  readonly isNew?: boolean
+  readonly forgotten: ReadonlySet<Int64>
 }
 
 type GrantQuestion = Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>
 
 /**
  * Asks which tenants there are, and writes nothing. Costs one request a hundred tenants; as many again where a tenant
- * is missing that was granted before. `isNew`: the warehouse has no tables to read from.
+ * is missing that was granted before.
  */
-export async function askGrants(deps: GrantQuestion, isNew = false): Promise<Grants> {
+export async function askGrants(deps: GrantQuestion, { isNew = false, forgotten }: Asking): Promise<Grants> {
   const known = isNew ? [] : await knownTenants(deps.warehouse)
   const except = new Set(deps.config.sync.exceptTenants)
   const lost = (list: AuthorizationList): KnownTenant[] =>
@@ -48,15 +57,28 @@ export async function askGrants(deps: GrantQuestion, isNew = false): Promise<Gra
   const revoked = saysWhoIsGranted(list) ? gone : gone.filter((tenant) => !isFresh(tenant))
   const missing = gone.filter((tenant) => !revoked.includes(tenant))
   const ids = (tenants: readonly KnownTenant[]): Int64[] => tenants.map(({ tenantId }) => tenantId)
-  const granted = [...list.rows.keys()].filter((id) => !except.has(id)).sort((a, b) => (a < b ? -1 : 1))
-  const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await wasForgotten(deps.warehouse))
+  const isMeant = (id: Int64): boolean => !except.has(id) && !forgotten.has(id)
+  const granted = [...list.rows.keys()].filter(isMeant).sort((a, b) => (a < b ? -1 : 1))
+  const isEmptied = async () => forgotten.size > 0 || (await wasForgotten(deps.warehouse))
+  const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await isEmptied())
   return {
     granted,
     revoked: ids(revoked),
     missing: ids(missing),
     reason: reasonOf(list, { isLacking: missing.length > 0, isAlone: list.rows.size === 0 && isLeft }),
     fresh: ids(revoked.filter(isFresh)),
-    list,
+    forgotten,
+    list: without(list, forgotten),
+  }
+}
+
+/** A list that says nothing of some tenants; how long it is, it tells all the same. */
+function without(list: AuthorizationList, tenants: ReadonlySet<Int64>): AuthorizationList {
+  if (tenants.size === 0) return list
+  return {
+    ...list,
+    rows: new Map([...list.rows].filter(([tenantId]) => !tenants.has(tenantId))),
+    findings: list.findings.filter(({ row }) => row === null || !tenants.has(row.tenant_id)),
   }
 }
 

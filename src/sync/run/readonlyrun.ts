@@ -3,6 +3,7 @@ import type { Reason } from '../../reasons.js'
 import { checkBelonging, readListsFrom } from '../../warehouse/belonging.js'
 import { readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
+import { forgottenTenants } from '../../warehouse/tenants.js'
 import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
 import { type CursorContext, type Dependencies, now } from './context.js'
@@ -34,7 +35,8 @@ export async function readOnlyRun(
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
   await checkBelonging(deps.warehouse, deps.source.address)
-  const ask = (): Promise<Grants> => askGrants(deps, isNew)
+  const forgotten = await forgottenTenants(deps.warehouse)
+  const ask = (): Promise<Grants> => askGrants(deps, { isNew, forgotten })
   const grants = await firstGrants(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
   const context: CursorContext = {

@@ -104,6 +104,8 @@ export interface Observer {
 export interface CursorChoice {
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
+  /** The tenants were named by --tenant, by somebody who wants to know where that cannot be. */
+  readonly isTyped?: boolean
 }
 
 /** What a run is to do. */

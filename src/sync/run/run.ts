@@ -10,6 +10,7 @@ import { checkBelonging, readListsFrom, storeListsFrom } from '../../warehouse/b
 import { readCursors } from '../../warehouse/cursors.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { lastTurns } from '../../warehouse/runs.js'
+import { readForgotten } from '../../warehouse/tenants.js'
 import { forAnalysts } from './analysts.js'
 import { Beginning, WholeLists } from './beginning.js'
 import { chooseResources, planTasks } from './choice.js'
@@ -53,8 +54,9 @@ export async function runStep(
   // Every request under way listens to the signal.
   setMaxListeners(0, lease.signal)
   await settleColumns(deps, lease)
+  const forgotten = await readForgotten(deps.warehouse)
   const ask = async (): Promise<Grants> =>
-    recordGrants({ ...deps, counted }, await askGrants(deps), lease.fence)
+    recordGrants({ ...deps, counted }, await askGrants(deps, { forgotten }), lease.fence)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async (text) => {
     await deps.warehouse.write([storeListsFrom(deps.warehouse, text)], lease.fence)
   })
