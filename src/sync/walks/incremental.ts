@@ -185,7 +185,10 @@ export class CursorWalk implements CursorWork {
 
   async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
     const known = knownOf(this.#memory)
-    const how = { isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor), isNews: this.#refill === null }
+    const how = {
+      isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor),
+      isNews: this.#refill === null,
+    }
     this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, how)
     const looksBeyond = isWholeFrom(this.#floor)
     const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksBeyond, ...plan }
