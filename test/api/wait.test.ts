@@ -85,6 +85,40 @@ describe('a Retry-After beyond api.maxWait', () => {
   })
 })
 
+describe('a window that others had spent before the first request', () => {
+  /** A server whose window is spent for the first few requests, as long as its headers say. */
+  const spentAtFirst = (refusals: number) => {
+    let asked = 0
+    return httpServer((_request, response) => {
+      asked++
+      if (asked <= refusals) return void response.writeHead(429, rate(0, 30_000)).end()
+      sendJson(response, envelope([{ id: 1 }]), rate(90))
+    })
+  }
+
+  it('is waited for by whoever comes, after one request, and people hear of it', async () => {
+    const { url, seen } = await spentAtFirst(1)
+    const waits: WaitNotice[] = []
+    const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
+    await Promise.all([7, 8, 9].map((tenantId) => source.list(request({ tenantId }))))
+    expect(seen).toHaveLength(4)
+    const [waited = 0, ...more] = clock.slept
+    expect(more).toEqual([])
+    expect(waited).toBeGreaterThan(28_000)
+    expect(waited).toBeLessThan(33_000)
+    expect(waits).toMatchObject([{ who: 'every request', why: expect.stringContaining('100 requests') }])
+  })
+
+  it('gives up with words about the rate limit where it never ends', async () => {
+    const { url, seen } = await spentAtFirst(99)
+    const { source } = client(url)
+    const error = await refusal(source.list(request()))
+    expect(error).toMatchObject({ reason: 'failed', details: { status: 429 } })
+    expect(error).toMatchObject({ hint: expect.stringContaining('rate limit is used up') })
+    expect(seen).toHaveLength(3)
+  })
+})
+
 it('a window that is spent for longer than api.maxWait refuses who waits and who comes', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []

@@ -51,6 +51,34 @@ test('a resource that answers 500 is found once, not once for each tenant', asyn
   }
 })
 
+test('a rate limit that is used up is named, and the credentials are not blamed', async () => {
+  const until = Math.floor(Date.now() / 1000) + 86_400
+  const set = {
+    'X-RateLimit-Limit': '100',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': String(until),
+  }
+  for (const resets of [set, { 'X-RateLimit-Remaining': '50' }]) {
+    here.sandbox.script([
+      {
+        fault: [
+          { kind: 'status', status: 429 },
+          { kind: 'headers', set: resets },
+        ],
+      },
+    ])
+    const { code, json } = await here.run('check', '--json')
+    expect(code).toBe(3)
+    const { checks } = json<Checked>()
+    expect(faultsOf({ checks } as Checked).map(({ what }) => what)).toEqual(['rate limit'])
+    expect(JSON.stringify(checks)).not.toMatch(/partnerId|api\.secret|baseUrl/)
+    const run = await here.run('sync', '--quiet')
+    expect(run.code).toBe(3)
+    expect(run.stderr).toMatch(/429|rate limit/)
+    expect(run.stderr).not.toMatch(/api\.baseUrl|api\.partnerId/)
+  }
+})
+
 test('the text tells each fault once, and its remedy', async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   const { stdout } = await here.run('check')

@@ -1,6 +1,8 @@
 /** A wait that the API asks for and that is too long to be sat out: whom it ends, and what the run says. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
+import { HandClock } from '../support/clocks.js'
+import { emptySandbox, request } from '../support/requests.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
@@ -79,6 +81,25 @@ describe.each(warehouses())('$name', (kind) => {
     off()
     expect(requests).toBe(1)
     expect(await rowsOf(warehouse, 'sync_runs')).toMatchObject([{ status: 'failed', reason: 'told_to_wait' }])
+    await warehouse.close()
+  })
+
+  it('a run that begins in a window which others have spent waits for its end, and loses nothing', async () => {
+    const clock = new HandClock('2026-03-02T12:00:20Z')
+    const busy = await emptySandbox({ tenants: 0, clock, rate: { limit: 40, window: 60 } })
+    busy.store.addTenant({ id: 1 })
+    for (const resource of resources)
+      busy.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
+    let status = 200
+    while (status === 200)
+      status = (await request(busy, `/api/v1/partners/${busy.partnerId}/authorizations`)).status
+    expect(status).toBe(429)
+    const warehouse = await open(kind)
+    const report = await sync(busy, warehouse, { resources, clock, leaseMs: 600_000 })
+    expect(report).toMatchObject({ status: 'ok', rate_limited: 1, retries: 1 })
+    expect(clock.micros).toBeGreaterThan(BigInt(Date.parse('2026-03-02T12:01:00Z')) * 1000n)
+    expect(clock.micros).toBeLessThan(BigInt(Date.parse('2026-03-02T12:01:30Z')) * 1000n)
+    for (const resource of resources) expect(await rowsOf(warehouse, resource)).toHaveLength(1)
     await warehouse.close()
   })
 })

@@ -26,7 +26,7 @@ export function statusFailure(
       hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
     })
   // Where a 429 concerns every request, the governor does the waiting, and `after` is nothing.
-  if (status === 429) return new Retry(message, { ...details, after: after ?? 0 })
+  if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
   if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
     return new Retry(message, { ...details, ...(after !== undefined && { after }) })
   return new Skip(message, {
@@ -35,6 +35,8 @@ export function statusFailure(
     hint: hintOf(status),
   })
 }
+
+const spent = 'The rate limit is used up: try again later, or find out what else uses this partner id'
 
 function hintOf(status: number): string {
   if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'

@@ -65,8 +65,9 @@ const MOST_RULES = 8
  * - full: as many requests are under way as `Concurrency` allows. An answer, a failure or a cancelling ends it.
  * - paused, until a time: a 429 gave a Retry-After, or no hint when to come back; then the pause doubles with every 429
  *   that follows (`#strikes`). Nothing is sent.
- * - probing: nothing was answered yet, or the last pause came from a 429 without a hint. One request goes alone; any
- *   answer but a 429 ends it.
+ * - probing: nothing was answered yet, or the last pause came from a 429 without a hint. One request goes alone, when
+ *   the rules have room for it: the very first answer may be a 429 of a window that others have spent. Any answer but a
+ *   429 ends it.
  * - limited: a rule's window has no room. Waits for the window's end, or, when the end is not known, for an answer.
  * - open: one more may be sent.
  */
@@ -77,6 +78,7 @@ export class Budget {
   #inflight = 0
   /** false while probing. */
   #answered = false
+  #begun = false
   #pausedUntil = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
   #strikes = 0
@@ -93,7 +95,7 @@ export class Budget {
     if (this.#inflight >= this.#concurrency.level) return FULL
     if (now < this.#pausedUntil)
       return { kind: 'wait', at: this.#pausedUntil, why: 'the API answered 429 and asks for it' }
-    if (!this.#answered) return this.#inflight === 0 ? SEND : FULL
+    if (!this.#answered && this.#inflight > 0) return FULL
     let at = Number.NEGATIVE_INFINITY
     let why = ''
     for (const rule of this.#rules.values()) {
@@ -129,6 +131,7 @@ export class Budget {
       return
     }
     this.#answered = true
+    this.#begun = true
     this.#strikes = 0
     if (outcome.status >= 500) this.#concurrency.failed()
     else this.#concurrency.answered(outcome.receivedAt - ticket.sentAt)
@@ -138,6 +141,11 @@ export class Budget {
   cancel(now: number): void {
     this.#inflight--
     for (const rule of this.#rules.values()) rule.charge(now)
+  }
+
+  /** Whether any request was answered, and not refused for the rate limit. */
+  get hasBegun(): boolean {
+    return this.#begun
   }
 
   /** The least that the server's clock can show now; undefined where no answer had a Date. */

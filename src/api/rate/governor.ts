@@ -8,7 +8,7 @@ import { Bug } from '../../errors.js'
 import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import { Queue } from './queue.js'
-import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
+import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
 export interface GovernorOptions {
   readonly clock: Clock
@@ -188,7 +188,8 @@ class ClockedGovernor implements Governor {
       return
     }
     // The time moves a little with each answer, as more is known of the server's clock.
-    if (milliseconds > told && at > this.#toldUntil + told) {
+    const least = this.#budget.hasBegun ? told : toldAtFirst
+    if (milliseconds > least && at > this.#toldUntil + told) {
       this.#toldUntil = at
       this.#onWait?.({ who: 'every request', milliseconds, why })
     }

@@ -10,6 +10,9 @@ import type { RateReport } from '../http/headers.js'
 /** In milliseconds. A longer wait than this is told to people. */
 export const told = 60_000
 
+/** The same before anything was answered: nothing else shows yet that the program works. */
+export const toldAtFirst = 1000
+
 /** In milliseconds: the longest wait that is sat out, unless the configuration says otherwise. */
 export const usualMaxWait = 3_600_000
 

@@ -6,7 +6,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plannedViews, type ViewsWanted } from '../../analytics/makeviews.js'
 import type { SourceAddress } from '../../config/address.js'
-import { Stop } from '../../errors.js'
+import { Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { isSame, readBelonging } from '../../warehouse/belonging.js'
 import { refuseObstacles } from '../../warehouse/keychange.js'
@@ -39,7 +39,11 @@ export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
     list = await readAuthorizations({ source, signal, observer: {} })
   } catch (error) {
     signal.throwIfAborted()
-    return { trials: [failure('credentials', error, 3)], largest: undefined, granted: undefined }
+    return {
+      trials: [failure(isBusy(error) ? 'rate limit' : 'credentials', error, 3)],
+      largest: undefined,
+      granted: undefined,
+    }
   }
   const granted = [...list.rows.keys()]
   const { window } = options.source.stats()
@@ -56,6 +60,10 @@ export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
   ]
   return { trials, largest: access.largest, granted: saysWhoIsGranted(list) ? granted : undefined }
 }
+
+/** The API has answered, and takes no more requests for now: that says nothing against the credentials. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Skip && (error.details.code === 'told_to_wait' || error.details.status === 429)
 
 const short = ({ ids, total }: AuthorizationList): Trial => ({
   of: 'authorizations',

@@ -99,12 +99,13 @@ export async function firstGrants(ask: () => Promise<Grants>): Promise<Grants> {
     return await ask()
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    const { code = 'unreachable' } = error.details
+    const { code = 'unreachable', status } = error.details
+    // An API that asks to wait has been found, and has said itself what it wants.
+    const isBusy = code === 'told_to_wait' || status === 429
     throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
       exitCode: 3,
       code,
-      // An API that asks to wait has been found, and has said itself what it wants.
-      ...(code !== 'told_to_wait' && {
+      ...(!isBusy && {
         hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
       }),
       cause: error,
