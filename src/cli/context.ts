@@ -132,7 +132,7 @@ export class CommandContext {
     const [first, ...more] = await warehouse.plan()
     if (!first) return warehouse
     throw new Stop(
-      `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.what} ${first.table}; expected none, since warehouse.autoMigrate is false`,
+      `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected none, since warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },
     )
   }

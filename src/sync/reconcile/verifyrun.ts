@@ -65,7 +65,7 @@ export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>
       hint: 'Type shopsync sync',
     })
   throw new Stop(
-    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.what} ${first.table}; expected its tables to be up to date`,
+    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected its tables to be up to date`,
     { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },
   )
 }
