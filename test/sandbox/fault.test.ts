@@ -130,6 +130,37 @@ describe('faults of the answer', () => {
     expect((await list(await withFault({ kind: 'total', to: 9 }))).body.total_count).toBe(9)
   })
 
+  it('counts the records of the page, anything at all, or the wrong number of pages', async () => {
+    const totals = async (fault: Fault) => {
+      const { body } = await list(await withFault(fault), 3)
+      return [body.total_count, body.total_pages]
+    }
+    expect(await totals({ kind: 'total', page: true })).toEqual([50, 3])
+    expect(await totals({ kind: 'total', as: 'many' })).toEqual(['many', 3])
+    expect(await totals({ kind: 'pages', by: -1 })).toEqual([250, 2])
+    expect(await totals({ kind: 'pages', to: -1 })).toEqual([250, -1])
+    expect(await totals({ kind: 'pages', floor: true })).toEqual([250, 2])
+    expect(await totals({ kind: 'pages', remove: true })).toEqual([250, undefined])
+  })
+
+  it('serves pages of another size than was asked for, and something behind the end', async () => {
+    const pages = async (fault: Omit<Extract<Fault, { kind: 'paging' }>, 'kind'>, page: number) => {
+      const { status, body } = await list(await withFault({ kind: 'paging', ...fault }), page)
+      const shown = status === 200 ? body.results.map((record: { id: number }) => record.id) : []
+      return [status, shown.length, shown[0], body.current_page, body.total_pages]
+    }
+    expect(await pages({ most: 40 }, 2)).toEqual([200, 40, 210, 2, 7])
+    expect(await pages({ most: 40, pages: 'asked' }, 2)).toEqual([200, 40, 210, 2, 3])
+    expect(await pages({ most: 40, offset: 'asked' }, 2)).toEqual([200, 40, 150, 2, 7])
+    expect(await pages({ most: 400 }, 2)).toEqual([200, 100, 150, 2, 3])
+    expect(await pages({ exact: 120 }, 2)).toEqual([200, 120, 130, 2, 3])
+    expect(await pages({ most: 40 }, 8)).toEqual([200, 0, undefined, 8, 7])
+    expect(await pages({ most: 40, beyond: 'last' }, 8)).toEqual([200, 10, 10, 8, 7])
+    expect(await pages({ most: 40, beyond: 'last', claim: 'served' }, 8)).toEqual([200, 10, 10, 7, 7])
+    expect((await pages({ most: 40, beyond: 'refused' }, 8))[0]).toBe(404)
+    expect((await pages({ most: 40, beyond: 'refused' }, 7))[0]).toBe(200)
+  })
+
   it('skews the Date, and removes or changes any header', async () => {
     expect((await list(await withFault({ kind: 'skew', seconds: -7200 }))).headers.get('date')).toBe(
       'Mon, 02 Mar 2026 10:00:00 GMT',

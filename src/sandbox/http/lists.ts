@@ -16,13 +16,20 @@ const MAXIMUM_SIZE = 100
 interface Ask {
   readonly page: number
   readonly size: number
+  /** Records in front of the page. */
+  readonly offset: number
 }
 
 /** A value that is no positive integer counts as absent, a size over 100 as 100. */
+export function sizeAsked({ info: { perPage } }: PartnerCall): number {
+  return perPage === null || perPage < 1 ? DEFAULT_SIZE : Math.min(perPage, MAXIMUM_SIZE)
+}
+
+export const pageAsked = ({ info: { page } }: PartnerCall): number => (page === null || page < 1 ? 1 : page)
+
 function ask(call: PartnerCall): Ask {
-  const { page, perPage } = call.info
-  const size = perPage === null || perPage < 1 ? DEFAULT_SIZE : Math.min(perPage, MAXIMUM_SIZE)
-  return { page: page === null || page < 1 ? 1 : page, size }
+  const [page, size] = [pageAsked(call), sizeAsked(call)]
+  return { page, size, offset: (page - 1) * size, ...call.window }
 }
 
 function envelope(texts: readonly string[], total: number, { page, size }: Ask): HttpResponse {
@@ -41,7 +48,7 @@ function updatedAfter(call: PartnerCall): Micros | undefined {
 export function listAnswer(store: Store, call: TenantCall, resource: string): HttpResponse {
   if (!store.offers(call.tenant, resource)) throw notFound()
   const wanted = ask(call)
-  const offset = (wanted.page - 1) * wanted.size
+  const { offset } = wanted
   const after = updatedAfter(call)
   const collection = call.tenant.collection(resource)
   const random = new Random(call.info.n)
@@ -75,7 +82,7 @@ function oddAnswer(
   wanted: Ask,
 ): HttpResponse {
   const places = odd.arranged(entries)
-  const offset = (wanted.page - 1) * wanted.size
+  const { offset } = wanted
   const page = places.slice(offset, offset + wanted.size)
   if (odd.breaks(page)) throw broken()
   return envelope(print(store, odd.shown(page)), places.length, wanted)
@@ -96,7 +103,7 @@ export function itemAnswer(store: Store, call: TenantCall, resource: string): Ht
 /** Authorizations have no updated_at: their list ignores updated_after, and all of them are ties when ties are shuffled. */
 export function authorizationsAnswer(store: Store, call: PartnerCall, partner: number): HttpResponse {
   const wanted = ask(call)
-  const offset = (wanted.page - 1) * wanted.size
+  const { offset } = wanted
   const { granted } = store
   const shown = store.shuffleTies ? new Random(call.info.n).sample(granted, granted.length) : granted
   const texts = shown.map((tenant) =>

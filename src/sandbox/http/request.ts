@@ -29,6 +29,8 @@ export interface PartnerCall {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: string
+  /** Of a list: the part that is served, in place of the page that was asked for. */
+  readonly window?: { readonly offset: number; readonly size: number }
 }
 
 /** A call on a tenant that the partner may use. */

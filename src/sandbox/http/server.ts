@@ -133,6 +133,7 @@ async function serve(
       answer: plain,
       clock: context.store.clock,
       askPage: (page) => judge(context, asPage(call, page), operation),
+      askPart: (offset, size) => judge(context, { ...call, window: { offset, size } }, operation),
     },
   )
   for (const rule of rules) context.mover.moveAll(list(rule.after), info)

@@ -35,7 +35,8 @@ export function alterRecords(answer: HttpResponse, fault: RecordFault): HttpResp
   return isChosen(fault.records, 0) ? { ...answer, body: print(alterRecord(found, fault)[0]) } : answer
 }
 
-function parsed(answer: HttpResponse): Envelope | undefined {
+/** The body as an object; undefined where it is none. */
+export function parsed(answer: HttpResponse): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(answer.body.toString())
     return isFields(value) ? value : undefined

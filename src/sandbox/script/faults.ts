@@ -3,11 +3,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { pageAsked, sizeAsked } from '../http/lists.js'
 import { RATE_HEADERS } from '../http/ratelimit.js'
 import type { PartnerCall } from '../http/request.js'
-import { type HttpResponse, httpDate, jsonResponse } from '../http/response.js'
+import { type HttpResponse, httpDate, jsonResponse, notFound } from '../http/response.js'
 import type { MicrosClock } from '../instant.js'
-import { alterEnvelope, alterRecords } from './alteration.js'
+import { alterEnvelope, alterRecords, parsed } from './alteration.js'
 import { type ConnectionFault, type Fault, isConnectionFault } from './rules.js'
 
 export interface FaultContext {
@@ -16,6 +17,8 @@ export interface FaultContext {
   readonly clock: MicrosClock
   /** The response to the same request for another page. */
   readonly askPage: (page: number) => HttpResponse
+  /** The response to the same request for another part of the list. */
+  readonly askPart: (offset: number, size: number) => HttpResponse
 }
 
 export interface Shaped {
@@ -69,6 +72,29 @@ const uncounted = ({
   ...found
 }: Record<string, unknown>): Record<string, unknown> => found
 
+/** A page of another size than was asked for, and what comes behind the end of the list. */
+function pagedOtherwise(fault: Of<'paging'>, { call, answer, askPart }: FaultContext): HttpResponse {
+  const { most = Number.POSITIVE_INFINITY, exact, offset, pages, beyond, claim } = fault
+  const found = parsed(answer)
+  if (!Array.isArray(found?.['results'])) return answer
+  const total = Number(found['total_count'])
+  const [page, asked] = [pageAsked(call), sizeAsked(call)]
+  const size = exact ?? Math.min(asked, most)
+  const step = offset === 'asked' ? asked : size
+  const isBehind = page > 1 && (page - 1) * step >= total
+  if (isBehind && beyond === 'refused') {
+    const { status, body } = notFound().response
+    return { ...answer, status, body }
+  }
+  const served = isBehind && beyond === 'last' ? Math.max(1, Math.ceil(total / step)) : page
+  const part = parsed(askPart((served - 1) * step, size))
+  return alterEnvelope(answer, () => ({
+    ...part,
+    current_page: claim === 'served' ? served : page,
+    total_pages: Math.ceil(total / (pages === 'asked' ? asked : size)),
+  }))
+}
+
 const ANSWER_FAULTS: AnswerFaults = {
   html: ({ status = 200 }, { answer }) => ({
     ...typed(answer, 'text/html; charset=utf-8', HTML),
@@ -119,13 +145,24 @@ const ANSWER_FAULTS: AnswerFaults = {
       total_pages: 0,
     })),
 
-  total: ({ by = 0, to, most, remove }, { call, answer }) =>
+  total: ({ by = 0, to, most, page, as, remove }, { call, answer }) =>
     alterEnvelope(answer, (found) => {
       if (remove === true) return uncounted(found)
+      if (as !== undefined) return { ...found, total_count: as }
+      if (page === true) return { ...found, total_count: (found['results'] as unknown[]).length }
       const total = to ?? Math.max(0, Number(found['total_count']) + by)
       if (most === undefined || total <= most) return { ...found, total_count: total }
       return { ...found, total_count: most, total_pages: Math.ceil(most / (call.info.perPage ?? 30)) }
     }),
+
+  pages: ({ by = 0, to, floor, remove }, { call, answer }) =>
+    alterEnvelope(answer, ({ total_pages: pages, ...found }) => {
+      if (remove === true) return found
+      const floored = Math.floor(Number(found['total_count']) / sizeAsked(call))
+      return { ...found, total_pages: to ?? (floor === true ? floored : Number(pages) + by) }
+    }),
+
+  paging: (fault, exchange) => pagedOtherwise(fault, exchange),
 
   skew: ({ seconds }, { answer, clock }) => withHeaders(answer, { Date: httpDate(clock, seconds) }),
 

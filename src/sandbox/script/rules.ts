@@ -85,7 +85,18 @@ const FAULTS = {
     by: whole.optional(),
     to: natural.optional(),
     most: natural.optional(),
+    page: flag.optional(),
+    as: z.unknown().optional(),
     remove: flag.optional(),
+  },
+  pages: { by: whole.optional(), to: whole.optional(), floor: flag.optional(), remove: flag.optional() },
+  paging: {
+    most: positive.optional(),
+    exact: positive.optional(),
+    offset: oneOf('served', 'asked').optional(),
+    pages: oneOf('served', 'asked').optional(),
+    beyond: oneOf('empty', 'last', 'refused').optional(),
+    claim: oneOf('served', 'asked').optional(),
   },
   skew: { seconds: whole },
   rate: {
