@@ -55,10 +55,10 @@ export interface Page extends Answer {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */
   readonly total: number
-  /** The answer has no `total_count`; `total` is how many records it shows to be there. */
+  /** The answer has no `total_count` that is a whole number; `total` is how many records it shows to be there. */
   readonly isUncounted?: true
   readonly page: number
-  /** As the server says; computed from the total when the server does not say. */
+  /** As the server says; computed from the total when the server does not say. No list ends by it. */
   readonly totalPages: number
   /** To be called inside the `make` of `take` only, as `tokens`. */
   isOdd(): boolean

@@ -3,9 +3,12 @@
  * sync/reconcile/comparing.ts runs one for each cursor.
  */
 import type { Int64 } from '../../schema/resource.js'
+import { isNews, pageBehind } from '../walk/behind.js'
 import { epoch, forever } from '../walk/cutpoint.js'
 import { countOdd, sumOdd } from '../walk/oddities.js'
+import { servedSize } from '../walk/pagesize.js'
 import { type RangeOutcome, RangeWalk } from '../walk/range.js'
+import { Shown } from '../walk/shown.js'
 import type { Sighting } from '../walk/sightings.js'
 import type { WalkPage } from '../walk/types.js'
 import type { Candidate, ComparePort, Comparison } from './comparison.js'
@@ -44,13 +47,19 @@ export class Bisection<P> {
   #requests = 0
   /** Records of the ranges listed so far that were shown in another version than their row's, and taken for a second place. */
   #strays = 0
+  /** Records of a page. */
+  #page: number
+  /** The source has shown records that its totals leave out: no count says anything. */
+  #isUncounted = false
 
-  constructor(private readonly port: ComparePort<P>) {}
+  constructor(private readonly port: ComparePort<P>) {
+    this.#page = Math.min(pageRecords, port.known.size ?? pageRecords)
+  }
 
   async run(): Promise<Comparison> {
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     const rows = this.#rows.after(epoch)
-    if (rows > pageRecords && fullCost(rows) <= 1 + gridSize(rows)) return this.#ended('listing')
+    if (rows > this.#page && fullCost(rows, this.#page) <= 1 + gridSize(rows)) return this.#ended('listing')
     // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost come first.
     const found = await this.port.recall()
     if (!found) return this.#ended('listing')
@@ -58,7 +67,7 @@ export class Bisection<P> {
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
-      if ((await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
+      if (this.#isUncounted || (await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
       if (this.#differences.isEven) break
     }
     return this.#ended('counting')
@@ -84,16 +93,27 @@ export class Bisection<P> {
 
   /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
   async #open(): Promise<boolean> {
-    const page = await this.#fetch(epoch, 1, pageRecords)
+    const page = await this.#fetch(epoch, 1, this.#page)
     await this.#absorb(page)
     this.#differences.enter(epoch, page.total, this.#rows.after(epoch))
-    if (page.total > page.records) return false
+    this.#isUncounted = page.isUncounted === true || (await this.#goesOn(page))
+    if (this.#isUncounted || page.total > page.records) return false
     const rows = await this.port.rows(epoch, forever)
     const shown = new Set(page.sightings.map(({ id }) => id))
     this.#differences.explain(countOdd(shown), epoch)
     await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
+  }
+
+  /** Whether a page that is all there is, by the total, is followed by another; it may be where it is full. */
+  async #goesOn(page: WalkPage<P>): Promise<boolean> {
+    this.#page = servedSize(page, this.#page, this.port.known.hidden) ?? this.#page
+    if (page.total > page.records || page.records < this.#page) return false
+    const second = await pageBehind(this.#fetch(epoch, 2, this.#page))
+    const shown = new Shown()
+    shown.take(page)
+    return second !== undefined && isNews(second, shown)
   }
 
   /** Prepares another comparison: the warehouse and the source may both have moved. */
@@ -105,7 +125,7 @@ export class Bisection<P> {
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     this.#differences = new Differences()
     this.#strays = 0
-    await this.#absorb(await this.#fetch(epoch, 1, pageRecords))
+    await this.#absorb(await this.#fetch(epoch, 1, this.#page))
   }
 
   async #compare(mayList: boolean): Promise<'listing' | 'done'> {
@@ -119,7 +139,7 @@ export class Bisection<P> {
     }
     const missing: Candidate[] = []
     for (;;) {
-      if (mayList && this.#isDearerThanAll(open)) return 'listing'
+      if (this.#isUncounted || (mayList && this.#isDearerThanAll(open))) return 'listing'
       const span = open.pop()
       if (!span) break
       const { lo, hi } = span
@@ -163,20 +183,25 @@ export class Bisection<P> {
   #span(lo: string, hi: string): CountedSpan[] {
     const off = Math.abs(this.#off(lo, hi))
     const records = this.#records(lo, hi)
-    return off === 0 ? [] : [{ lo, hi, cost: Math.min(listCost(records), bisectCost(records, off)) }]
+    return off === 0 ? [] : [{ lo, hi, cost: this.#costOf(records, off) }]
+  }
+
+  #costOf(records: number, off: number): number {
+    return Math.min(listCost(records, this.#page), bisectCost(records, off, this.#page))
   }
 
   /** Whether a list of everything costs less than the open ranges will cost, or than the comparison has cost so far. */
   #isDearerThanAll(open: readonly CountedSpan[], more = 0): boolean {
     const rest = open.reduce((sum, { cost }) => sum + cost, more)
-    const all = fullCost(this.#sourceAfter(epoch))
+    const all = fullCost(this.#sourceAfter(epoch), this.#page)
     return rest > all || (rest > 0 && this.#requests > all)
   }
 
   /** The cut point at which to part a range; undefined where a list of the range costs no more. */
   async #middle(lo: string, hi: string): Promise<string | undefined> {
     const records = this.#records(lo, hi)
-    if (listCost(records) <= bisectCost(records, Math.abs(this.#off(lo, hi)))) return undefined
+    const off = Math.abs(this.#off(lo, hi))
+    if (listCost(records, this.#page) <= bisectCost(records, off, this.#page)) return undefined
     const middle = this.#rows.middle(lo, hi)
     if (middle !== undefined) return middle
     this.#rows.refine(lo, hi, await this.port.cells(lo, hi))
@@ -193,7 +218,7 @@ export class Bisection<P> {
     let page = await this.#fetch(cut, 1, 1)
     const [newest] = page.sightings
     if (newest && this.#top.get(newest.id) !== newest.updatedAt) {
-      page = await this.#fetch(cut, 1, pageRecords)
+      page = await this.#fetch(cut, 1, this.#page)
       await this.#absorb(page)
     }
     this.#differences.enter(cut, page.total, this.#rows.after(cut))
@@ -241,7 +266,9 @@ export class Bisection<P> {
       note: (message: string, fields: Record<string, unknown>) => this.port.note(message, fields),
     }
     const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
-    const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total }).run()
+    const known = { hidden: this.port.known.hidden, ...(this.#page < pageRecords && { size: this.#page }) }
+    const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total, known }).run()
+    this.#isUncounted ||= outcome.verdict === 'listed'
     this.#listed++
     this.#explain(lo, outcome, { shown, strays: strays.size })
     return notShown(rows, shown)

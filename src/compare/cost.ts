@@ -6,26 +6,29 @@ export const pageRecords = 100
  */
 const oneAnswer = 60
 
-/** Requests to list a range of so many records. */
-export const listCost = (records: number): number =>
-  records <= oneAnswer ? 1 : Math.ceil(records / pageRecords) + 1
+/** Requests to list a range of so many records. `page`: records of a page. */
+export const listCost = (records: number, page = pageRecords): number =>
+  records <= oneAnswer * (page / pageRecords) ? 1 : Math.ceil(records / page) + 1
 
 /** Requests to find so many differences among so many records: counts that halve the ranges, then lists of the rest. */
-export function bisectCost(records: number, differences: number): number {
+export function bisectCost(records: number, differences: number, page = pageRecords): number {
   let requests = 0
   let ranges = 1
   let each = records
-  while (each > pageRecords) {
+  while (each > page) {
     requests += ranges
     each /= 2
     ranges = Math.min(differences, ranges * 2)
   }
-  return requests + ranges * listCost(each)
+  return requests + ranges * listCost(each, page)
 }
 
-/** Requests to list everything: the pages, and the first page again to close the books. */
-export const fullCost = (records: number): number =>
-  records <= pageRecords ? 1 : Math.ceil(records / pageRecords) + 1
+/**
+ * Requests to list everything: the pages, one more behind a last page that is full, and the first page again to close the
+ * books.
+ */
+export const fullCost = (records: number, page = pageRecords): number =>
+  (records <= page ? 1 : Math.ceil(records / page) + 1) + (records > 0 && records % page === 0 ? 1 : 0)
 
 /**
  * The number of cut points besides the total. A row that the warehouse lost and a record that the source deleted cancel
@@ -38,4 +41,5 @@ export const gridSize = (records: number): number => Math.max(6, Math.ceil(Math.
 export const closerGrid = (records: number): number => Math.max(24, gridSize(records))
 
 /** Requests of a comparison that finds nothing. */
-export const quietCost = (records: number): number => Math.min(fullCost(records), 1 + gridSize(records))
+export const quietCost = (records: number, page = pageRecords): number =>
+  Math.min(fullCost(records, page), 1 + gridSize(records))

@@ -13,13 +13,19 @@ export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<numbe
 export const pageOf = (n: number, perPage: number): number => Math.max(1, Math.ceil(n / perPage))
 
 /**
- * A page size by which the last page of a list holds at least so many records, and the number of that page: one
- * response then shows the whole end of the list. undefined where no page size does.
+ * A page size, of at most so many records, by which the last page of a list holds at least so many records, and the
+ * number of that page: one response then shows the whole end of the list. A page that is full would not show that it is
+ * the last. undefined where no page size does.
  */
-export function lastPage(total: number, records: number): { page: number; perPage: number } | undefined {
-  for (let perPage = 100; perPage >= Math.max(1, records); perPage--) {
+export function lastPage(
+  total: number,
+  records: number,
+  most = 100,
+): { page: number; perPage: number } | undefined {
+  for (let perPage = most; perPage >= Math.max(1, records); perPage--) {
     const page = pageOf(total, perPage)
-    if (page === 1 || total - (page - 1) * perPage >= records) return { page, perPage }
+    const rest = total - (page - 1) * perPage
+    if (rest < perPage && (page === 1 || rest >= records)) return { page, perPage }
   }
   return undefined
 }

@@ -30,17 +30,20 @@ export function judgeReading<P>(reading: Reading<P>, isFinal: boolean): WalkOutc
 function withFinding<P>(
   { holes }: WalkState<P>,
   outcome: WalkOutcome,
-  { twice = 0, hidden = 0, isUncounted = false }: Partial<Finding>,
+  { twice = 0, hidden = 0 }: Partial<Finding>,
 ): WalkOutcome {
-  const isOdd = twice + hidden + holes.size > 0 || isUncounted
+  const isOdd = twice + hidden + holes.size > 0
   if (!isOdd) return outcome
-  const finding = { ...nothingOdd, twice, hidden, isUncounted, holes: [...holes.values()] }
-  const isTwice = outcome.verdict !== 'unproven' && outcome.verdict !== 'listed' && twice > 0
+  const finding = { ...nothingOdd, twice, hidden, holes: [...holes.values()] }
+  const isTwice = outcome.verdict !== 'unproven' && twice > 0
   return { ...outcome, ...(isTwice && { verdict: 'repaired', reason: 'listed_twice' }), finding }
 }
 
 /** So many readings of a still list in a row that bring nothing new: ties that change their order hide nothing more. */
 const steadyReadings = 5
+
+/** Whether the books do not close, as far as they were read. */
+export const isOpen = <P>(reading: Reading<P>): boolean => closedOutcome(reading).verdict === 'unproven'
 
 interface Settling {
   readonly before: StillList | undefined
@@ -64,13 +67,14 @@ function settled<P>(
     withFinding(walk, outcomeOf(own, 'unproven', 'counted_not_shown'), { twice, hidden: amount })
   if (isFinal && search.all < total && search.steady >= steadyReadings) return notShown(total - search.all)
   if ((!isKnown && !isSame) || hidden + twice === 0) return undefined
-  if (hidden < 0) return withFinding(walk, outcomeOf(own, 'listed', 'no_count'), { isUncounted: true })
   if (hidden === 0) return withFinding(walk, outcomeOf(own, 'repaired', 'listed_twice'), { twice })
   return isKnown || isFinal || !own.ties.found ? notShown(hidden) : undefined
 }
 
 /** The verdict of the books. */
-function closedOutcome<P>({ own, joint, number, hasSteppedBack }: Reading<P>): WalkOutcome {
+function closedOutcome<P>({ walk, own, joint, number, hasSteppedBack }: Reading<P>): WalkOutcome {
+  // As many records as are counted need not be all, where the total counts too few and ties may hide others.
+  if (walk.search.isOverfull && own.ties.found) return outcomeOf(own, 'unproven', 'ties')
   const standing = own.standing()
   const joined = joint === own ? standing : joint.standing()
   if (standing === 'closed' && number === 1 && !hasSteppedBack) return outcomeOf(own, 'proven', null)

@@ -24,6 +24,8 @@ export interface Memory {
   readonly isUnsteady?: boolean
   /** Without a filter by time the list is longer: comparisons read it so. */
   readonly isBeforeAll?: boolean
+  /** The source serves so many records on a page, however many are asked for. */
+  readonly size?: number
   readonly holes?: readonly Hole[]
 }
 
@@ -46,6 +48,7 @@ export const knownOf = (memory: Memory): Finding => ({
   isUncounted: memory.isUncounted ?? false,
   isUnsteady: memory.isUnsteady ?? false,
   holes: memory.holes ?? [],
+  ...(memory.size !== undefined && { size: memory.size }),
 })
 
 /** Whether the list can be compared by counts: its order and its totals can be relied on, and the filter shows all. */
@@ -81,10 +84,12 @@ function surplusAfter(
 
 /** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
 function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
-  const { twice, isUnordered, isUncounted, isUnsteady, holes } = outcome.finding ?? nothingOdd
+  const { twice, isUnordered, isUncounted, isUnsteady, holes, size } = outcome.finding ?? nothingOdd
   const old = end.isWhole ? {} : before
   const surplus = surplusAfter(before.surplus, outcome, end)
   const places = Math.max(twice, old.twice ?? 0)
+  // A short list does not tell how many records a page may hold: it is forgotten where a page held more.
+  const served = size === undefined ? before.size : size
   const open = [
     ...(old.holes ?? []),
     ...holes.map((hole) => ({ ...old.holes?.find(({ after }) => after === hole.after), ...hole })),
@@ -97,6 +102,7 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
     // No walk can tell: it asks with the filter.
     ...(before.isBeforeAll && { isBeforeAll: true }),
+    ...(served != null && { size: served }),
     ...(open.length > 0 && { holes: merged(open) }),
   }
 }

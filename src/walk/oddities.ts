@@ -28,6 +28,8 @@ export interface Finding {
   /** The total is another one from answer to answer, while the list stands still. */
   readonly isUnsteady: boolean
   readonly holes: readonly Hole[]
+  /** Records of a page, where the source serves fewer than are asked for; null: it serves more than was remembered. */
+  readonly size?: number | null
 }
 
 export const nothingOdd: Finding = {

@@ -1,24 +1,41 @@
-import type { PlainBegin } from './plain.js'
+/**
+ * The end of a list, as its pages tell it. A total may be capped or estimated, and a page may be shorter than asked, so
+ * that a list ends with a page that is not full, or with one that shows nothing new. Walk (walk.ts) reads on with it.
+ */
+import { lookBehind } from './behind.js'
+import type { PlainBegin } from './plainbegin.js'
 import type { Reading } from './reading.js'
 
 /**
- * The page behind the last one, if it shows records that the total leaves out: a count that is capped or estimated looks
- * like any other where it ends with a full page. One request more, in the first load of a list that does. From there the
- * list is read on.
+ * Reads on behind the end that the total tells, until a page ends the list. Returns where to go on if the total is not
+ * true. One request more, where the last page is full; also before a surplus is settled.
  */
-export async function pageBeyond<P>({
-  walk,
-  own,
-  number,
-  perPage,
-  isAbandoned,
-}: Reading<P>): Promise<PlainBegin<P> | undefined> {
-  const { looksBeyond = false, known } = walk.plan
-  const isFull = own.last > perPage && own.last % perPage === 0
-  if (isAbandoned || !isFull || !(known?.isUncounted || (looksBeyond && number === 1))) return undefined
-  const page = await walk.port.fetch(own.last / perPage + 1, perPage)
-  // Records that were pushed back meanwhile are known, and the total counts them.
-  const isNews = page.total === own.last && page.sightings.some(({ id }) => !own.has(id))
-  const { ceiling } = own
-  return isNews ? { from: page.page, page, ceiling, shown: own.balance().distinct } : undefined
+export async function readToEnd<P>(
+  reading: Reading<P>,
+  from: number | undefined,
+): Promise<PlainBegin<P> | undefined> {
+  const { walk, own, perPage, pager } = reading
+  const isOver = (): boolean => reading.isAbandoned || reading.isAtEnd
+  for (let behind = from; behind !== undefined && !isOver(); behind = reading.behind) {
+    if (behind <= reading.deepest) {
+      // The total fell below what was read: these pages are read again, before one can be the last.
+      await pager.run(behind, behind)
+      continue
+    }
+    const { seen } = reading
+    const next = await lookBehind(
+      walk.port,
+      { page: behind, perPage },
+      () => seen,
+      (page) => reading.isShownAgain(page),
+    )
+    if (next?.isOverrun) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+    if (!next) {
+      walk.search.isEndSeen = true
+      return undefined
+    }
+    pager.has(behind, next.page)
+    await pager.run(behind, Math.max(behind, next.page.totalPages))
+  }
+  return undefined
 }

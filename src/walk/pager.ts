@@ -10,6 +10,8 @@ export interface PagerPort<P> {
   readonly perPage: number
   /** Whoever reads wants no further pages. */
   readonly isAbandoned: boolean
+  /** The pages have shown that there are no others, whatever the total says. */
+  readonly isAtEnd: boolean
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
   /** How many pages may be under way at once: see WalkPort.readAhead. */
   readAhead(): number
@@ -90,12 +92,16 @@ export class Pager<P> {
   ): Promise<void> {
     // Without a limit the pager would read a list that never stands still for ever. At the limit the books stay open.
     let budget = 3 * known + 100
-    for (let [k, pages] = [from, known]; k <= pages && budget > 0 && !this.port.isAbandoned; ) {
+    for (let [k, pages] = [from, known]; k <= pages && budget > 0 && !this.#isOver; ) {
       const { next, pages: last, read } = await step(k, pages)
       budget -= Math.max(1, read)
       k = next
       pages = last
     }
+  }
+
+  get #isOver(): boolean {
+    return this.port.isAbandoned || this.port.isAtEnd
   }
 
   #isWide(left: number): boolean {
@@ -133,7 +139,7 @@ export class Pager<P> {
         const page = await pending.page
         const read = step.read + 1
         await port.burst(page, before)
-        if (port.isAbandoned) return { ...step, read }
+        if (this.#isOver) return { ...step, read }
         const isEnd = pending.check !== undefined
         const isStill = page.total === before.total && (!isEnd || isSame(before, await pending.check))
         if (!isStill) {

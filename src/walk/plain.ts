@@ -2,111 +2,89 @@
  * Reads a list whose order or total cannot be relied on: every page in turn, again until the ids agree with a total
  * that stood still. Walk (walk.ts) falls back to it.
  */
-import type { Int64 } from '../../schema/resource.js'
+import { isOverrun, pageBehind } from './behind.js'
 import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
-import { IdSet } from './idset.js'
+import { Ids } from './ids.js'
 import { outcomeOf } from './judge.js'
-import { nothingOdd, oddityOf } from './oddities.js'
-import type { Sighting } from './sightings.js'
+import { nothingOdd } from './oddities.js'
+import { Repeats, servedSize } from './pagesize.js'
+import type { PlainBegin } from './plainbegin.js'
 import { isKnownSurplus, isSameList, type StillList } from './surplus.js'
-import type { WalkOutcome, WalkPage } from './types.js'
+import { movesWatermark, type WalkOutcome, type WalkPage } from './types.js'
 import type { WalkState } from './walkstate.js'
 
 /** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
 export type PlainCause = 'order' | 'no_count'
 
-/** FNV-1a over 64 bits: enough to tell a list that moved from one that did not. */
-function digest(before: bigint, text: string): bigint {
-  let hash = before ^ 0xcbf29ce484222325n
-  for (let i = 0; i < text.length; i++)
-    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
-  return hash
-}
-
-/** The ids of one reading, or of several. */
-class Ids {
-  #versions = 0n
-  readonly #numbers = new IdSet()
-  readonly #texts = new Set<string>()
-  readonly #again = new Set<Int64>()
-  #beside = 0
-
-  take(sightings: readonly Sighting[]): number {
-    let fresh = 0
-    for (const { id, updatedAt } of sightings) {
-      if (typeof id !== 'string') {
-        if (this.#numbers.add(id)) {
-          this.#versions = digest(this.#versions, `${id} ${updatedAt}`)
-          fresh++
-        } else this.#again.add(id)
-      } else if (!this.#texts.has(id)) {
-        this.#texts.add(id)
-        if (oddityOf(id) === 'repeated') this.#beside++
-        fresh++
-      }
-    }
-    return fresh
-  }
-
-  /** Digest of the versions, in their order. */
-  get versions(): string {
-    return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
-  }
-
-  numbers(total: number): StillList {
-    const shown = this.#numbers.size + this.#texts.size - this.#beside
-    const twice = this.#again.size + this.#beside
-    return { total, shown, twice, hidden: total - shown - twice }
-  }
-}
-
 /** One reading, after its last page. */
 interface PlainReading<P> {
+  /** The last page, which is not stored yet. */
   readonly last: WalkPage<P>
   /** Every response had the same total. */
   readonly isSteady: boolean
+  /** A page has shown that none follows. */
+  readonly isEnded: boolean
   readonly ids: Ids
 }
 
-/** Where the first reading begins. */
-export interface PlainBegin<P> {
-  /** A walk that found its list longer than the total goes on where it ended. */
-  readonly from: number
-  /** That page, if it has come already. */
-  readonly page?: WalkPage<P>
-  /** Newest `updated_at` of the walk's first response, if that came before. */
-  readonly ceiling?: string
-  /** Distinct records on the pages before. */
-  readonly shown?: number
+/** A reading under way. */
+interface PlainState {
+  readonly ids: Ids
+  readonly totals: Set<number>
+  perPage: number
+  /** Pages in a row that showed nothing new. */
+  quiet: number
+  /** Records that no reading before has shown, and that are no news of this moment. */
+  news: number
+  /** What the source seems to serve, by a first page that is shorter than asked. */
+  presumed?: number | undefined
 }
+
+/**
+ * So many pages in a row that show nothing new, and that are not one and the same: many records have come to the top and
+ * pushed the others back, or ties change their order.
+ */
+const mostQuiet = 5
+/** So many readings in a row that bring nothing new: ties that change their order hide nothing more. */
+const steadyReadings = 2
+
+/** A source that invents pages would be read for ever. */
+const mostPages = 1_000_000
 
 /** The list of one walk, read plainly. */
 class PlainWalk<P> {
   #ceiling: string | null = null
   #first = 0
-  #shownBefore = 0
   /** The ids of all readings since the total last changed. */
   #union = new Ids()
   #unionTotal = -1
+  /** The ids of all readings, and how many of them in a row have brought nothing new. */
+  readonly #all = new Ids()
+  #steady = 0
+  /** The list is not newest first. */
+  readonly #isUnordered: boolean
 
   constructor(
     private readonly walk: WalkState<P>,
-    private readonly cause: PlainCause,
-  ) {}
+    private cause: PlainCause,
+  ) {
+    this.#isUnordered = cause === 'order'
+  }
 
   async run(begin: PlainBegin<P>): Promise<WalkOutcome> {
-    const { port, plan } = this.walk
+    const { port, size } = this.walk
     this.#ceiling = begin.ceiling ?? null
-    this.#shownBefore = begin.shown ?? 0
     let before: StillList | undefined
     let outcome: WalkOutcome | undefined
-    for (const [i, perPage] of plan.pageSizes.entries()) {
-      const reading = await this.#read(perPage, i === 0 ? begin : { from: 1 })
+    for (let i = 0; i < size.sizes.length; i++) {
+      const perPage = size.sizes[i] ?? begin.perPage
+      const reading = await this.#read(i === 0 ? begin : { from: 1, pages: [], perPage })
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
       outcome = this.#judge(reading, now, before)
-      await port.store(reading.last, outcome.verdict === 'unproven' ? {} : { progress: null, outcome })
-      if (outcome.verdict !== 'unproven') return outcome
+      const isDone = movesWatermark(outcome)
+      await port.store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
+      if (isDone || !reading.isEnded) return outcome
       before = now
     }
     return outcome ?? this.#outcome('unproven', { total: 0, shown: 0, twice: 0, hidden: 0 })
@@ -114,41 +92,72 @@ class PlainWalk<P> {
 
   /** undefined: the two readings do not show the same versions in the same order, or the total stood still. */
   async runTwice(ceiling: string): Promise<WalkOutcome | undefined> {
-    const { port, plan } = this.walk
-    const [first = 100, second = first] = plan.pageSizes
+    const { port, size } = this.walk
+    const [first = 100, second = first] = size.sizes
     this.#ceiling = ceiling
-    const one = await this.#read(first, { from: 1 })
-    await port.store(one.last, {})
-    const two = await this.#read(second, { from: 1 })
+    const one = await this.#read({ from: 1, pages: [], perPage: first })
+    await port.store(one.last, { progress: null })
+    const two = await this.#read({ from: 1, pages: [], perPage: second })
     const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
-    const outcome = isStill ? this.#outcome('listed', two.ids.numbers(two.last.total), true) : undefined
+    const isTold = isStill && one.isEnded && two.isEnded
+    const outcome = isTold ? this.#outcome('listed', two.ids.numbers(two.last.total), true) : undefined
     await port.store(two.last, outcome ? { progress: null, outcome } : {})
     return outcome
   }
 
-  async #read(perPage: number, { from, page: given }: PlainBegin<P>): Promise<PlainReading<P>> {
+  async #read(begin: PlainBegin<P>): Promise<PlainReading<P>> {
     const { port } = this.walk
-    const ids = new Ids()
-    const totals = new Set<number>()
-    let budget = Number.POSITIVE_INFINITY
-    for (let k = from, isEnd = false; !isEnd && budget > 0; k++, budget--) {
-      const page = k === from && given ? given : await port.fetch(k, perPage)
-      // Pages of an endless list would be asked for without end.
-      if (k === from) budget = 3 * page.totalPages + 100
-      this.#ceiling ??= ceilingOf(page)
-      if (totals.size === 0 && this.#first === 0) this.#first = page.total
-      totals.add(page.total)
-      this.#enter(page)
-      this.walk.noteStamps(page)
-      const fresh = ids.take(page.sightings)
-      await port.store(page, k === from ? { progress: null } : {})
-      // A source that counts nothing may answer any page with its last one.
-      const isPastTotal = page.records < perPage || fresh === 0
-      isEnd = this.cause === 'order' ? k >= page.totalPages || page.records === 0 : isPastTotal
+    const reading: PlainState = {
+      ...{ ids: new Ids(begin.seen), totals: new Set(), perPage: begin.perPage, news: 0, quiet: 0 },
     }
-    const last = await port.fetch(1, perPage)
-    totals.add(last.total)
-    return { last, isSteady: totals.size === 1, ids }
+    const repeats = new Repeats()
+    let last: WalkPage<P> | undefined
+    let end: 'shown' | 'refused' | undefined
+    for (let k = begin.from; end === undefined && k < mostPages; k++) {
+      const page = begin.pages[k - begin.from] ?? (await pageBehind(port.fetch(k, reading.perPage)))
+      if (page && last) await port.store(last, { progress: null })
+      if (page) {
+        last = page
+        repeats.take(page)
+        if (this.#take(page, reading, repeats)) end = 'shown'
+      } else end = 'refused'
+    }
+    // What comes to the top meanwhile tells only of an order. A tenant that is gone refuses each page, the first too.
+    if (!last || end === 'refused' || this.cause === 'order') {
+      if (last) await port.store(last, { progress: null })
+      last = await port.fetch(1, begin.perPage)
+      reading.totals.add(last.total)
+    }
+    this.#steady = reading.news === 0 ? this.#steady + 1 : 0
+    return { last, isSteady: reading.totals.size === 1, isEnded: end !== undefined, ids: reading.ids }
+  }
+
+  /** Takes the next page; true: it ends the list. */
+  #take(page: WalkPage<P>, reading: PlainState, repeats: Repeats): boolean {
+    const { size, hidden } = this.walk
+    const { ids, totals, perPage } = reading
+    this.#ceiling ??= ceilingOf(page)
+    if (totals.size === 0 && this.#first === 0) this.#first = page.total
+    totals.add(page.total)
+    if (!repeats.isOne && isOverrun(page, perPage, ids)) this.cause = 'no_count'
+    this.#enter(page)
+    this.walk.noteStamps(page)
+    size.watch(page)
+    const fresh = ids.take(page.sightings)
+    ids.total = page.total
+    const old = page.sightings.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
+    reading.news += this.#all.take(old)
+    // A second page with something new says that the first one was full, although it was shorter than asked.
+    if (page.page === 2 && fresh > 0 && reading.presumed !== undefined) size.learn(reading.presumed)
+    const isUncounted = this.cause === 'no_count'
+    if (page.page === 1)
+      reading.presumed = servedSize({ ...page, ...(isUncounted && { isUncounted }) }, perPage, hidden)
+    reading.perPage = reading.presumed ?? perPage
+    reading.quiet = fresh === 0 ? reading.quiet + 1 : 0
+    if (page.records === 0 || repeats.areMany) return true
+    if (this.cause === 'no_count') return fresh === 0 && (repeats.isOne || reading.quiet >= mostQuiet)
+    const places = (page.page - 1) * reading.perPage + page.records
+    return places >= page.total && (page.records < reading.perPage || fresh === 0)
   }
 
   #enter({ total, sightings, holes = [] }: WalkPage<P>): void {
@@ -159,12 +168,16 @@ class PlainWalk<P> {
   }
 
   #judge(
-    { last, ids }: PlainReading<P>,
+    { last, isEnded, ids }: PlainReading<P>,
     now: StillList | undefined,
     before: StillList | undefined,
   ): WalkOutcome {
     const shown = now ?? ids.numbers(last.total)
-    if (this.cause === 'no_count') return this.#outcome('listed', shown)
+    if (!isEnded) return { ...this.#outcome('unproven', shown), reason: 'moving' }
+    if (this.cause === 'no_count') {
+      const isAll = !ids.mayHide || this.#steady >= steadyReadings
+      return isAll ? this.#outcome('listed', shown) : { ...this.#outcome('unproven', shown), reason: 'ties' }
+    }
     if (!now) return this.#outcome('unproven', shown)
     const union = this.#union.numbers(last.total)
     if (now.twice === 0 && now.hidden === 0) return this.#outcome('repaired', now)
@@ -180,18 +193,18 @@ class PlainWalk<P> {
     { total, shown, twice }: StillList,
     isUnsteady = this.walk.plan.known?.isUnsteady ?? false,
   ): WalkOutcome {
-    const isOrder = this.cause === 'order'
+    const isUncounted = this.cause === 'no_count'
     return this.walk.tell({
       verdict,
       ceiling: this.#ceiling,
       reason: this.cause,
-      books: { first: this.#first, last: total, distinct: this.#shownBefore + shown, entered: 0, fallen: 0 },
+      books: { first: this.#first, last: total, distinct: shown, entered: 0, fallen: 0 },
       finding: {
         ...nothingOdd,
         twice,
-        isUnordered: isOrder,
-        isUncounted: !isOrder,
-        isUnsteady: !isOrder && isUnsteady,
+        isUnordered: this.#isUnordered,
+        isUncounted,
+        isUnsteady: isUncounted && isUnsteady,
         holes: [...this.walk.holes.values()],
       },
     })
@@ -201,7 +214,7 @@ class PlainWalk<P> {
 export const readPlainly = <P>(
   walk: WalkState<P>,
   cause: PlainCause,
-  begin: PlainBegin<P> = { from: 1 },
+  begin: PlainBegin<P>,
 ): Promise<WalkOutcome> => new PlainWalk(walk, cause).run(begin)
 
 /**

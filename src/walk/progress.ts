@@ -23,7 +23,7 @@ export class Progress {
 
   constructor(
     private readonly book: Book,
-    private readonly perPage: number,
+    private readonly size: { readonly perPage: number; readonly most?: number },
     resumed?: WalkProgress,
   ) {
     this.#reached = resumed
@@ -37,7 +37,11 @@ export class Progress {
     const tied = ties.found
     this.#ahead = undefined
     const part = this.#part
-    this.#reached = { floor, ceiling, first, last, fallen, tied, doubts, ...this.#depth(page), part }
+    const { most: size } = this.size
+    this.#reached = {
+      ...{ floor, ceiling, first, last, fallen, tied, doubts, ...this.#depth(page), part },
+      ...(size !== undefined && { size }),
+    }
   }
 
   /** A page of a burst: it counts if a resumed walk finds the head of the list unchanged. */
@@ -65,7 +69,7 @@ export class Progress {
   #depth(page: WalkPage<unknown>): Pick<WalkProgress, 'boundary' | 'below'> {
     return {
       boundary: oldest(page.sightings) || (this.#reached?.boundary ?? this.book.ceiling),
-      below: Math.max(0, page.total - page.page * this.perPage),
+      below: Math.max(0, page.total - page.page * this.size.perPage),
     }
   }
 }

@@ -4,12 +4,15 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { Reason } from '../reasons.js'
+import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
 import { countAfter, type ListPort, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
+import type { Finding } from './oddities.js'
 import { isOutOfOrder } from './order.js'
 import { Pager } from './pager.js'
+import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
+import { Shown } from './shown.js'
 import type { WalkOutcome, WalkPage } from './types.js'
-import { pageSizes } from './walk.js'
 
 export interface RangePort<P> extends ListPort<P> {
   /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
@@ -30,6 +33,8 @@ export interface ListRange {
   readonly total?: number
   /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
   readonly isUnordered?: boolean
+  /** What walks have found odd about the list. */
+  readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
 }
 
 export interface RangeOutcome {
@@ -42,6 +47,11 @@ export interface RangeOutcome {
 }
 
 interface RangeReading {
+  readonly perPage: number
+  /** The page that was read last. */
+  last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean }
+  readonly shown: Shown
+  readonly repeats: Repeats
   total: number
   fell: boolean
   /** Two pages meet in the same time: the pages may hide records of that time. */
@@ -55,7 +65,7 @@ const attempts = 3
 
 /**
  * Reads from the page that counting has told to the end of the list, since the source is asked for nothing older than
- * the range. A small range is shown whole by one response: the last page of a list, if it also shows a record newer than
+ * the range; the end is a page that is not full, or shows nothing new. A small range is shown whole by one response: the last page of a list, if it also shows a record newer than
  * the range. A larger range is read as Walk reads a list: with steps back when the total falls, and again with other page
  * sizes while ties may hide records.
  */
@@ -64,7 +74,9 @@ export class RangeWalk<P> {
   readonly #vouched: string[] = []
   #newer: number
   #total: number | undefined
-  #isUncounted = false
+  #isUncounted: boolean
+  /** Records of a page at most, if that is fewer than are usually asked for. */
+  #most: number | undefined
   /** A response was not newest first: where the range lies in the list, nobody can tell. */
   #isOutOfOrder = false
 
@@ -74,6 +86,12 @@ export class RangeWalk<P> {
   ) {
     this.#newer = range.newer
     this.#total = range.total
+    this.#isUncounted = range.known?.isUncounted ?? false
+    this.#most = range.known?.size ?? undefined
+  }
+
+  get #sizes(): readonly number[] {
+    return this.#most === undefined ? pageSizes : sizesUpTo(this.#most)
   }
 
   /**
@@ -85,9 +103,9 @@ export class RangeWalk<P> {
     if (whole) return whole
     let reading: RangeReading | undefined
     let before = ''
-    for (const [i, perPage] of pageSizes.entries()) {
+    for (let i = 0; i < this.#sizes.length; i++) {
       const from = this.#newer
-      reading = await this.#read(perPage, before)
+      reading = await this.#read(this.#sizes[i] ?? pageSizes[0], before)
       before = reading.fell ? '' : `${reading.expected} ${from}`
       const { fell, tied, expected, total } = reading
       if (this.#isUncounted) return this.#outcome('listed', this.#seen.size)
@@ -135,10 +153,11 @@ export class RangeWalk<P> {
 
   /** One response that shows the whole range, and shows that it does; undefined where the range is too large. */
   async #atOnce(): Promise<RangeOutcome | undefined> {
+    if (this.#isUncounted) return undefined
     for (let attempt = 0; attempt < attempts && this.#total !== undefined; attempt++) {
       const isTop = this.range.until === forever
       const most = this.#total - (isTop ? 0 : this.#newer)
-      const place = lastPage(this.#total, isTop ? this.#total : most + 1)
+      const place = lastPage(this.#total, isTop ? this.#total : most + 1, this.#most)
       if (!place) return undefined
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
       this.#look(page)
@@ -159,26 +178,40 @@ export class RangeWalk<P> {
   }
 
   /** One reading, page by page. */
-  async #read(perPage: number, before: string): Promise<RangeReading> {
+  async #read(asked: number, before: string): Promise<RangeReading> {
     const from = this.#newer
-    const first = await this.#first(perPage)
-    const reading: RangeReading = { total: first.total, fell: false, tied: false, expected: 0, oldest: '' }
+    const page = await this.#first(asked)
+    const perPage = this.#served(page, asked)
+    // Behind the first page, pages of another size begin elsewhere.
+    if (perPage !== asked && page.page > 1) return this.#read(perPage, before)
+    const first = { ...page, totalPages: pageOf(page.total, perPage) }
+    const offset = (first.page - 1) * perPage
     const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
-    reading.expected = Math.max(0, first.total - (first.page - 1) * perPage - newer)
-    this.#isUncounted ||= first.isUncounted === true
+    const reading: RangeReading = {
+      ...{ perPage, shown: new Shown(offset), repeats: new Repeats() },
+      last: { page: first.page, isFull: false, isNew: true },
+      ...{ total: first.total, fell: false, tied: false, oldest: '' },
+      expected: Math.max(0, first.total - offset - newer),
+    }
     // Records that have left the range since must not stand for others that were not seen.
     if (before !== `${reading.expected} ${from}`) this.#seen.clear()
-    this.#look(first)
     const isOut = (): boolean => this.#isOutOfOrder
+    const port: PagePort<P> = { fetch: (page, size) => this.port.fetch(this.range.after, page, size) }
     const pager = new Pager<P>({
       perPage,
       get isAbandoned() {
         return isOut()
       },
-      fetch: (page, size) => this.port.fetch(this.range.after, page, size),
+      get isAtEnd() {
+        return reading.repeats.areMany
+      },
+      fetch: (page, size) => fetchPage(port, page, size),
       readAhead: () => (this.range.isUnordered ? 0 : this.port.readAhead()),
       next: (page) => this.#next(reading, page),
-      burst: async (page) => void (await this.#page(reading, page, false)),
+      burst: async (page) => {
+        this.#look(page, reading)
+        await this.#page(reading, page, false)
+      },
       observe: (total) => void this.#observe(reading, total),
       vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
       disown: () => {},
@@ -186,8 +219,31 @@ export class RangeWalk<P> {
     })
     await this.#next(reading, first)
     await pager.run(first.page + 1, first.totalPages)
+    await this.#toEnd(reading, pager)
     this.#total = reading.total
     return reading
+  }
+
+  /** How many records the source serves on a page: learned once, from a first page that is shorter than asked. */
+  #served(first: WalkPage<P>, perPage: number): number {
+    const total = first.total - (first.page - 1) * perPage
+    this.#most ??= servedSize({ ...first, total }, perPage, this.range.known?.hidden)
+    return Math.min(perPage, this.#most ?? perPage)
+  }
+
+  /** Reads on behind the end that the total tells, until a page ends the list: see overrun.ts. */
+  async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
+    const { perPage, shown, repeats } = reading
+    for (;;) {
+      const { last } = reading
+      const mayGoOn = last.isNew && (last.isFull || this.#isUncounted)
+      if (!mayGoOn || this.#isOutOfOrder || repeats.areMany) return
+      const behind = last.page + 1
+      const page = await pageBehind(this.port.fetch(this.range.after, behind, perPage))
+      if (!page || !isNews(page, shown)) return
+      pager.has(behind, page)
+      await pager.run(behind, Math.max(behind, page.totalPages))
+    }
   }
 
   /** The page on which the range begins: it shows a record newer than the range, or is the first page of the list. */
@@ -215,18 +271,25 @@ export class RangeWalk<P> {
 
   /** Returns by how much the total fell. After a fall the next page overlaps this one, which says nothing of ties. */
   async #next(reading: RangeReading, page: WalkPage<P>): Promise<number> {
+    this.#look(page, reading)
     const fell = this.#observe(reading, page.total)
     await this.#page(reading, page, fell === 0)
     if (fell > 0) reading.oldest = ''
     return fell
   }
 
-  #look({ sightings }: WalkPage<P>): void {
-    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(sightings)
+  /** Looks for what is odd about the list, before the page counts. */
+  #look(page: WalkPage<P>, reading?: RangeReading): void {
+    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(page.sightings)
+    if (!reading) return
+    const { shown, perPage, repeats } = reading
+    reading.last = { page: page.page, isFull: page.records >= perPage, isNew: isNews(page, shown) }
+    this.#isUncounted ||= page.isUncounted === true || isOverrun(page, perPage, shown)
+    shown.take(page)
+    repeats.take(page)
   }
 
   async #page(reading: RangeReading, page: WalkPage<P>, isContinued: boolean): Promise<void> {
-    this.#look(page)
     // No boundary says how far an unordered list was read.
     const isInOrder = isContinued && !this.#isOutOfOrder && !this.range.isUnordered
     const newest = page.sightings[0]?.updatedAt ?? ''

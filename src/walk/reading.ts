@@ -4,11 +4,14 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import { Skip } from '../errors.js'
+import { fetchPage, isMoreThanCounted, isNews, isOverrun, placesUpTo, type Seen } from './behind.js'
 import type { Book } from './books.js'
 import { forever } from './cutpoint.js'
 import type { Place } from './olderpart.js'
 import { isOutOfOrder } from './order.js'
 import { Pager, type PagerPort } from './pager.js'
+import { Repeats } from './pagesize.js'
+import type { PlainBegin } from './plainbegin.js'
 import { Progress } from './progress.js'
 import { Places } from './surplus.js'
 import { edgesOf } from './ties.js'
@@ -42,6 +45,13 @@ export class Reading<P> implements PagerPort<P> {
   /** Records were deleted during the reading, and the reading has stepped back. */
   hasSteppedBack = false
   readonly places = new Places()
+  /** The page that was read last, in the order of the list: its number, whether it is full and shows something new. */
+  #last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean } | undefined
+  /** The largest number of a page that was read. */
+  #deepest = 0
+  /** The page that showed more than its total counts. */
+  #overrun: number | undefined
+  readonly #repeats = new Repeats()
   /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
   readonly #progress: Progress | undefined
 
@@ -57,7 +67,9 @@ export class Reading<P> implements PagerPort<P> {
     resumed?: WalkProgress,
   ) {
     this.isResumed = resumed !== undefined
-    if (number === 1) this.#progress = new Progress(own, perPage, resumed)
+    const { most } = walk.size
+    if (number === 1)
+      this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
   }
 
   /** The book of the reading, and the joint book where that is another. */
@@ -67,11 +79,57 @@ export class Reading<P> implements PagerPort<P> {
 
   /** The list is not read on in this way: its order, or its total, cannot be relied on. */
   get isAbandoned(): boolean {
-    return this.walk.isUnordered || this.walk.search.isTotalJumping
+    return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#overrun !== undefined
+  }
+
+  /** Where a plain reading goes on, if the total is found not to be true. */
+  get overrun(): PlainBegin<P> | undefined {
+    if (this.#overrun === undefined) return undefined
+    const { perPage, own } = this
+    // Where the list has moved, records may have slipped past the pages before.
+    if (this.hasSteppedBack || this.isResumed || this.#overrun < this.#deepest)
+      return { from: 1, pages: [], perPage }
+    return { from: this.#overrun + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
+  }
+
+  get seen(): Seen {
+    const { own } = this
+    const { distinct, last: total } = own.balance()
+    return { has: (id) => own.has(id), distinct, total, mayHide: own.ties.found }
+  }
+
+  get deepest(): number {
+    return this.#deepest
+  }
+
+  /** The source answers every page with one and the same: there is no other. */
+  get isAtEnd(): boolean {
+    return this.#repeats.areMany
+  }
+
+  /** The number of the page that was read last, in the order of the list. */
+  get lastPage(): number {
+    return this.#last?.page ?? 1
+  }
+
+  /** Whether the page is the last one again, or the first: no place of the list. */
+  isShownAgain(page: WalkPage<P>): boolean {
+    return this.#repeats.has(page)
+  }
+
+  /** The list stood still and showed more than its total counts: the total is not true. */
+  get isMoreThanCounted(): boolean {
+    return !this.isResumed && (this.places.still(this.own)?.hidden ?? 0) < 0
+  }
+
+  /** The page behind the last one, unless that has shown that none follows. */
+  get behind(): number | undefined {
+    const { page, isFull, isNew } = this.#last ?? { page: 1, isFull: true, isNew: true }
+    return isFull && isNew ? page + 1 : undefined
   }
 
   fetch(page: number, perPage: number): Promise<WalkPage<P>> {
-    return this.walk.port.fetch(page, perPage)
+    return fetchPage(this.walk.port, page, perPage)
   }
 
   /** Bursts are for the first reading: a list whose books did not close is read again in strict order. */
@@ -84,7 +142,7 @@ export class Reading<P> implements PagerPort<P> {
     this.#look(page)
     const { fresh, fell } = this.#response(page, true, true)
     const edges = edgesOf(page)
-    if (edges && fell === 0) this.own.ties.follow(edges)
+    if (edges && fell === 0 && !this.#repeats.isOne) this.own.ties.follow(edges)
     else if (edges) this.own.ties.glimpse(edges)
     if (fell === 0) this.#progress?.vouch(page)
     await this.#store(page, fresh)
@@ -136,15 +194,26 @@ export class Reading<P> implements PagerPort<P> {
   }
 
   /** Looks for what is odd about the list, before the books know the page. */
-  #look({ sightings, holes = [] }: WalkPage<P>): void {
+  #look(page: WalkPage<P>): void {
+    const { sightings, holes = [] } = page
+    // A page that is read again shows nothing new, and is not the end for that.
+    const isNew = page.page <= this.#deepest || isNews(page, this.own)
+    this.#deepest = Math.max(this.#deepest, page.page)
+    this.#last = { page: page.page, isFull: this.walk.size.isFull(page, this.perPage), isNew }
     this.walk.isUnordered ||= isOutOfOrder(sightings, (id) => this.own.has(id))
-    this.places.take(sightings, this.own)
+    // The last page again is no place in the list.
+    this.#repeats.take(page)
+    if (!this.#repeats.isOne && isOverrun(page, this.perPage, { ...this.seen, mayHide: false }))
+      this.#overrun = page.page
+    this.walk.search.isOverfull ||= !this.#repeats.isOne && placesUpTo(page, this.perPage) > page.total
+    if (!this.#repeats.isOne) this.places.take(sightings, this.own)
     for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
   }
 
   /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
   #response(page: WalkPage<P>, inOrder: boolean, isOnward: boolean): ReturnType<Book['response']> {
     const { own, joint, perPage } = this
+    if (isMoreThanCounted(page)) this.#overrun = page.page
     refuseLoss(page.total, own.last)
     const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
     const at = page.clocks?.source ?? forever

@@ -10,7 +10,7 @@ import type { WalkState } from './walkstate.js'
  * Resumes the reading of an earlier process, and reads the list to its end. undefined: there is none to resume, or so
  * many records are gone that a new walk is safer.
  */
-export async function resumeReading<P>(walk: WalkState<P>, perPage: number): Promise<Reading<P> | undefined> {
+export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promise<Reading<P> | undefined> {
   const { port, plan } = walk
   const { floor, nextFloor } = plan
   if (plan.resume?.progress.floor !== floor) return undefined
@@ -18,7 +18,8 @@ export async function resumeReading<P>(walk: WalkState<P>, perPage: number): Pro
   const head = await port.fetch(1, 1)
   const { total } = head
   const progress = reached(plan.resume.progress, listHeadOf(head))
-  const { boundary, ceiling } = progress
+  const { boundary, ceiling, size: perPage = usual } = progress
+  if (perPage < usual) walk.size.learn(perPage)
   // A ceiling in the future tells nothing of what changed since the walk began.
   if (ceiling > believedUntil(head.clocks)) return undefined
   const newer = await port.countAfter(boundary)

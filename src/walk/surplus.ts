@@ -30,6 +30,11 @@ export class Places {
     return this.#beside.size
   }
 
+  /** Places that show a record again, whatever the reason. */
+  get repeated(): number {
+    return this.#again.size + this.#beside.size
+  }
+
   /** Takes a page of the list in its order, before the book takes it. */
   take(sightings: readonly Sighting[], book: Book): void {
     for (const { id, updatedAt } of sightings) {
@@ -74,6 +79,10 @@ export class Search {
   #total = 0
   /** The total was looked at already. */
   isTotalDoubted = false
+  /** A page had more places than its total counts: records listed twice, or some that ties hide and nobody counts. */
+  isOverfull = false
+  /** The page behind the end was asked for, and showed nothing new. */
+  isEndSeen = false
 
   /** Whether the total goes up and down while nothing in the list moves. */
   get isTotalJumping(): boolean {

@@ -21,8 +21,10 @@ export interface WalkPage<P> {
   readonly isUncounted?: boolean
   /** The page number of the request. */
   readonly page: number
-  /** As the server says: the server may put fewer records on a page than the request asked for. */
+  /** By the total, in pages of the size that was asked for. Where the list ends is told by its pages, not by this. */
   readonly totalPages: number
+  /** The source says that pages follow, although the total counts no more records. */
+  readonly goesOn?: boolean
   /** Number of records on the page, unusable ones included. */
   readonly records: number
   readonly sightings: readonly Sighting[]
@@ -84,6 +86,8 @@ export interface WalkProgress {
    * walk finds the same head, the list has stood still, and the pages of the burst count as read.
    */
   readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
+  /** Records of a page, where the source serves fewer than are usually asked for. */
+  readonly size?: number
   /** Number of the last part of ids that belongs to this progress. */
   readonly part: number
 }
@@ -152,8 +156,8 @@ export interface WalkPlan {
   readonly floor: string
   /** What earlier walks have found odd about the list: it need not be searched for again. */
   readonly known?: Finding
-  /** Looks for records behind the end that the total tells: see overrun.ts. */
-  readonly looksBeyond?: boolean
+  /** Looks whether totals that were found to jump do so still. */
+  readonly looksAgain?: boolean
   /** The page size of each reading: see `pageSizes`. */
   readonly pageSizes: readonly number[]
   readonly resume?: {

@@ -1,7 +1,9 @@
 import type { Book } from './books.js'
 import { sourceTime, stampedAhead } from './clocks.js'
+import { isWholeFrom } from './cutpoint.js'
 import { IdSet } from './idset.js'
-import type { Hole } from './oddities.js'
+import { type Hole, nothingOdd } from './oddities.js'
+import { PageSize } from './pagesize.js'
 import { Search } from './surplus.js'
 import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
 
@@ -12,6 +14,7 @@ export class WalkState<P> {
   /** A response was not newest first: see order.ts. */
   isUnordered = false
   readonly search = new Search()
+  readonly size: PageSize
   /** Records that no answer shows. */
   readonly holes = new Map<string, Hole>()
   readonly #ahead = new IdSet()
@@ -20,7 +23,19 @@ export class WalkState<P> {
   constructor(
     readonly port: WalkPort<P>,
     readonly plan: WalkPlan,
-  ) {}
+  ) {
+    this.size = new PageSize(plan.pageSizes, plan.known?.size ?? undefined, this.isWhole)
+  }
+
+  /** Whether the whole list is read: what earlier walks have settled is then found out again. */
+  get isWhole(): boolean {
+    return isWholeFrom(this.plan.floor)
+  }
+
+  /** Records that are counted and not shown, as far as this walk takes that for granted. */
+  get hidden(): number {
+    return this.plan.known?.hidden ?? 0
+  }
 
   /** A page is stored: nothing on it is news any more. */
   stored({ sightings, clocks }: WalkPage<P>): void {
@@ -31,6 +46,7 @@ export class WalkState<P> {
 
   /** `book`: that of the reading, where the response came in order. */
   noteResponse(page: WalkPage<P>, book?: Book): void {
+    this.size.watch(page)
     if (book) this.search.watch(book)
     this.noteStamps(page)
   }
@@ -42,8 +58,24 @@ export class WalkState<P> {
     }
   }
 
-  /** The outcome, with what was noted of the stamps: they are the reason where nothing else is odd about the list. */
+  /** The outcome, with what the walk has noted besides. */
   tell(outcome: WalkOutcome): WalkOutcome {
+    return this.#withStamps(this.#withSize(outcome))
+  }
+
+  /** A page may be shorter than asked for want of records that are counted and not shown: that is no smaller size. */
+  #withSize(outcome: WalkOutcome): WalkOutcome {
+    const { finding = nothingOdd } = outcome
+    const { learned } = this.size
+    const [usual = 0] = this.plan.pageSizes
+    const isOfHidden = typeof learned === 'number' && usual - learned <= finding.hidden
+    return learned === undefined || isOfHidden
+      ? outcome
+      : { ...outcome, finding: { ...finding, size: learned } }
+  }
+
+  /** Stamps ahead of the clock are the reason where nothing else is odd about the list. */
+  #withStamps(outcome: WalkOutcome): WalkOutcome {
     if (this.#ahead.size === 0) return outcome
     const ahead = { records: this.#ahead.size, until: this.#aheadUntil }
     const { reason } = outcome

@@ -137,6 +137,22 @@ describe('an answer', () => {
     expect(answer).toMatchObject({ total: 201, totalPages: 3, page: 1 })
   })
 
+  it.each(['"many"', '-1', '12.5', '1e300', 'null', '[3]', '{}', 'true'])(
+    'counts nothing with %s for a total',
+    async (total) => {
+      const answer = await page(`{"results":[{"id":3}],"total_count":${total},"total_pages":-1}`)
+      expect(answer).toMatchObject({ records: [{ id: 3 }], isUncounted: true })
+    },
+  )
+
+  it('behind the end may be the last page, under its own number, and shows nothing then', async () => {
+    const { url } = await httpServer((_request, response) =>
+      sendJson(response, envelope([{ id: 1 }], 2, 200)),
+    )
+    const asked = client(url).source.list({ ...request(), page: 3, perPage: 100 })
+    expect(await asked).toMatchObject({ records: [], total: 200 })
+  })
+
   it('keeps ids beyond 2^53', async () => {
     const answer = await page('{"results":[{"id":9007199254740993}],"total_count":1}')
     expect(answer).toMatchObject({ records: [{ id: 9007199254740993n }], careful: false })

@@ -32,6 +32,7 @@ it('uses a page that has come already within a burst, and never after it', async
   const pager = new Pager<number>({
     perPage,
     isAbandoned: false,
+    isAtEnd: false,
     fetch,
     readAhead: () => 4,
     next: take,

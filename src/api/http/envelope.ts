@@ -6,7 +6,7 @@ export interface ListEnvelope {
   readonly records: readonly unknown[]
   readonly total: number
   readonly totalPages: number
-  /** The list has no `total_count`: `total` is how many records the page shows to be there. */
+  /** The list has no `total_count` that is a whole number: `total` is how many records the page shows to be there. */
   readonly isUncounted?: true
 }
 
@@ -15,14 +15,15 @@ export function readEnvelope(value: unknown, page: number, perPage: number): Lis
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
   if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)
-  const { total_count = null } = value
-  if (total_count === null) return { records, ...totalOf(records.length, page, perPage), isUncounted: true }
-  const total = count(total_count)
-  if (total === undefined) throw wrong(`"total_count" is ${kindOf(value.total_count)}`)
+  const total = count(value.total_count)
+  if (total === undefined) return { records, ...totalOf(records.length, page, perPage), isUncounted: true }
+  const totalPages = count(value.total_pages) ?? Math.ceil(total / perPage)
   const current = value.current_page ?? undefined
-  if (current !== undefined && count(current) !== page)
-    throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
-  return { records, total, totalPages: count(value.total_pages) ?? Math.ceil(total / perPage) }
+  if (current === undefined || count(current) === page) return { records, total, totalPages }
+  // Some sources answer a page behind the end with their last one, and say so.
+  const isBehind = (page - 1) * perPage >= total && (count(current) ?? page) < page
+  if (isBehind) return { records: [], total, totalPages }
+  throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
 }
 
 /** Behind a full page there may be another. */
@@ -57,7 +58,5 @@ function shown(value: unknown): string {
 }
 
 function wrong(found: string): Retry {
-  return new Retry(
-    `Not a list: ${found}; expected an object with "results" (array) and "total_count" (whole number)`,
-  )
+  return new Retry(`Not a list: ${found}; expected an object with "results" (array)`)
 }

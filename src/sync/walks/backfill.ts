@@ -8,7 +8,7 @@ import { reasons } from '../../reasons.js'
 import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { forever } from '../../walk/cutpoint.js'
-import { memoryOf } from '../../walk/memory.js'
+import { hiddenIn, type Memory, memoryOf } from '../../walk/memory.js'
 import { type ListRange, type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
 import { type Verdict, type WalkPage, worstFirst } from '../../walk/types.js'
 import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
@@ -97,15 +97,18 @@ export class Backfill implements CursorWork {
     const wanted = isWithin(range)
     const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
       warehouse.fetching(() => this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted)))
-    const place = { after: beginningOf(range), until: endOfSecond(until) }
+    const { size, isUncounted = false } = this.#memory
+    const known = { isUncounted, hidden: hiddenIn(this.#memory), ...(size !== undefined && { size }) }
+    const place = { after: beginningOf(range), until: endOfSecond(until), known }
     const read = async (from: ListRange) => new RangeWalk<Fetched>(this.#port(fetch, from, key), from).run()
-    const isUnordered = { ...place, until: forever, newer: 0, isUnordered: true }
-    let outcome = this.#isUnordered
-      ? await read(isUnordered)
+    const unordered = { ...place, until: forever, newer: 0, isUnordered: true }
+    const isUnordered = this.#memory.isUnordered ?? false
+    let outcome = isUnordered
+      ? await read(unordered)
       : await read({ ...place, newer: await countAfter({ fetch }, until) })
-    if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !this.#isUnordered) {
+    if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !isUnordered) {
       note('The list is not newest first: reading everything that is newer than the range begins', {})
-      outcome = await read(isUnordered)
+      outcome = await read(unordered)
     }
     await this.#write(forgetBoundary(warehouse.db, key))
     return boundary !== null && outcome.verdict === 'proven'
@@ -113,8 +116,9 @@ export class Backfill implements CursorWork {
       : outcome
   }
 
-  get #isUnordered(): boolean {
-    return memoryOf(stateOf(this.context, this.task)?.remembered).isUnordered ?? false
+  /** What is remembered of the list. */
+  get #memory(): Memory {
+    return memoryOf(stateOf(this.context, this.task)?.remembered)
   }
 
   #port(

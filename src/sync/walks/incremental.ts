@@ -190,8 +190,8 @@ export class CursorWalk implements CursorWork {
       isNews: this.#refill === null,
     }
     this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, how)
-    const looksBeyond = isWholeFrom(this.#floor)
-    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksBeyond, ...plan }
+    const looksAgain = isWholeFrom(this.#floor)
+    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
     this.claim = outcome
     if (movesWatermark(outcome)) {
@@ -205,7 +205,7 @@ export class CursorWalk implements CursorWork {
 
   /** Tries one remembered hole again, the one that has waited longest, and begins behind those that are left. */
   async #tryHole([hole, ...others]: readonly Hole[]): Promise<void> {
-    const answer = hole && (await tryHole(this.#list, hole))
+    const answer = hole && (await tryHole(this.#list, hole, this.#memory.size))
     const left = hole && !answer?.isClosed ? [...others, hole] : others
     const { holes: _, ...rest } = this.#memory
     this.#memory = left.length > 0 ? { ...rest, holes: left } : rest

@@ -63,7 +63,7 @@ class Isolation {
     if (!far || far.isUncounted || far.records.length > 0) throw this.failure
     const from = (page - 1) * perPage
     const to = Math.min(from + perPage, far.total)
-    if (perPage > 1) await this.#small(from, to)
+    if (perPage > 1) await this.#small({ from, to, size: Math.min(few, perPage) })
     const numbers = Array.from({ length: Math.max(0, to - from) }, (_, i) => i)
     const unread = numbers.filter((i) => !this.#places.has(from + i))
     const read = numbers.flatMap((i) => this.#places.get(from + i) ?? [])
@@ -86,11 +86,11 @@ class Isolation {
     }
   }
 
-  async #small(from: number, to: number): Promise<void> {
-    for (let k = Math.floor(from / few); k * few < to; k++) {
-      const answer = await orFailure(this.ask(k + 1, few, attemptsOfFew))
-      if (answer) this.#take(answer, k * few)
-      else await this.#single(Math.max(from, k * few), Math.min(to, (k + 1) * few))
+  async #small({ from, to, size }: { from: number; to: number; size: number }): Promise<void> {
+    for (let k = Math.floor(from / size); k * size < to; k++) {
+      const answer = await orFailure(this.ask(k + 1, size, attemptsOfFew))
+      if (answer) this.#take(answer, k * size)
+      else await this.#single(Math.max(from, k * size), Math.min(to, (k + 1) * size))
     }
   }
 

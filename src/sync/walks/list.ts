@@ -105,7 +105,7 @@ export class CursorList<P extends FlatPage = Flattened> {
 
   #pageOf(
     answer: Page,
-    { page }: Pick<ListRequest, 'page'>,
+    { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
     wanted: ((record: unknown) => boolean) | undefined,
   ): WalkPage<Fetched<P>> {
     const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
@@ -127,11 +127,14 @@ export class CursorList<P extends FlatPage = Flattened> {
         tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),
       })
     const sightings = sightingsIn(records, flattened)
+    const byTotal = Math.ceil(total / perPage)
     return {
       total,
       ...(isUncounted && { isUncounted }),
       page,
-      totalPages,
+      totalPages: byTotal,
+      // What the source says of its pages never ends a list; where it says that more follow, that is looked at.
+      ...(totalPages > page && byTotal <= page && { goesOn: true }),
       records: records.length,
       sightings,
       clocks: clocksOf(answer),

@@ -20,23 +20,24 @@ const margin = 2
 export async function tryHole<P extends FlatPage>(
   list: CursorList<P>,
   { after, records }: Hole,
+  most: number | undefined,
 ): Promise<{ readonly page: WalkPage<Fetched<P>>; readonly isClosed: boolean } | undefined> {
   const newer = (await list.attempt(after, 1, 1))?.total
   if (newer === undefined) return undefined
-  const place = pageOver(Math.max(0, newer - records - margin), newer + 1)
+  const place = pageOver(Math.max(0, newer - records - margin), newer + 1, most)
   const page = await list.attempt(cutBefore(after), place.page, place.perPage)
   if (!page) return undefined
   const isEnd = page.total <= place.page * place.perPage
   return { page, isClosed: isEnd || page.sightings.some(({ updatedAt }) => updatedAt <= after) }
 }
 
-/** The smallest page that holds the places from one to another. */
-function pageOver(from: number, to: number): { page: number; perPage: number } {
-  for (let perPage = to - from; perPage < 100; perPage++) {
+/** The smallest page that holds the places from one to another, where the source serves pages of that size. */
+function pageOver(from: number, to: number, most = 100): { page: number; perPage: number } {
+  for (let perPage = to - from; perPage < most; perPage++) {
     const page = Math.floor(from / perPage)
     if (to <= (page + 1) * perPage) return { page: page + 1, perPage }
   }
-  return { page: Math.floor(from / 100) + 1, perPage: 100 }
+  return { page: Math.floor(from / most) + 1, perPage: most }
 }
 
 /**

@@ -1,0 +1,90 @@
+/**
+ * The ids that readings of a list have shown, and what they tell of it. Used where no books can be kept (plain.ts).
+ */
+import type { Int64 } from '../../schema/resource.js'
+import type { Seen } from './behind.js'
+import { IdSet } from './idset.js'
+import { oddityOf } from './oddities.js'
+import type { Sighting } from './sightings.js'
+import type { StillList } from './surplus.js'
+
+/** Whether several records share one of the times. */
+export function areTied(times: readonly string[], sightings: readonly Sighting[]): boolean {
+  const own = new Set(times)
+  const ids = new Map<string, Sighting['id']>()
+  return sightings.some(({ id, updatedAt }) => {
+    if (!own.has(updatedAt)) return false
+    const other = ids.get(updatedAt) ?? id
+    ids.set(updatedAt, other)
+    return other !== id
+  })
+}
+
+/** FNV-1a over 64 bits: enough to tell a list that moved from one that did not. */
+function digest(before: bigint, text: string): bigint {
+  let hash = before ^ 0xcbf29ce484222325n
+  for (let i = 0; i < text.length; i++)
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
+  return hash
+}
+
+/** The ids of one reading, or of several. `before`: what the pages before have shown. */
+export class Ids implements Seen {
+  #versions = 0n
+  readonly #numbers = new IdSet()
+  readonly #texts = new Set<string>()
+  readonly #again = new Set<Int64>()
+  #beside = 0
+  #before: readonly Sighting[] = []
+  /** A page showed records again that share their time with others: it may have shown them in the place of others. */
+  mayHide: boolean
+  total = 0
+
+  constructor(private readonly before?: Seen) {
+    this.mayHide = before?.mayHide ?? false
+  }
+
+  has(id: Int64 | string): boolean {
+    if (this.before?.has(id)) return true
+    return typeof id === 'string' ? this.#texts.has(id) : this.#numbers.has(id)
+  }
+
+  get distinct(): number {
+    return (this.before?.distinct ?? 0) + this.#numbers.size + this.#texts.size
+  }
+
+  /** Takes a page; returns how many of its records no page before has shown. */
+  take(sightings: readonly Sighting[]): number {
+    const again: string[] = []
+    let fresh = 0
+    for (const { id, updatedAt } of sightings) {
+      if (this.has(id)) {
+        if (typeof id !== 'string' && !this.before?.has(id)) this.#again.add(id)
+        again.push(updatedAt)
+        continue
+      }
+      fresh++
+      if (typeof id !== 'string') {
+        this.#numbers.add(id)
+        this.#versions = digest(this.#versions, `${id} ${updatedAt}`)
+      } else {
+        this.#texts.add(id)
+        if (oddityOf(id) === 'repeated') this.#beside++
+      }
+    }
+    this.mayHide ||= fresh > 0 && areTied(again, [...this.#before, ...sightings])
+    this.#before = sightings
+    return fresh
+  }
+
+  /** Digest of the versions, in their order. */
+  get versions(): string {
+    return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
+  }
+
+  numbers(total: number): StillList {
+    const shown = this.distinct - this.#beside
+    const twice = this.#again.size + this.#beside
+    return { total, shown, twice, hidden: total - shown - twice }
+  }
+}
