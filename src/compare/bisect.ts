@@ -3,12 +3,11 @@
  * sync/reconcile/comparing.ts runs one for each cursor.
  */
 import type { Int64 } from '../../schema/resource.js'
-import { isNews, pageBehind } from '../walk/behind.js'
 import { epoch, forever } from '../walk/cutpoint.js'
 import { countOdd, sumOdd } from '../walk/oddities.js'
 import { servedSize } from '../walk/pagesize.js'
 import { type RangeOutcome, RangeWalk } from '../walk/range.js'
-import { Shown } from '../walk/shown.js'
+import { goesOn } from '../walk/shown.js'
 import type { Sighting } from '../walk/sightings.js'
 import type { WalkPage } from '../walk/types.js'
 import type { Candidate, ComparePort, Comparison } from './comparison.js'
@@ -96,7 +95,9 @@ export class Bisection<P> {
     const page = await this.#fetch(epoch, 1, this.#page)
     await this.#absorb(page)
     this.#differences.enter(epoch, page.total, this.#rows.after(epoch))
-    this.#isUncounted = page.isUncounted === true || (await this.#goesOn(page))
+    this.#page = servedSize(page, this.#page, this.port.known.hidden) ?? this.#page
+    const next = (): Promise<WalkPage<P>> => this.#fetch(epoch, 2, this.#page)
+    this.#isUncounted = page.isUncounted === true || (await goesOn(page, this.#page, next))
     if (this.#isUncounted || page.total > page.records) return false
     const rows = await this.port.rows(epoch, forever)
     const shown = new Set(page.sightings.map(({ id }) => id))
@@ -104,16 +105,6 @@ export class Bisection<P> {
     await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
-  }
-
-  /** Whether a page that is all there is, by the total, is followed by another; it may be where it is full. */
-  async #goesOn(page: WalkPage<P>): Promise<boolean> {
-    this.#page = servedSize(page, this.#page, this.port.known.hidden) ?? this.#page
-    if (page.total > page.records || page.records < this.#page) return false
-    const second = await pageBehind(this.#fetch(epoch, 2, this.#page))
-    const shown = new Shown()
-    shown.take(page)
-    return second !== undefined && isNews(second, shown)
   }
 
   /** Prepares another comparison: the warehouse and the source may both have moved. */

@@ -74,10 +74,11 @@ async function readOn<P>(
   return reading
 }
 
-/** One answer without a total may be a slip; two are how the source answers. */
+/** One answer without a total, or with one that is too small, may be a slip; two are how the source answers. */
 async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Promise<WalkPage<P>> {
   const page = await port.fetch(1, perPage)
-  return page.isUncounted && !plan.known?.isUncounted ? port.fetch(1, perPage) : page
+  const isOdd = page.isUncounted || isMoreThanCounted(page)
+  return isOdd && !plan.known?.isUncounted ? port.fetch(1, perPage) : page
 }
 
 /** Whether the page shows the whole list, but for records that earlier walks know to be counted and not shown. */

@@ -47,8 +47,8 @@ export const placesUpTo = <P>({ page, records }: WalkPage<P>, perPage: number): 
 export function isOverrun<P>(page: WalkPage<P>, perPage: number, seen: Seen): boolean {
   if (placesUpTo(page, perPage) <= page.total) return false
   const isBehind = (page.page - 1) * perPage >= page.total
-  // A list that has become shorter than what was read of it may be answered with its last page.
-  if (isBehind && page.total < seen.total && page.total !== page.records) return false
+  // Records were deleted meanwhile: what was read of the list may be more than is left, and the page its last one again.
+  if (page.total < seen.total && page.total !== page.records) return false
   const fresh = new Set(page.sightings.flatMap(({ id }) => (seen.has(id) ? [] : [id]))).size
   if (fresh > 0) return seen.distinct + fresh > page.total
   return seen.mayHide && isBehind
@@ -78,7 +78,10 @@ export async function lookBehind<P>(
   seenBefore: (page: WalkPage<P>) => Seen,
   isShownAgain: (page: WalkPage<P>) => boolean,
 ): Promise<NextPage<P> | undefined> {
-  const page = await pageBehind(port.fetch(number, perPage))
+  const look = (): Promise<WalkPage<P> | undefined> => pageBehind(port.fetch(number, perPage))
+  let page = await look()
+  // A record may come between the source's look at its page and its count: one such answer is a slip.
+  if (page && !isShownAgain(page) && isOverrun(page, perPage, seenBefore(page))) page = await look()
   if (!page || isShownAgain(page)) return undefined
   const seen = seenBefore(page)
   const found = { page, isOverrun: isOverrun(page, perPage, seen) }

@@ -8,7 +8,7 @@ import { oddityOf } from './oddities.js'
 import type { Sighting } from './sightings.js'
 import type { StillList } from './surplus.js'
 
-/** Whether several records share one of the times. */
+/** Whether several records that a page shows share one of the times. */
 export function areTied(times: readonly string[], sightings: readonly Sighting[]): boolean {
   const own = new Set(times)
   const ids = new Map<string, Sighting['id']>()
@@ -35,8 +35,7 @@ export class Ids implements Seen {
   readonly #texts = new Set<string>()
   readonly #again = new Set<Int64>()
   #beside = 0
-  #before: readonly Sighting[] = []
-  /** A page showed records again that share their time with others: it may have shown them in the place of others. */
+  /** A page showed records again: perhaps in the place of others that share their time. */
   mayHide: boolean
   total = 0
 
@@ -55,12 +54,10 @@ export class Ids implements Seen {
 
   /** Takes a page; returns how many of its records no page before has shown. */
   take(sightings: readonly Sighting[]): number {
-    const again: string[] = []
     let fresh = 0
     for (const { id, updatedAt } of sightings) {
       if (this.has(id)) {
         if (typeof id !== 'string' && !this.before?.has(id)) this.#again.add(id)
-        again.push(updatedAt)
         continue
       }
       fresh++
@@ -72,8 +69,6 @@ export class Ids implements Seen {
         if (oddityOf(id) === 'repeated') this.#beside++
       }
     }
-    this.mayHide ||= fresh > 0 && areTied(again, [...this.#before, ...sightings])
-    this.#before = sightings
     return fresh
   }
 
@@ -82,9 +77,11 @@ export class Ids implements Seen {
     return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
   }
 
-  numbers(total: number): StillList {
+  /** `other`: another reading. What only one of them shows again, pages have cut, or the list has moved. */
+  numbers(total: number, other?: Ids): StillList {
     const shown = this.distinct - this.#beside
-    const twice = this.#again.size + this.#beside
+    const again = [...this.#again].filter((id) => !other || other.#again.has(id))
+    const twice = again.length + this.#beside
     return { total, shown, twice, hidden: total - shown - twice }
   }
 }

@@ -50,7 +50,7 @@ export function servedSize(
 }
 
 /** Limits that servers often have: until the size is learned, a list of just so many records may go on. */
-const usualLimits: ReadonlySet<number> = new Set([30, 50, 100])
+export const usualLimits: ReadonlySet<number> = new Set([30, 50, 100])
 
 /** The page sizes of one walk, and what it has learned of them. */
 export class PageSize {

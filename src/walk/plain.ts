@@ -76,16 +76,18 @@ class PlainWalk<P> {
     const { port, size } = this.walk
     this.#ceiling = begin.ceiling ?? null
     let before: StillList | undefined
+    let read: Ids | undefined
     let outcome: WalkOutcome | undefined
     for (let i = 0; i < size.sizes.length; i++) {
       const perPage = size.sizes[i] ?? begin.perPage
       const reading = await this.#read(i === 0 ? begin : { from: 1, pages: [], perPage })
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
-      outcome = this.#judge(reading, now, before)
+      outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
       const isDone = movesWatermark(outcome)
       await port.store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
       if (isDone || !reading.isEnded) return outcome
       before = now
+      read = reading.ids
     }
     return outcome ?? this.#outcome('unproven', { total: 0, shown: 0, twice: 0, hidden: 0 })
   }
@@ -145,6 +147,8 @@ class PlainWalk<P> {
     size.watch(page)
     const fresh = ids.take(page.sightings)
     ids.total = page.total
+    // Where pages meet, a record that shares its time with another may stand in its place. The last page again does not.
+    ids.mayHide ||= !repeats.isOne && fresh < page.sightings.length
     const old = page.sightings.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
     reading.news += this.#all.take(old)
     // A second page with something new says that the first one was full, although it was shorter than asked.
@@ -170,9 +174,9 @@ class PlainWalk<P> {
   #judge(
     { last, isEnded, ids }: PlainReading<P>,
     now: StillList | undefined,
-    before: StillList | undefined,
+    before: { readonly still?: StillList; readonly ids?: Ids },
   ): WalkOutcome {
-    const shown = now ?? ids.numbers(last.total)
+    const shown = this.cause === 'no_count' || !now ? ids.numbers(last.total, before.ids) : now
     if (!isEnded) return { ...this.#outcome('unproven', shown), reason: 'moving' }
     if (this.cause === 'no_count') {
       const isAll = !ids.mayHide || this.#steady >= steadyReadings
@@ -183,7 +187,7 @@ class PlainWalk<P> {
     if (now.twice === 0 && now.hidden === 0) return this.#outcome('repaired', now)
     // Where the order changes from page to page, the readings together have to show everything.
     if (union.shown === now.total) return this.#outcome('repaired', union)
-    const isSettled = before && isSameList(before, now) && union.shown === now.shown
+    const isSettled = before.still && isSameList(before.still, now) && union.shown === now.shown
     const isKnown = isKnownSurplus(now, this.walk.plan.known, false)
     return this.#outcome(now.hidden === 0 && (isSettled || isKnown) ? 'repaired' : 'unproven', now)
   }

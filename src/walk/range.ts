@@ -11,7 +11,7 @@ import type { Finding } from './oddities.js'
 import { isOutOfOrder } from './order.js'
 import { Pager } from './pager.js'
 import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
-import { Shown } from './shown.js'
+import { ShownIds } from './shown.js'
 import type { WalkOutcome, WalkPage } from './types.js'
 
 export interface RangePort<P> extends ListPort<P> {
@@ -50,7 +50,7 @@ interface RangeReading {
   readonly perPage: number
   /** The page that was read last. */
   last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean }
-  readonly shown: Shown
+  readonly shown: ShownIds
   readonly repeats: Repeats
   total: number
   fell: boolean
@@ -188,7 +188,7 @@ export class RangeWalk<P> {
     const offset = (first.page - 1) * perPage
     const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
     const reading: RangeReading = {
-      ...{ perPage, shown: new Shown(offset), repeats: new Repeats() },
+      ...{ perPage, shown: new ShownIds(offset), repeats: new Repeats() },
       last: { page: first.page, isFull: false, isNew: true },
       ...{ total: first.total, fell: false, tied: false, oldest: '' },
       expected: Math.max(0, first.total - offset - newer),

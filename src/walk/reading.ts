@@ -92,6 +92,17 @@ export class Reading<P> implements PagerPort<P> {
     return { from: this.#overrun + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
   }
 
+  /**
+   * Whether the page that showed more than its total counts does so again: where the source counts before or after it
+   * looks at its page, a record may come in between.
+   */
+  async isOverrunStill(): Promise<boolean> {
+    if (this.#overrun === undefined) return false
+    const page = await this.fetch(this.#overrun, this.perPage)
+    const isPast = placesUpTo(page, this.perPage) > page.total && this.own.balance().distinct > page.total
+    return isPast || isMoreThanCounted(page)
+  }
+
   get seen(): Seen {
     const { own } = this
     const { distinct, last: total } = own.balance()

@@ -1,10 +1,10 @@
 import type { Int64 } from '../../schema/resource.js'
-import type { Seen } from './behind.js'
+import { isNews, pageBehind, type Seen } from './behind.js'
 import { IdSet } from './idset.js'
 import type { WalkPage } from './types.js'
 
 /** The ids that the pages of one reading have shown. */
-export class Shown implements Seen {
+export class ShownIds implements Seen {
   readonly #ids = new IdSet()
   readonly #texts = new Set<string>()
   readonly mayHide = false
@@ -28,4 +28,20 @@ export class Shown implements Seen {
       else this.#ids.add(id)
     }
   }
+}
+
+/**
+ * Whether a first page that is all there is, by the total, is followed by another: it may be where it is full. `next`: asks
+ * for the second page.
+ */
+export async function goesOn<P>(
+  page: WalkPage<P>,
+  perPage: number,
+  next: () => Promise<WalkPage<P>>,
+): Promise<boolean> {
+  if (page.total > page.records || page.records < perPage) return false
+  const second = await pageBehind(next())
+  const shown = new ShownIds()
+  shown.take(page)
+  return second !== undefined && isNews(second, shown)
 }

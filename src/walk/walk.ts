@@ -62,9 +62,13 @@ export class Walk<P> {
       if (!(reading instanceof Reading)) return reading
       if (this.#state.isUnordered) return readPlainly(this.#state, 'order', { from: 1, pages: [], perPage })
       const beyond = await readToEnd(reading, reading.behind)
-      const begin = reading.overrun ?? beyond
-      if (begin) return readPlainly(this.#state, 'no_count', begin)
-      outcome = await this.#end(reading, !mayRead(number + 1, reading.joint))
+      if (beyond) return readPlainly(this.#state, 'no_count', beyond)
+      const { overrun } = reading
+      if (overrun && (await reading.isOverrunStill())) return readPlainly(this.#state, 'no_count', overrun)
+      // An answer that was a slip has ended the reading: the list is read again.
+      outcome = overrun
+        ? this.#state.tell(outcomeOf(reading.own, 'unproven', 'moving'))
+        : await this.#end(reading, !mayRead(number + 1, reading.joint))
       if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })
       const { isShort, isLoose } = reading.joint
@@ -81,11 +85,11 @@ export class Walk<P> {
     if (last && isOpen(reading) && this.#lacksEnd(reading)) {
       await port.store(last, {})
       const { distinct } = reading.own.balance()
-      const beyond = (await readToEnd(reading, reading.lastPage + 1)) ?? reading.overrun
+      const beyond = await readToEnd(reading, reading.lastPage + 1)
       if (beyond) return readPlainly(this.#state, 'no_count', beyond)
       if (reading.own.balance().distinct > distinct) last = await this.#close(reading)
     }
-    if (last && (reading.overrun || reading.isMoreThanCounted)) {
+    if (last && ((await reading.isOverrunStill()) || reading.isMoreThanCounted)) {
       await port.store(last, {})
       return readPlainly(this.#state, 'no_count', { from: 1, pages: [], perPage: reading.perPage })
     }

@@ -45,7 +45,7 @@ describe.each(warehouses())('$name', (kind) => {
     [2600, 1],
     [3000, 0],
   ])(
-    'skips %i newer records and pulls %i, for the pages of the range and two requests',
+    'skips %i newer records and pulls %i, for the pages of the range and two requests or three',
     async (newer, wanted) => {
       const warehouse = await prepared(6000, false)
       const last = 6001 - newer
@@ -56,7 +56,9 @@ describe.each(warehouses())('$name', (kind) => {
         records: wanted,
         watermark: null,
       })
-      expect(listed(sandbox)).toBeLessThanOrEqual(Math.ceil(wanted / 100) + 2)
+      // Where the last page is full, the one behind it is asked for too.
+      const isFull = (newer + wanted) % 100 === 0
+      expect(listed(sandbox)).toBeLessThanOrEqual(Math.ceil(wanted / 100) + (isFull ? 3 : 2))
       expect(await liveIds(warehouse)).toEqual(ids(last - wanted, last))
       await warehouse.close()
     },

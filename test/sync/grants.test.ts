@@ -92,8 +92,65 @@ describe.each(warehouses())('$name', (kind) => {
     ])
     const { deps, close } = await depsOf(sandbox, warehouse)
     expect(await readAuthorizations(deps)).toMatchObject({ total: 101 })
-    expect(asked()).toBe(4)
+    // The second page counts one more than there are: a third one shows that none follows.
+    expect(asked()).toBe(5)
     await close()
+  })
+
+  const all = { resource: 'authorizations' } as const
+  it.each([
+    ['total_pages of 1', 149, [{ when: all, fault: { kind: 'pages', to: 1 } }], 2, null],
+    ['total_pages of 0', 149, [{ when: all, fault: { kind: 'pages', to: 0 } }], 2, null],
+    ['total_pages rounded down', 149, [{ when: all, fault: { kind: 'pages', floor: true } }], 2, null],
+    ['pages of 40', 149, [{ when: all, fault: { kind: 'paging', most: 40 } }], 4, null],
+    ['a full last page', 98, [], 2, null],
+    [
+      'a full last page, and then it again',
+      98,
+      [{ when: all, fault: { kind: 'paging', beyond: 'last' } }],
+      2,
+      null,
+    ],
+    [
+      'a full last page, and then a refusal',
+      98,
+      [{ when: all, fault: { kind: 'paging', beyond: 'refused' } }],
+      2,
+      null,
+    ],
+    // Nobody can tell of such a list who is missing.
+    ['a total capped at 100', 149, [{ when: all, fault: { kind: 'total', most: 100 } }], 2, null],
+    [
+      'the total of the page',
+      149,
+      [{ when: all, fault: { kind: 'total', page: true } }],
+      4,
+      'grants_incomplete',
+    ],
+  ] as const)(
+    'authorizations with %s: every tenant is walked, and nobody is revoked',
+    async (_, more, rules, requests, reason) => {
+      for (let id = 103; id < 103 + more; id++) sandbox.store.addTenant({ id })
+      sandbox.script(rules)
+      const report = await run(warehouse, { resources: ['statuses'] })
+      expect(asked()).toBe(requests)
+      expect(new Set(report.cursors.map((cursor) => cursor.tenant_id)).size).toBe(2 + more)
+      expect(report.reason).toBe(reason)
+      expect(await revokedOf(warehouse)).toEqual([])
+    },
+  )
+
+  it('authorizations that show more than they count revoke nobody, since one may be missing', async () => {
+    for (let id = 103; id <= 240; id++) sandbox.store.addTenant({ id })
+    const few = { resources: ['statuses'] }
+    await run(warehouse, few)
+    sandbox.store.revoke(240)
+    sandbox.script([{ when: all, fault: { kind: 'total', most: 100 } }])
+    expect(await run(warehouse, few)).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+    expect(await revokedOf(warehouse)).toEqual([])
+    sandbox.script([])
+    await run(warehouse, few)
+    expect(await revokedOf(warehouse)).toEqual([240])
   })
 
   it('a list without a total is not believed, whatever it shows', async () => {

@@ -4,7 +4,8 @@
 import type { Source } from '../../api/source.js'
 import { pageRecords } from '../../compare/cost.js'
 import { countAfter } from '../../walk/count.js'
-import { epoch, forever } from '../../walk/cutpoint.js'
+import { epoch, forever, isWholeFrom } from '../../walk/cutpoint.js'
+import { memoryOf } from '../../walk/memory.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { type CursorContext, type CursorTask, stateOf } from '../run/context.js'
 import { overlapOf } from '../run/lateness.js'
@@ -13,7 +14,7 @@ import { floorOf, remaining } from '../run/resume.js'
 import { type CursorProgress, type CursorResult, type CursorWork, noCounts } from '../run/work.js'
 import { beginningOf, endOf, manyRecords } from '../walks/backfill.js'
 import { type CursorList, flatList } from '../walks/list.js'
-import { backfillCost, burstChecks, compareCost, resumedCost, walkCost } from './forecast.js'
+import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
 
 /** What work on a cursor costs. */
 export interface Cost {
@@ -25,7 +26,6 @@ export interface Cost {
 }
 
 export const nothing: Cost = { requests: 0, records: 0, checks: 0 }
-const pagesOf = (records: number): number => Math.ceil(records / pageRecords)
 
 /** Forecasts the work on one cursor, for one request at most. */
 export class Forecast implements CursorWork {
@@ -55,6 +55,15 @@ export class Forecast implements CursorWork {
     this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
   }
 
+  /** Records of a page, where the source was found to serve fewer than are asked for. */
+  get #page(): number | undefined {
+    return memoryOf(this.#state?.remembered).size
+  }
+
+  #pagesOf(records: number): number {
+    return Math.ceil(records / (this.#page ?? pageRecords))
+  }
+
   get #state() {
     return stateOf(this.context, this.task)
   }
@@ -75,9 +84,9 @@ export class Forecast implements CursorWork {
     const isListing = this.#request.full === true
     return {
       // A listing asks how many records there are without a filter by time.
-      requests: walk.requests + (isListing ? walkCost(rows) + 1 : compareCost(rows)),
+      requests: walk.requests + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
       records: walk.records,
-      checks: walk.checks + (isListing ? burstChecks(pagesOf(rows)) : 0),
+      checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
       ...(walk.refill && { refill: walk.refill }),
     }
   }
@@ -91,7 +100,7 @@ export class Forecast implements CursorWork {
       isFull ? null : watermark,
       overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
     )
-    return this.#reading(await countAfter(this.#list, floor), this.#below)
+    return this.#reading(await countAfter(this.#list, floor), this.#below, isWholeFrom(floor))
   }
 
   /** How many records a walk that goes on has still before it. One from before the table was there does not go on. */
@@ -101,18 +110,20 @@ export class Forecast implements CursorWork {
   }
 
   /** `below`: how many records a walk that was cut short has still before it. */
-  #reading(records: number, below: number): Cost {
-    const checks = burstChecks(pagesOf(below === 0 ? records : below))
-    if (below === 0) return { requests: walkCost(records), records, checks }
-    return { requests: resumedCost(records, Math.min(below, records)), records: below, checks }
+  #reading(records: number, below: number, isWhole: boolean): Cost {
+    const checks = burstChecks(this.#pagesOf(below === 0 ? records : below))
+    if (below > 0)
+      return { requests: resumedCost(records, Math.min(below, records), this.#page), records: below, checks }
+    const cost = isWhole ? wholeCost : walkCost
+    return { requests: cost(records, this.#page), records, checks }
   }
 
   /** What is new, as far as the warehouse lacks it, and then the whole list. */
   async #refill(): Promise<Cost> {
     const records = await countAfter(this.#list, floorOf(null, 0))
     const rows = this.#liveRows ? await this.#rows(epoch) : records
-    const news = this.#reading(Math.max(0, records - rows), 0)
-    const refill = this.#reading(records, this.#below)
+    const news = this.#reading(Math.max(0, records - rows), 0, false)
+    const refill = this.#reading(records, this.#below, true)
     return {
       requests: news.requests + refill.requests,
       records: news.records + refill.records,
@@ -134,10 +145,10 @@ export class Forecast implements CursorWork {
       const rest = (await this.#rows(beginningOf(range))) - newer
       // What the warehouse does not know of yet counts as in the range.
       const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
-      requests += backfillCost(newer, within)
+      requests += backfillCost(newer, within, this.#page)
       records += within
       // Its first window has nothing to be held against yet.
-      if (within > manyRecords) checks += 1 + burstChecks(pagesOf(within))
+      if (within > manyRecords) checks += 1 + burstChecks(this.#pagesOf(within))
     }
     return { requests, records, checks }
   }

@@ -1,13 +1,27 @@
 import type { SourceStats } from '../../api/source.js'
 import { fullCost, pageRecords, quietCost } from '../../compare/cost.js'
+import { usualLimits } from '../../walk/pagesize.js'
 import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../walk/prefetch.js'
 
-/** Requests of a walk of so many records: one a page, and the first page again where there are several. */
-export const walkCost = (records: number): number => fullCost(records)
+/**
+ * Requests of a walk of so many records: one a page, the page behind a full last one, and the first page again where there
+ * are several. `page`: records of a page, where that was learned.
+ */
+export const walkCost = (records: number, page = pageRecords): number => fullCost(records, page)
+
+/** The same of the whole list: where no size was learned, one page may be followed by another. */
+export function wholeCost(records: number, page?: number): number {
+  if (page !== undefined) return fullCost(records, page)
+  const isLimit = records < pageRecords && usualLimits.has(records)
+  return fullCost(records) + (isLimit ? 1 : 0)
+}
+
+/** Whether the last page of so many records is full. */
+const isFullAt = (records: number, page: number): boolean => records > 0 && records % page === 0
 
 /** Requests of a walk that resumes another with so many records still to read. */
-export const resumedCost = (records: number, below: number): number =>
-  2 + Math.ceil(records / pageRecords) - Math.floor((records - below) / pageRecords) + 2
+export const resumedCost = (records: number, below: number, page = pageRecords): number =>
+  2 + Math.ceil(records / page) - Math.floor((records - below) / page) + (isFullAt(records, page) ? 3 : 2)
 
 /** Checks of so many pages when they are read in bursts: one a burst, and bursts grow while the list stands still. */
 export function burstChecks(pages: number): number {
@@ -24,13 +38,14 @@ export function burstChecks(pages: number): number {
 export const readsAhead = (secondsEach: number, most = 16): boolean => most > 1 && secondsEach > 0.03
 
 /** Requests of a comparison that finds nothing to mend. */
-export const compareCost = (rows: number): number => (rows <= pageRecords ? 1 : quietCost(rows))
+export const compareCost = (rows: number, page = pageRecords): number =>
+  rows <= page ? fullCost(rows, page) : quietCost(rows, page)
 
 /** Requests of a backfill of so many records, with so many newer ones in front of them. */
-export function backfillCost(newer: number, records: number): number {
-  const first = Math.max(1, Math.ceil(newer / pageRecords))
-  const last = Math.max(first, Math.ceil((newer + records) / pageRecords))
-  return 1 + last - first + 1
+export function backfillCost(newer: number, records: number, page = pageRecords): number {
+  const first = Math.max(1, Math.ceil(newer / page))
+  const last = Math.max(first, Math.ceil((newer + records) / page))
+  return 1 + last - first + (isFullAt(newer + records, page) ? 2 : 1)
 }
 
 /** The rate limit, as far as the headers of the API tell it. */

@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
-import { epoch, forever, unfiltered } from '../../walk/cutpoint.js'
+import { epoch, forever, isWholeFrom, unfiltered } from '../../walk/cutpoint.js'
 import { IdSet } from '../../walk/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../walk/memory.js'
 import { countOdd, nothingOdd } from '../../walk/oddities.js'
@@ -131,7 +131,10 @@ export class Comparing {
       note,
     }
     const plan = walkPlan(this.context, floor, this.parts.overlapMs)
-    return new Walk(port, { ...plan, known: knownOf(this.parts.memory()) }).run()
+    const known = knownOf(this.parts.memory())
+    // A whole list tells whether its totals are true by now; one whose totals jump is not read so often again for that.
+    const looksAgain = isWholeFrom(floor) && !known.isUnsteady
+    return new Walk(port, { ...plan, known, looksAgain }).run()
   }
 
   /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import { isJsonObject } from '../../api/http/envelope.js'
 import type { Page } from '../../api/source.js'
+import { Skip } from '../../errors.js'
 import { toJson } from '../../json.js'
 import {
   type AuthorizationRow,
@@ -46,13 +47,56 @@ export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && l
 
 /**
  * A tenant that none of the authorizations names is not granted. A list that shows one twice never says so: whether the
- * second place is that of the missing one, nobody can tell.
+ * second place is that of the missing one, nobody can tell. Nor does one that shows more than it counts.
  */
-export const saysWhoIsGranted = (list: AuthorizationList): boolean => isWhole(list) && !list.isSettled
+export const saysWhoIsGranted = (list: AuthorizationList): boolean =>
+  isWhole(list) && !list.isSettled && list.ids.size === list.total
 
 /** Records of a page; another size cuts a list without an order at another place. */
 const pageSize = 100
 const otherPageSize = 97
+
+/** Pages in a row that show nothing new: the source answers every page, whatever it counts. */
+const mostQuiet = 3
+
+/**
+ * Reads page after page; `take` returns how many authorizations of a page are new. The list ends as every list does, with
+ * its pages: `total_pages` does not end it, a page that is shorter than asked only where all are shown that are counted,
+ * and behind a full page there may be another. Returns the last page.
+ */
+async function readPages(
+  deps: AskingGrants,
+  perPage: number,
+  take: (page: Page) => number,
+): Promise<Page | undefined> {
+  // Places so far, pages in a row that show nothing new, and the places of a page: fewer where the source serves fewer.
+  let [places, quiet, size] = [0, 0, perPage]
+  let last: Page | undefined
+  for (let number = 1; quiet < mostQuiet; number++) {
+    const page = await pageAt(deps, number, size)
+    if (!page || (page.records.length === 0 && number > 1)) break
+    last = page
+    const fresh = take(page)
+    const isBehind = places >= page.total
+    places += page.records.length
+    quiet = fresh === 0 ? quiet + 1 : 0
+    if (number === 1 && page.records.length < page.total) size = Math.min(perPage, page.records.length)
+    const isFull = page.records.length >= size
+    if (places >= page.total && (!isFull || (isBehind && fresh === 0))) break
+  }
+  return last
+}
+
+/** undefined where the source refuses a page behind the first: some do so behind the end. */
+async function pageAt(deps: AskingGrants, number: number, perPage: number): Promise<Page | undefined> {
+  try {
+    return await deps.source.authorizations(number, deps.signal, perPage)
+  } catch (error) {
+    const isRefused = error instanceof Skip && (error.reason === 'absent' || error.reason === 'refused')
+    if (number > 1 && isRefused) return undefined
+    throw error
+  }
+}
 
 async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<AuthorizationList> {
   const rows = new Map<Int64, AuthorizationRow>()
@@ -61,14 +105,16 @@ async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<Authori
   const again: string[] = []
   const totals = new Set<number>()
   let unusable = 0
-  let page: Page | undefined
-  for (let number = 1; !page || number <= page.totalPages; number++) {
-    page = await deps.source.authorizations(number, deps.signal, perPage)
+  const take = (page: Page): number => {
+    const known = ids.size
     totals.add(page.total)
-    for (const record of page.records) {
-      const name = nameOf(record)
+    const names = page.records.map(nameOf)
+    // The last page again, or the first, is no place of the list.
+    const isShownAgain = known >= page.total && names.every((name) => ids.has(name))
+    for (const [i, record] of page.records.entries()) {
+      const name = names[i] ?? ''
       if (ids.has(name)) {
-        again.push(name)
+        if (!isShownAgain) again.push(name)
         continue
       }
       ids.add(name)
@@ -79,8 +125,9 @@ async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<Authori
       if (flat.reason !== null)
         deps.observer.warning?.('An authorization cannot be used', { reason: flat.reason })
     }
-    if (page.records.length === 0) break
+    return ids.size - known
   }
+  const last = await readPages(deps, perPage, take)
   const [total] = totals
   return {
     rows,
@@ -90,8 +137,8 @@ async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<Authori
     isSettled: false,
     total: totals.size === 1 ? total : undefined,
     unusable,
-    serverDate: page?.serverDate,
-    syncedAt: page?.startedAt ?? '',
+    serverDate: last?.serverDate,
+    syncedAt: last?.startedAt ?? '',
   }
 }
 
