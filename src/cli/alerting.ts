@@ -45,6 +45,22 @@ export async function alerting(
   }
 }
 
+/** Tells afterwards what needs somebody, of work that is on no run's record: no heartbeat is called. */
+export async function telling<T>(context: CommandContext, work: () => Promise<T>): Promise<T> {
+  const { signal } = context.invocation.signals
+  const ended = { startedAt: now(context), reports: [], exitCode: 0 }
+  const nameless = { job: null }
+  try {
+    const done = await work()
+    if (!signal.aborted) await tellRules(context, nameless, ended)
+    return done
+  } catch (error) {
+    const { isOfTheRun } = await import('../service/wholetrouble.js')
+    if (!signal.aborted && isOfTheRun(error)) await tellRules(context, nameless, { ...ended, error })
+    throw error
+  }
+}
+
 interface Ended {
   readonly startedAt: string
   readonly reports: readonly RunReport[]

@@ -42,8 +42,10 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
 }
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
-  const [{ checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays }, { Stamps }] =
-    await Promise.all([import('../sync/ask/check.js'), import('../clock.js')])
+  const [
+    { checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays, checkWorks },
+    { Stamps },
+  ] = await Promise.all([import('../sync/ask/check.js'), import('../clock.js')])
   const { model, clock, invocation } = context
   const { signal } = invocation.signals
   const source = await context.source(new Stamps(clock), attempts)
@@ -62,7 +64,8 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
-  return [...trials, ...revoked, ...ways, stored, ...views, ...owner]
+  const works = warehouse ? await checkWorks(warehouse) : []
+  return [...trials, ...revoked, ...ways, stored, ...views, ...works, ...owner]
 }
 
 /** Tenants that stay away are not asked for. A warehouse that cannot be read is found out by a trial of its own. */

@@ -3,6 +3,7 @@ import type { Int64 } from '../../schema/resource.js'
 import { now } from '../sync/run/context.js'
 import type { JobWork } from '../sync/run/job.js'
 import type { RunReport } from '../sync/run/report.js'
+import { remembered } from '../warehouse/failedworks.js'
 import type { CommandContext } from './context.js'
 import { checkPlace, writeReport } from './reportfile.js'
 import { reportText } from './text/report.js'
@@ -24,9 +25,11 @@ export function prepareReport(
   checkPlace(out, context.invocation.io)
   return {
     asksSource: false,
-    carryOut: async ({ lease }) => {
+    carryOut: async ({ deps, lease }) => {
       const started = now(context)
-      const written = await writeReport(context, out, tenants)
+      const { warehouse, signal } = deps
+      const trying = { what: 'report', warehouse, fence: lease.fence, now: started, signal } as const
+      const written = await remembered(trying, () => writeReport(context, out, tenants))
       const report: RunReport = {
         run_id: lease.runId,
         job,

@@ -180,7 +180,9 @@ export const stateTables = {
     doc: 'What the program remembers of the tables: their version, and which columns they had.',
     key: ['name'],
     fields: {
-      name: text('`schema_version`, `model`, `columns`, `calendar`, `alerts`, or `views` and their schema.'),
+      name: text(
+        '`schema_version`, `model`, `columns`, `calendar`, `alerts`, `failed snapshot` and `failed report` (why they failed when last tried), or `views` and their schema.',
+      ),
       value: text('Its value.'),
     },
   }),

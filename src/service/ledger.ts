@@ -21,10 +21,17 @@ import {
   tenantStates,
 } from '../warehouse/alerts.js'
 import type { Session } from '../warehouse/dialect.js'
+import { askFailedWorks, failedWorksOf } from '../warehouse/failedworks.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { type Facts, findIncidents, type Incident } from './incidents.js'
 import { isHeard, type NamedRule } from './telling.js'
-import { killedTrouble, reportedTroubles, thrownTrouble, type WholeTrouble } from './wholetrouble.js'
+import {
+  failedTroubles,
+  killedTrouble,
+  reportedTroubles,
+  thrownTrouble,
+  type WholeTrouble,
+} from './wholetrouble.js'
 
 export interface LedgerSettings {
   readonly clock: Clock
@@ -155,7 +162,10 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     nowMicros,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
-    whole: wholeTroubles(run, killedTrouble(earlier[0], holder)),
+    whole: wholeTroubles(run, {
+      killed: killedTrouble(earlier[0], holder),
+      failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
+    }),
     reports: run.reports,
     quarantine: await quarantineOf(db, session, since),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),
@@ -172,10 +182,16 @@ const isKnown = (
   states: readonly { readonly resource: string }[],
 ): boolean => resources.includes(resource) || !states.some((state) => state.resource === resource)
 
-const wholeTroubles = ({ reports, error }: EndedRun, killed: readonly WholeTrouble[]): WholeTrouble[] => [
-  ...(error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]),
-  ...killed,
-]
+function wholeTroubles(
+  { reports, error }: EndedRun,
+  others: { readonly killed: readonly WholeTrouble[]; readonly failed: readonly WholeTrouble[] },
+): WholeTrouble[] {
+  const { killed, failed } = others
+  const own = error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]
+  // A snapshot that failed ends its run as well: that is one trouble, and it lasts beyond the next run.
+  const known = new Set(failed.map(({ message }) => message))
+  return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]
+}
 
 const isOfWhole = ({ tenantId, resource, kind }: Incident): boolean =>
   kind === 'failed' && tenantId === 0 && resource === ''

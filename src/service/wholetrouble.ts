@@ -6,9 +6,10 @@ import { Retry, Skip, Stop, wordsOf } from '../errors.js'
 import type { LastRun } from '../sync/ask/lastrun.js'
 import { reasonAdvice, reasonText } from '../sync/run/reasontext.js'
 import type { RunReport } from '../sync/run/report.js'
+import type { FailedWork } from '../warehouse/failedworks.js'
 
 export interface WholeTrouble {
-  /** A short code: that of reasons.ts where there is one, else `credentials`, `killed` or `error`. */
+  /** A short code: that of reasons.ts where there is one, else `credentials`, `killed`, `snapshot`, `report` or `error`. */
   readonly cause: string
   /** undefined: since now. */
   readonly since?: string
@@ -88,5 +89,16 @@ export function killedTrouble(last: EarlierRun | undefined, holder: string | nul
     },
   ]
 }
+
+/** Snapshots and reports that failed when they were last tried, by whichever run that was. */
+export const failedTroubles = (failed: readonly FailedWork[]): WholeTrouble[] =>
+  failed.map(({ what, since, message, advice }) => ({
+    cause: what,
+    since,
+    message: oneLine(message),
+    advice: advice || usualAdvice,
+    lasts: 'state',
+    swallows: 'nothing',
+  }))
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ')

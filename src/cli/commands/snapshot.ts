@@ -18,15 +18,16 @@ Sends no request.`,
     ],
   ],
   run: async (invocation) => {
-    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }] = await Promise.all([
+    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { telling }] = await Promise.all([
       import('../context.js'),
       import('../jobstep.js'),
       import('../text/snapshot.js'),
       import('../display.js'),
+      import('../alerting.js'),
     ])
     return withContext(invocation, async (context) => {
-      const taken = await shown(context, { what: 'keeping how each shop stands' }, () =>
-        snapshotOf(context, context.choice),
+      const taken = await telling(context, () =>
+        shown(context, { what: 'keeping how each shop stands' }, () => snapshotOf(context, context.choice)),
       )
       await invocation.out.answer(taken, snapshotText(taken))
       return 0

@@ -5,8 +5,9 @@ export const statusCommand: Command = {
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
-deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, or if
-the last run ended without a word. Incidents that somebody was to be told of and that
+deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, if
+the last run ended without a word, or if the snapshot or report failed when it was last tried.
+Incidents that somebody was to be told of and that
 are not over are named, and leave the exit code alone. Asks the warehouse only, not the API.
 --json lists every tenant and resource.`,
   examples: [

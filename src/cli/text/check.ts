@@ -4,11 +4,12 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { wordsOf } from '../../errors.js'
-import { count, indent, paragraphs, plural, shortRequests, span } from '../../format.js'
+import { atSecond, count, indent, paragraphs, plural, shortRequests, span } from '../../format.js'
 import { type Paper, plainPaper } from '../../paper.js'
 import type { Trial } from '../../sync/ask/trials.js'
 import { table } from '../../table.js'
 import { adoptionHint, foreignText } from '../../warehouse/belonging.js'
+import type { FailedWork } from '../../warehouse/failedworks.js'
 import type { ViewTrouble } from '../../warehouse/viewstore.js'
 import { changesText, probeFault, probeText } from './probe.js'
 import { viewChangesText } from './tables.js'
@@ -51,15 +52,8 @@ function words(trial: Trial, ok: boolean): Words {
     }
     case 'clock':
       return clockWords(trial.skew, ok)
-    case 'authorizations': {
-      const { shown, total } = trial
-      const found = `the list shows ${shown} of ${total ?? 'a number that changes'}, or some that cannot be read`
-      return {
-        what: 'authorizations',
-        found,
-        hint: 'No tenant is taken for revoked; tell the operator of the API',
-      }
-    }
+    case 'authorizations':
+      return shortWords(trial)
     case 'revoked':
       return revokedWords(trial.tenantId)
     case 'grant': {
@@ -91,6 +85,8 @@ function words(trial: Trial, ok: boolean): Words {
       return troubleWords(trial.trouble)
     case 'view changes':
       return viewChangesWords(trial)
+    case 'work':
+      return workWords(trial.work)
     case 'alert':
       return alertWords(trial, ok)
     case 'failure': {
@@ -101,6 +97,22 @@ function words(trial: Trial, ok: boolean): Words {
       return trial satisfies never
   }
 }
+
+function shortWords({ shown, total }: Extract<Trial, { of: 'authorizations' }>): Words {
+  const of = total === undefined ? 'a number that changes' : count(total)
+  const found = `the list shows ${count(shown)} of ${of}, or some that cannot be read`
+  return {
+    what: 'authorizations',
+    found,
+    hint: 'No tenant is taken for revoked; tell the operator of the API',
+  }
+}
+
+const workWords = ({ what, message, since, advice }: FailedWork): Words => ({
+  what,
+  found: `${message} (since ${atSecond(since)})`,
+  hint: advice,
+})
 
 function revokedWords(tenantId: Int64): Words {
   const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`

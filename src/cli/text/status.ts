@@ -45,9 +45,7 @@ export function statusText(
     lease(report, now),
     perTenant(report, tenantNames, paper),
     perResource(report, paper),
-    lostTenants(report)
-      .map((line) => `✗ ${line}`)
-      .join('\n'),
+    [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
     troublesText(troubled),
     incidents,
     stampsAhead(report),
@@ -97,6 +95,10 @@ const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']
 const lostTenants = ({ tenants }: StatusReport): string[] =>
   tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
 
+/** The snapshot or the report, where it failed when it was last tried. */
+const worksText = ({ failed_works: failed }: StatusReport): string[] =>
+  failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
+
 /** Everything that needs somebody, a line each. */
 export function statusTroubles(report: StatusReport): string[] {
   const now = toMicros(report.checked_at)
@@ -110,6 +112,7 @@ export function statusTroubles(report: StatusReport): string[] {
     owner?.configured === false ? foreignAdvice : '',
     run?.ended_without_a_word ? lostRun(run, now) : '',
     ...lostTenants(report),
+    ...worksText(report),
     ...troubleLines(troubled),
   ]
   return lines

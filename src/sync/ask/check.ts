@@ -9,6 +9,7 @@ import type { SourceAddress } from '../../config/address.js'
 import { Skip, Stop } from '../../errors.js'
 import type { ResourceModel } from '../../model/registry.js'
 import { isSame, readBelonging } from '../../warehouse/belonging.js'
+import { failedWorks } from '../../warehouse/failedworks.js'
 import { refuseObstacles } from '../../warehouse/keychange.js'
 import { readProbe, storeProbe } from '../../warehouse/probes.js'
 import { knownTenants } from '../../warehouse/tenants.js'
@@ -127,6 +128,10 @@ export async function checkViews(
     ...(made.length > 0 ? [{ of: 'view changes', changes: made, autoMigrate, exitCode: 0 } as const] : []),
   ]
 }
+
+/** The snapshot and the report, where one failed when it was last tried. */
+export const checkWorks = async (warehouse: Warehouse): Promise<Trial[]> =>
+  (await failedWorks(warehouse)).map((work) => ({ of: 'work', work, exitCode: 1 }))
 
 /** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */
 export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Promise<Trial[]> {

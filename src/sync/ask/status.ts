@@ -6,6 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../../config/address.js'
 import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
+import { type FailedWork, failedWorks } from '../../warehouse/failedworks.js'
 import { readLateness } from '../../warehouse/lateness.js'
 import { readSharedCounts } from '../../warehouse/sharedrows.js'
 import { readForgotten, wasForgotten } from '../../warehouse/tenants.js'
@@ -57,6 +58,8 @@ export interface StatusReport {
   /** The run that writes at the moment; null when none does. */
   readonly lease: StatusHolder | null
   readonly last_run: LastRun | null
+  /** The snapshot, the report: those that failed when they were last tried. */
+  readonly failed_works: readonly FailedWork[]
 }
 
 export interface StatusOptions {
@@ -96,11 +99,19 @@ export const onlyFailing = (report: StatusReport): StatusReport => {
 }
 
 /** Whether nothing of it needs somebody. */
-const isWell = ({ tenants, cursors, reason, last_run, belongs_to }: Omit<StatusReport, 'healthy'>): boolean =>
+const isWell = ({
+  tenants,
+  cursors,
+  reason,
+  last_run,
+  belongs_to,
+  failed_works,
+}: Omit<StatusReport, 'healthy'>): boolean =>
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
   reason === null &&
   last_run?.ended_without_a_word !== true &&
+  failed_works.length === 0 &&
   belongs_to?.configured !== false
 
 type Db = Warehouse['db']
@@ -116,9 +127,10 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   }
   // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
-    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
+    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null, failed_works: [] }
     return { healthy: false, ...head, ...state, quarantined: 0, forgotten: 0, lateness: [] }
   }
+  const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
@@ -141,6 +153,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       forgotten: forgotten.size,
       lease,
       last_run: lastRun,
+      failed_works: failed,
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })

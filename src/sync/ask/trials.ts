@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceStats } from '../../api/source.js'
 import type { SourceAddress } from '../../config/address.js'
+import type { FailedWork } from '../../warehouse/failedworks.js'
 import type { ViewTrouble } from '../../warehouse/viewstore.js'
 import type { Probe, ProbeChange } from './probe.js'
 
@@ -53,6 +54,8 @@ type Facts =
       readonly changes: readonly { readonly table: string; readonly what: string }[]
       readonly autoMigrate: boolean
     }
+  /** The snapshot or the report failed when it was last tried. */
+  | { readonly of: 'work'; readonly work: FailedWork }
   /** A test message to a rule of alerts, or a call of a heartbeat. */
   | { readonly of: 'alert'; readonly whom: string; readonly found: string }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }

@@ -76,8 +76,10 @@ type Limited = Pick<Dependencies, 'signal'> & { readonly timeLimited: boolean }
 
 /** The steps of a job, one after the other. */
 class Steps {
-  /** What ended a step as a whole; every other step that asks the source would meet it again. */
+  /** What ended a step as a whole. */
   #failure: unknown
+  /** It was a step that asks the source: every other one that does would meet it again. */
+  #isSourceAway = false
 
   constructor(
     private readonly deps: Dependencies,
@@ -104,7 +106,7 @@ class Steps {
    */
   #isOver({ asksSource }: JobWork): boolean {
     if (this.deps.signal.aborted || this.#isStopped) return true
-    return asksSource && (this.#failure !== undefined || this.limited.signal.aborted)
+    return asksSource && (this.#isSourceAway || this.limited.signal.aborted)
   }
 
   get #isStopped(): boolean {
@@ -127,6 +129,7 @@ class Steps {
       const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
       if (!isExpected || lease.signal.aborted) throw error
       this.#failure ??= error
+      this.#isSourceAway ||= work.asksSource
     }
   }
 }

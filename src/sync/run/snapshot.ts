@@ -1,5 +1,6 @@
 import { writeSnapshot } from '../../analytics/snapshot.js'
 import type { ViewSettings } from '../../analytics/words.js'
+import { remembered } from '../../warehouse/failedworks.js'
 import { asWriter, type Dependencies, now, type WriterLease } from './context.js'
 import type { CursorChoice } from './report.js'
 
@@ -25,11 +26,12 @@ export function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>
 
 /** As `takeSnapshot`, under a lease that is held already. */
 export async function snapshotStep(
-  { warehouse, clock, settings }: Needs,
+  { warehouse, clock, settings, signal }: Needs,
   { runId, fence }: WriterLease,
   { tenants }: Pick<CursorChoice, 'tenants'>,
 ): Promise<Snapshot> {
   const started_at = now({ clock })
-  const shops = await writeSnapshot(warehouse, { ...settings, tenants, fence })
+  const trying = { what: 'snapshot', warehouse, fence, now: started_at, signal } as const
+  const shops = await remembered(trying, () => writeSnapshot(warehouse, { ...settings, tenants, fence }))
   return { status: 'ok', run_id: runId, started_at, finished_at: now({ clock }), shops }
 }
