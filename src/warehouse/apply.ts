@@ -94,6 +94,8 @@ interface Work<R extends Rows<R>> {
   readonly sorted: SortedIds
   /** Where versions are kept: what was looked at for them. */
   readonly looked: Looked | undefined
+  /** None of the records was there, and so none of their child rows, unless somebody has deleted a root row alone. */
+  readonly isNew: boolean
 }
 
 /**
@@ -130,8 +132,10 @@ interface WrittenChildren {
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
-  { session, batch, sorted, looked }: Work<R>,
+  { session, batch, sorted, looked, isNew }: Work<R>,
 ): Promise<WrittenChildren> {
+  if (isNew)
+    return { written: all.owners.length > 0 ? await session.insert(table, all, batch) : 0, removed: 0 }
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
@@ -214,17 +218,23 @@ const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
+interface ApplyOptions {
+  /** Called when the rows are with the database, and nothing is to be sent before it has answered. */
+  readonly sent?: () => void
+  /** Whether child rows may be there though their record is not. */
+  readonly isCautious?: boolean
+}
+
 /**
  * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
- * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one. `sent`:
- * called when the rows are with the database, and nothing is to be sent before it has answered.
+ * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one.
  */
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
   to: BatchTables,
   batch: Batch<E>,
-  sent: () => void = () => {},
+  { sent, isCautious = false }: ApplyOptions = {},
 ): Promise<Applied> {
   const { embedded, derived } = to
   const [root, ...children] = to.tables
@@ -238,7 +248,8 @@ export async function applyBatch<R extends Rows<R>, E>(
   const versions = isVersioned(to)
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
-  const work = { session, batch, sorted, looked: versions?.looked }
+  const isNew = !isCautious && previous.size === 0
+  const work = { session, batch, sorted, looked: versions?.looked, isNew }
   if (batch.disowned) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
@@ -260,7 +271,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     settleAll(statements.map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
-  sent()
+  sent?.()
   const [[ofRoots, ofChildren, ofEmbedded]] = await stored
   await versions?.settle()
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)

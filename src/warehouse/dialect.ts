@@ -36,6 +36,11 @@ export interface Session<R extends Rows<R> = AnyRows> {
    */
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
   /**
+   * Writes rows that are taken for new: where a key is there, it may fail, and then `isTaken` knows the error. Returns their
+   * number.
+   */
+  insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
+  /**
    * Writes rows as they are, a value for each of the table's columns, stamps included; leaves out those whose keys are
    * there. Only copying a warehouse writes so: whatever else writes rows goes by their versions.
    */
@@ -194,6 +199,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   now(session: Session<R>, clock: Clock): Promise<string>
   /** A driver's error in the classes of errors.ts: what the loop does next. Errors of those classes pass through. */
   classify(error: unknown): Error
+  /** Whether a row was there that a session's `insert` took for new. */
+  isTaken(error: unknown): boolean
   /** After a run: statistics for the query planner. */
   optimize(tables: readonly Table[]): Promise<void>
   /** Runs work that deletes rows of these tables for good, then removes what is left of them in the database's files. */

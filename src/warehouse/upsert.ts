@@ -48,15 +48,22 @@ function newValue(table: Table, column: string): Expression<unknown> {
   return sql`case when ${stored} > ${brought} then ${stored} else ${brought} end`
 }
 
-/** As upsertSql, but a row whose key is taken is left out. */
+interface Insert {
+  readonly qualify?: (name: string) => Expression<unknown>
+  /** A row whose key is taken is left out; else the statement fails. */
+  readonly skips?: boolean
+}
+
+/** As upsertSql, for rows that are new. */
 export function insertSql<DB>(
   db: Kysely<DB>,
   table: Table,
   source: Expression<unknown>,
-  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+  { qualify = sql.id, skips = false }: Insert = {},
 ): string {
   const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
-  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict do nothing`.compile(db).sql
+  const skip = skips ? sql` on conflict do nothing` : sql``
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source}${skip}`.compile(db).sql
 }
 
 /** `insert into … <source> on conflict …`, compiled; `source` yields rows in the order of `table.columns`. */

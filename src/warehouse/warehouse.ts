@@ -227,11 +227,16 @@ export class Warehouse {
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
     const fresh = { ...batch, page: { ...batch.page, drift } }
     const { dialect } = this
+    const storeHere = (isCautious: boolean): Promise<Applied> =>
+      dialect.transaction((session) =>
+        this.#backlog.asking((sent) => applyBatch(dialect, session, to, fresh, { sent, isCautious })),
+      )
     const store = (): Promise<Applied> =>
       dialect.offload?.(to, fresh) ??
-      dialect.transaction((session) =>
-        this.#backlog.asking((sent) => applyBatch(dialect, session, to, fresh, sent)),
-      )
+      storeHere(false).catch((error) => {
+        if (dialect.isTaken(error)) return storeHere(true)
+        throw error
+      })
     const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

@@ -153,6 +153,44 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await within((session) => session.prune(child, 7, [1, 2], rows(child)))).toBe(2)
   })
 
+  it('inserts what is new; of a row that is there it says so, or writes what differs', async () => {
+    const of = (count: number, ...more: readonly object[]) =>
+      record(1, 1, { parts: [{ id: 1, count }, ...more] })
+    const insert = (...records: readonly object[]): Promise<number> =>
+      within((session) => session.insert(child, rows(child, ...records), stamp(1)))
+    expect(await insert(of(1))).toBe(1)
+    const again = await insert(of(2, { id: 2, count: 3 })).catch((error: unknown) => error)
+    if (typeof again !== 'number') expect(warehouse.dialect.isTaken(again)).toBe(true)
+    const counts = (await rowsOf(warehouse, child.name)).map((row) => row.count)
+    expect(counts).toEqual(typeof again === 'number' ? [2, 3] : [1])
+    expect(warehouse.dialect.isTaken(new Error('another'))).toBe(false)
+  })
+
+  it('a record is stored whose nested rows are there without it', async () => {
+    const page = (second: number, ...parts: readonly object[]) => ({
+      tenantId: 7,
+      resource: 'boxes',
+      page: warehouse.encode(boxes.flatten([record(1, second, { parts })], false), {
+        tenantId: 7,
+        resource: 'boxes',
+      }),
+      syncedAt: at(second),
+      statements: [],
+      fence: undefined,
+    })
+    await warehouse.apply(page(1, { id: 1, name: 'bolt' }, { id: 2, name: 'nut' }))
+    await anyTable().deleteFrom('boxes').execute()
+    await warehouse.apply(
+      page(2, { id: 1, name: 'bolt' }, { id: 2, name: 'a better nut' }, { id: 3, name: 'belt' }),
+    )
+    expect(await names()).toEqual(['box 1'])
+    expect((await rowsOf(warehouse, child.name)).map((row) => row.name)).toEqual([
+      'bolt',
+      'a better nut',
+      'belt',
+    ])
+  })
+
   it('picks the rows of some records, and has none of a table that a page lacks', async () => {
     const both = rows(
       child,

@@ -42,6 +42,8 @@ const typeParsers = {
 }
 
 const connections = 4
+/** Code of the server. */
+const uniqueViolation = '23505'
 
 function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool {
   const pool = new pg.Pool({
@@ -231,6 +233,7 @@ export function postgresDialect(
     changeKey: (table, { live }) => changeKey(db, schema, table, live),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
+    isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),
     erase: async (tables, work) => {

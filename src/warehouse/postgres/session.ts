@@ -34,7 +34,7 @@ function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update
   const names = kinds.map((_, i) => `c${i}`)
   const source = sql.raw(`select ${picked.join(', ')} from ${unnested(kinds, 3)} as u(${names.join(', ')})`)
   const qualify = (name: string) => sql.id(schema, name)
-  if (way === 'insert') return insertSql(db, table, source, qualify)
+  if (way === 'insert') return insertSql(db, table, source, { qualify })
   return upsertSql(db, table, source, way === 'update', qualify)
 }
 
@@ -43,7 +43,7 @@ function loadText(db: Db, table: Table, schema: string): string {
   const kinds = table.columns.map(({ kind }) => kind)
   const names = kinds.map((_, i) => `c${i}`).join(', ')
   const source = sql.raw(`select ${names} from ${unnested(kinds, 1)} as u(${names})`)
-  return insertSql(db, table, source, (name) => sql.id(schema, name))
+  return insertSql(db, table, source, { qualify: (name) => sql.id(schema, name), skips: true })
 }
 
 /** Counts the rows that are stored as they are. $1: tenant, then one array a column. */
@@ -96,6 +96,11 @@ export class PostgresSession extends SharedSession<BinaryRows> {
 
   upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
     return this.#write(differing ? 'update' : 'upsert', table, rows, stamp)
+  }
+
+  /** Looking for conflicts takes the server a quarter of its time for the rows. */
+  insert(table: Table, rows: BinaryRows, stamp: BatchStamp): Promise<number> {
+    return this.#write('insert', table, rows, stamp)
   }
 
   async #write(

@@ -178,6 +178,7 @@ export function sqliteDialect(
     changeKey: async (table, former) => changeKey(raw, db, table, former),
     views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
+    isTaken: () => false,
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
     erase: async (_, work) => {

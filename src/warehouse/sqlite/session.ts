@@ -77,11 +77,16 @@ export class SqliteSession extends SharedSession<TupleRows> {
     )
   }
 
+  /** As fast as an insert that would fail (docs/performance.md). */
+  insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
+    return this.upsert(table, rows, stamp, true)
+  }
+
   async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
     const row = table.columns.map(() => bound)
     this.#sum(
       `load ${table.name}`,
-      (count) => insertSql(this.db, table, valuesOf(count, row)),
+      (count) => insertSql(this.db, table, valuesOf(count, row), { skips: true }),
       new TupleRows(tuples, 0),
       (statement, values) => statement.run(...values).changes,
     )
