@@ -5,6 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { testFiles } from './projects.js'
 import { filesIn, root, targetsOf } from './tree.js'
 
 /** Seconds of tests, one after the other, that are run; two files run at once. */
@@ -54,10 +55,8 @@ function durations(): Map<string, number> {
 
 const always = 'test/architecture.test.ts'
 const took = durations()
-const near = sources
-  .filter(
-    (file) => file.endsWith('.test.ts') && !file.startsWith('test/long/') && existsSync(join(root, file)),
-  )
+const near = Object.values(testFiles())
+  .flat()
   .flatMap((file) => {
     const steps = file === always ? 0 : distance(file)
     return steps === undefined ? [] : [{ file, steps, seconds: took.get(file) ?? unmeasured(file) }]

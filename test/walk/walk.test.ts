@@ -390,7 +390,7 @@ async function campaign(
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 300)
+const walks = Number(process.env.WALKS ?? 100)
 
 describe('a walk of a list in memory', () => {
   it.each([

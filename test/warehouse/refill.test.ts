@@ -62,9 +62,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, ...options })
   const begin = async () => {
-    const address = kind.address()
+    const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await warehouse.migrate()
     await run(warehouse)
     return { address, warehouse, wanted: await contents(warehouse) }
   }
@@ -142,9 +141,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a walk that was cut short before the table was dropped is not resumed', async () => {
-    const address = kind.address()
+    const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await warehouse.migrate()
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     await run(warehouse)
     sandbox.script([])
@@ -184,9 +182,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a walk that goes on over a demand made meanwhile, and is cut short then, is not resumed', async () => {
-    const address = kind.address()
+    const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await warehouse.migrate()
     const other = await reopen(address)
     // The first pages are stored before the table is dropped, the next two after it, and the sixth never comes.
     const around = (source: Source): Source =>

@@ -112,11 +112,10 @@ const of = (report: RunReport, resource: string): CursorReport | undefined =>
   report.cursors.find((cursor) => cursor.resource === resource)
 
 it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
-  const address = kind.address()
+  const address = await kind.migrated()
   const url = name === 'a statement time-out' ? await hurried(address.url) : address.url
   const schema = kind.name === 'sqlite' ? '' : address.schema
   const warehouse = await reopen({ ...address, url })
-  await warehouse.migrate()
   await sync(sandbox, warehouse, { resources })
   await execute(warehouse, schema, trouble.plant)
   for (const resource of resources) put(resource, 4, 4)
@@ -164,9 +163,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('statistics and the history of runs promise nothing: a run is whole without them', async () => {
-    const address = kind.address()
+    const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await warehouse.migrate()
     const old = { run_id: 'old', mode: 'sync', status: 'ok', started_at: '2020-01-01T00:00:00.000000Z' }
     await warehouse.write([warehouse.db.insertInto('sync_runs').values(old).compile()])
     const refuses = `create trigger kept before delete on sync_runs begin select raise(abort, 'kept'); end`
