@@ -3,9 +3,10 @@
  * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
  */
 import type { Server } from 'node:http'
-import { isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { describeError, Stop } from '../errors.js'
+import { mayAsk } from './asking.js'
 
 /** What is served. */
 export interface Served {
@@ -30,20 +31,6 @@ const headers = {
 } as const
 
 const html = 'text/html; charset=utf-8'
-
-/** What monitoring asks for, by whichever name it knows this machine: nothing of a customer is in the answers. */
-const watched: ReadonlySet<string> = new Set(['/metrics', '/health', '/ready'])
-
-/**
- * Whether a request names this server by an address. A name could be one that a foreign page has pointed at this machine
- * to read the report through its visitor's browser.
- */
-function isTrusted(host: string, listening: string): boolean {
-  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
-  return name === 'localhost' || name === listening || isIP(name) !== 0
-}
-
-const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
 function routes(app: FastifyInstance, served: Served): void {
   app.get('/health', () => served.health())
@@ -122,7 +109,7 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
     reply.headers(headers)
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return refuse(reply.header('allow', 'GET, HEAD'), 405, 'Found no GET, expected GET or HEAD')
-    if (!watched.has(pathOf(request.url)) && !isTrusted(request.host, host))
+    if (!mayAsk(request.url, request.host, host))
       return refuse(reply, 421, `Found another host name, expected an address or ${host}`)
     return undefined
   })

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -23,13 +24,19 @@ export interface PlantedBreakage extends Breakage {
   readonly table: readonly [file: string, name: string, at: number]
 }
 
-/** Returns the folder that stands for `dist/`. */
-export function brokenProduct({ module, name, table }: PlantedBreakage): string {
+/** The program as it is, in a folder of its own; returns the folder that stands for `dist/`. */
+export function product(): string {
   const folder = scratch()
   const dist = join(folder, 'dist')
-  for (const part of needed) copyFolder(join(root, 'dist', part), join(dist, part))
+  for (const part of needed) linked(join(root, 'dist', part), join(dist, part), '.js')
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return dist
+}
+
+/** The program with the broken function in it; returns the folder that stands for `dist/`. */
+export function brokenProduct({ module, name, table }: PlantedBreakage): string {
+  const dist = product()
   const broken = join(dist, module.replace(/\.ts$/, '.js'))
   const sound = broken.replace(/\.js$/, '.sound.js')
   renameSync(broken, sound)
@@ -38,13 +45,13 @@ export function brokenProduct({ module, name, table }: PlantedBreakage): string 
 }
 
 /** The files of a folder under other names: nobody writes to them, and to copy them takes ten times as long. */
-function copyFolder(from: string, to: string): void {
-  mkdirSync(to, { recursive: true })
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const [old, now] = [join(from, entry.name), join(to, entry.name)]
-    if (entry.isDirectory()) copyFolder(old, now)
-    else if (entry.name.endsWith('.js')) linkOrCopy(old, now)
+export function linked(old: string, now: string, ending = ''): void {
+  if (!statSync(old).isDirectory()) {
+    if (old.endsWith(ending)) linkOrCopy(old, now)
+    return
   }
+  mkdirSync(now, { recursive: true })
+  for (const name of readdirSync(old)) linked(join(old, name), join(now, name), ending)
 }
 
 function linkOrCopy(old: string, now: string): void {

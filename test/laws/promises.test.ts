@@ -1,0 +1,48 @@
+/**
+ * Each premise of docs/guarantees.md has a promise in the table that says what shows it, and each test that the table
+ * names is there. Whether they fail where a function is broken: test/long/promises.test.ts.
+ */
+import { describe, expect, it } from 'vitest'
+import { promises } from '../support/promises/all.js'
+import { premises } from '../support/promises/premises.js'
+import { promisesFile, promisesTable } from '../support/promises/table.js'
+import { targetsOf, textOf } from '../support/tree.js'
+
+const guarantees = textOf(promisesFile)
+const [, section = ''] = /\n## Premises\n([\s\S]*?)\n## /.exec(guarantees) ?? []
+/** First and last column of each line. */
+const table = section
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !line.startsWith('| ---') && !line.startsWith('| premise |'))
+  .map((line) => line.split(' | '))
+  .map((cells) => [cells[0]?.slice(2) ?? '', cells.at(-1) ?? ''] as const)
+
+describe('every premise', () => {
+  const names = [...new Set(premises.map(({ promise }) => promise))]
+
+  it('has a test that fails without it', () => {
+    // A suite may break the program itself.
+    const meant = table.filter(
+      ([premise, shownBy]) => names.includes(premise) || !/with mutants/.test(shownBy),
+    )
+    expect(names).toEqual(meant.map(([premise]) => premise))
+  })
+
+  it('names that test', () => {
+    let named = ''
+    for (const [premise, shownBy] of table) {
+      named = shownBy.startsWith('the same') ? `${named} ${shownBy}` : shownBy
+      for (const { promise, test } of premises)
+        if (promise === premise) expect(named, premise).toContain(test)
+    }
+  })
+})
+
+it.each(promises)('the test is there that notices a program that $broken', ({ test, name }) => {
+  const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
+  expect([test, ...suites].map(textOf).join('\n')).toContain(name)
+})
+
+it('the table in docs/guarantees.md is of today', () => {
+  expect(guarantees, 'type npm run promises').toContain(promisesTable().join('\n'))
+})

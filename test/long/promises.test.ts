@@ -1,0 +1,35 @@
+/**
+ * For each promise of docs/guarantees.md, what shows that it is kept: with one function of the program broken, the test
+ * that the table names fails, on every warehouse that is meant. `npm run test:long -- promises`; PROMISES='lease|waits'
+ * takes those whose promise, or what is broken of it, matches.
+ */
+import { describe, expect, it } from 'vitest'
+import { promises } from '../support/promises/all.js'
+import { Stage } from '../support/stage.js'
+import { postgresUrl } from '../support/warehouse.js'
+
+const { PROMISES = '' } = process.env
+const url = postgresUrl()
+const isPlayed = (kind: string): boolean => kind === 'sqlite' || url !== ''
+
+const chosen = promises
+  .map((one, at) => ({ ...one, at, title: `${one.promise}: a program that ${one.broken}` }))
+  .filter(({ title, on }) => new RegExp(PROMISES).test(title) && (on.length === 0 || on.some(isPlayed)))
+const files = [...new Set(chosen.map(({ test }) => test))]
+
+describe('the program as it is', () => {
+  it.each(files)('passes what is named of %s', async (file) => {
+    const names = chosen.filter(({ test }) => test === file).map(({ name }) => name)
+    const played = await new Stage(url).play([file], [...new Set(names)])
+    expect(played.filter(({ failed }) => failed)).toEqual([])
+    for (const name of names)
+      expect(played).toContainEqual({ name: expect.stringContaining(name), failed: false })
+  })
+})
+
+it.each(chosen.map((one) => [one.title, one] as const))('%s', async (_, { breakage, test, name, on, at }) => {
+  const stage = new Stage(url, { ...breakage, table: ['test/support/promises/all.js', 'promises', at] })
+  const failed = (await stage.play([test], [name])).filter((one) => one.failed).map((one) => one.name)
+  expect(failed).not.toEqual([])
+  for (const kind of on.filter(isPlayed)) expect(failed).toContainEqual(expect.stringContaining(kind))
+})

@@ -1,0 +1,66 @@
+/** What makes a copy the original (docs/operations.md, Moving a warehouse): one function of it is broken at a time. */
+import type * as bring from '../../../src/warehouse/copy/bring.js'
+import type * as stream from '../../../src/warehouse/copy/stream.js'
+import type * as tables from '../../../src/warehouse/copy/tables.js'
+import type * as target from '../../../src/warehouse/copy/target.js'
+import { breaking } from '../breakage.js'
+import { both, type Promised } from './promise.js'
+
+const copying = 'test/sync/copying.test.ts'
+
+export const copy: readonly Promised[] = [
+  {
+    promise: 'a copy has everything',
+    broken: 'copies no quarantine',
+    breakage: breaking<typeof tables>('src/warehouse/copy/tables.ts').function(
+      'copiedTables',
+      (sound) =>
+        async (...given) => {
+          const found = await sound(...given)
+          return { ...found, tables: found.tables.filter(({ name }) => name !== 'sync_quarantine') }
+        },
+    ),
+    test: 'test/sync/copy.test.ts',
+    name: 'every table is the same',
+    on: both,
+  },
+  {
+    promise: 'both sides are compared',
+    broken: 'compares the original with itself',
+    breakage: breaking<typeof bring>('src/warehouse/copy/bring.ts').function(
+      'compareTable',
+      (sound) =>
+        async (...given) => {
+          const { source } = await sound(...given)
+          return { source, target: source }
+        },
+    ),
+    test: copying,
+    name: 'says so where the copy is not the original',
+    on: both,
+  },
+  {
+    promise: 'a copy goes on',
+    broken: 'leaves every row that is there already as it is',
+    breakage: breaking<typeof stream>('src/warehouse/copy/stream.ts').function(
+      'changesOf',
+      (sound) => (sides) => sound({ ...sides, isSame: () => true }),
+    ),
+    test: copying,
+    name: 'is what the original is now, where that went on meanwhile',
+    on: both,
+  },
+  {
+    promise: 'nothing else is touched',
+    broken: 'copies into a warehouse that holds something else',
+    breakage: breaking<typeof target>('src/warehouse/copy/target.ts').function(
+      'checkTarget',
+      (sound) =>
+        (...given) =>
+          sound(...given).catch(() => ({ isBegun: false, hasTables: true })),
+    ),
+    test: copying,
+    name: 'is refused where something else is, and nothing is touched',
+    on: both,
+  },
+]

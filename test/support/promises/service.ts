@@ -1,0 +1,180 @@
+/** What stays up around the runs (docs/operations.md, schedule): one function of it is broken at a time. */
+import type * as secrets from '../../../src/cli/secrets.js'
+import type * as asking from '../../../src/service/asking.js'
+import type * as heartbeat from '../../../src/service/heartbeat.js'
+import type * as http from '../../../src/service/http.js'
+import type * as incidents from '../../../src/service/incidents.js'
+import type * as jobbook from '../../../src/service/jobbook.js'
+import type * as schedule from '../../../src/service/schedule.js'
+import type * as send from '../../../src/service/send.js'
+import type * as telling from '../../../src/service/telling.js'
+import type * as webhook from '../../../src/service/webhook.js'
+import type * as ending from '../../../src/sync/run/ending.js'
+import type * as whenfree from '../../../src/sync/run/whenfree.js'
+import type * as connection from '../../../src/warehouse/postgres/connection.js'
+import type * as runs from '../../../src/warehouse/runs.js'
+import { breaking } from '../breakage.js'
+import { both, type Promised } from './promise.js'
+
+const job = 'test/sync/job.test.ts'
+const alerts = 'test/service/alerts.test.ts'
+
+export const service: readonly Promised[] = [
+  {
+    promise: 'each planned run comes once, or is caught up once',
+    broken: 'does not ask whether another program has made the planned run',
+    breakage: breaking<typeof runs>('src/warehouse/runs.ts').function('hasRunSince', () => async () => false),
+    test: job,
+    name: 'does nothing for an instant that another program',
+    on: both,
+  },
+  {
+    promise: 'schedules are meant by the clock on the wall',
+    broken: 'takes the clock on the wall for UTC',
+    breakage: breaking<typeof schedule>('src/service/schedule.ts').method(
+      'Schedule',
+      'run',
+      (sound) =>
+        function (jobs) {
+          const its = this as unknown as { parts: schedule.ScheduleParts }
+          its.parts = { ...its.parts, timeZone: 'UTC' }
+          return sound.call(this, jobs)
+        },
+    ),
+    test: 'test/service/schedule.test.ts',
+    name: 'runs every planned instant',
+    on: [],
+  },
+  {
+    promise: 'job files are read again',
+    broken: 'reads job files once',
+    breakage: breaking<typeof jobbook>('src/service/jobbook.ts').method('JobBook', 'look', (sound) => {
+      const read = new WeakMap<object, jobbook.ScheduledJob[]>()
+      return function (broken) {
+        const jobs = read.get(this) ?? sound.call(this, broken)
+        read.set(this, jobs)
+        return jobs
+      }
+    }),
+    test: 'test/service/schedule.test.ts',
+    name: 'reads job files again',
+    on: both,
+  },
+  {
+    promise: 'SIGTERM ends what is in hand',
+    broken: 'takes a signal for the end of the time limit',
+    breakage: breaking<typeof ending>('src/sync/run/ending.ts').function(
+      'endingOf',
+      (sound) => (signal) => sound(signal) && 'time_limit',
+    ),
+    test: job,
+    name: 'ends after the step in hand when a signal comes',
+    on: both,
+  },
+  {
+    promise: 'a job is one run',
+    broken: 'does not wait for the run that holds the warehouse',
+    breakage: breaking<typeof whenfree>('src/sync/run/whenfree.ts').function(
+      'whenFree',
+      (sound) => (deps, _wait, attempt) => sound(deps, 0, attempt),
+    ),
+    test: job,
+    name: 'waits for the run that holds the warehouse',
+    on: both,
+  },
+  {
+    promise: 'the server says whether the warehouse answers',
+    broken: 'is ready whatever the warehouse says',
+    breakage: breaking<typeof http>('src/service/http.ts').function(
+      'serve',
+      (sound) => (where, served) =>
+        sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
+    ),
+    test: 'test/warehouse/silence.test.ts',
+    name: 'is not ready while its server is stopped in its tracks',
+    on: [],
+  },
+  {
+    promise: 'monitoring asks by any name, and a foreign page for nothing',
+    broken: 'answers whoever asks, by any name',
+    breakage: breaking<typeof asking>('src/service/asking.ts').function('mayAsk', () => () => true),
+    test: 'test/service/scheduleprocess.test.ts',
+    name: 'serves, and ends by SIGTERM with 0',
+    on: [],
+  },
+  {
+    promise: 'each kind is told',
+    broken: 'tells nobody that a cursor is stale',
+    breakage: breaking<typeof incidents>('src/service/incidents.ts').function(
+      'findIncidents',
+      (sound) => (facts) => sound(facts).filter(({ kind }) => kind !== 'stale'),
+    ),
+    test: alerts,
+    name: 'each kind is told once within a run of its fault',
+    on: both,
+  },
+  {
+    promise: 'once when it opens, and once when it is over',
+    broken: 'forgets who was told',
+    breakage: breaking<typeof telling>('src/service/telling.ts').function('retold', () => (row) => row),
+    test: alerts,
+    name: 'each kind is told once within a run of its fault',
+    on: both,
+  },
+  {
+    promise: 'a message is signed, and says no secret',
+    broken: 'signs nothing',
+    breakage: breaking<typeof webhook>('src/service/webhook.ts').function(
+      'postWebhook',
+      (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
+    ),
+    test: alerts,
+    name: 'signs as the Standard Webhooks reference verifies',
+    on: both,
+  },
+  {
+    promise: 'a message is signed, and says no secret',
+    broken: 'knows of no secret that is to be concealed',
+    breakage: breaking<typeof secrets>('src/cli/secrets.ts').function('secretsOf', () => () => []),
+    test: 'test/cli/alerts.test.ts',
+    name: 'check --alerts sends a test',
+    on: [],
+  },
+  {
+    promise: 'a receiver that does not answer holds nothing up',
+    broken: 'goes on trying for hours',
+    breakage: breaking<typeof send>('src/service/send.ts').function(
+      'sendPatiently',
+      (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
+    ),
+    test: 'test/service/heartbeat.test.ts',
+    name: 'follows no redirect, and ends where nobody answers',
+    on: [],
+  },
+  {
+    promise: 'heartbeats say that a run came to its end',
+    broken: 'calls the heartbeat of a run that failed as that of one that was well',
+    breakage: breaking<typeof heartbeat>('src/service/heartbeat.ts').function(
+      'beat',
+      (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
+    ),
+    test: 'test/service/scheduledjobs.test.ts',
+    name: 'tells who is to be told, and calls each heartbeat once',
+    on: both,
+  },
+  {
+    promise: 'a connection is made to whom the address names',
+    broken: 'believes every certificate',
+    breakage: breaking<typeof connection>('src/warehouse/postgres/connection.ts').function(
+      'clientConfig',
+      (sound) =>
+        (...given) => {
+          const config = sound(...given)
+          return config.ssl ? { ...config, ssl: { rejectUnauthorized: false } } : config
+        },
+    ),
+    test: 'test/warehouse/tls.test.ts',
+    name: 'verify-full',
+    on: [],
+  },
+]
