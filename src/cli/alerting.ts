@@ -73,8 +73,9 @@ async function afterRun(context: CommandContext, name: RunName, ended: Ended): P
   const { error, exitCode } = ended
   // 2: nothing was done. 3: nothing could begin. 4: another run is at work, which calls the heartbeat itself.
   const beats = exitCode <= 1 ? callHeartbeats(context, name, exitCode) : undefined
-  if (exitCode !== 2) await writeMetrics(context)
   if (error === undefined || isOfTheRun(error)) await tellRules(context, name, ended)
+  // After the incidents, which they count.
+  if (exitCode !== 2) await writeMetrics(context)
   await beats
 }
 

@@ -10,6 +10,7 @@ import { JobBook, type ScheduledJob } from '../service/jobbook.js'
 import { Schedule } from '../service/schedule.js'
 import { readRuns } from '../sync/ask/runs.js'
 import { readCursors } from '../warehouse/cursors.js'
+import { openIncidents } from '../warehouse/openincidents.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 import { variablesOf } from './configuration.js'
@@ -152,19 +153,27 @@ function served(context: CommandContext, { schedule, pages, warehouse }: Parts):
   }
 }
 
-/** Whether the warehouse answers, soon. */
-async function reach(warehouse: Warehouse): Promise<{ ready: boolean; warehouse: string }> {
+interface Reached {
+  readonly ready: boolean
+  readonly warehouse: string
+  /** How many are open; null where nobody can say. */
+  readonly incidents: number | null
+}
+
+/** Whether the warehouse answers, soon, and what of it needs somebody. */
+async function reach(warehouse: Warehouse): Promise<Reached> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, readyPatience, 'does not answer')
+  const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
+  const late = new Promise<Reached>((resolve) => {
+    timer = setTimeout(() => resolve(away('does not answer')), readyPatience)
   })
   const asked = warehouse
-    .read((db) => db.selectFrom('sync_meta').select('name').limit(1).execute())
+    .read((db) => openIncidents(warehouse, db))
     .then(
-      () => 'ok',
-      (error: unknown) => describeError(error),
+      ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
+      (error: unknown) => away(describeError(error)),
     )
   const found = await Promise.race([asked, late])
   clearTimeout(timer)
-  return { ready: found === 'ok', warehouse: found }
+  return found
 }

@@ -64,7 +64,7 @@ function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
     },
     {
       is: incidents.open > 0,
-      words: `${plural(incidents.open, 'incident')} ${incidents.open === 1 ? 'is' : 'are'} open (${incidents.kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')})`,
+      words: `${plural(incidents.open, 'incident')} ${incidents.open === 1 ? 'is' : 'are'} open (${incidents.kinds.map((kind) => kind.replaceAll('_', ' ')).join('; ')})`,
       tone: 'watch',
     },
   ]

@@ -1,6 +1,6 @@
 /* The body of an alert, and its name. Used by alerts.ts, and by the test message of `check --alerts`. */
 import { createHash } from 'node:crypto'
-import { type KeptIncident, type ToldIncident, toldIncident } from '../sync/ask/openincidents.js'
+import { type KeptIncident, type ToldIncident, toldIncident } from '../warehouse/openincidents.js'
 import { headline } from './alerttext.js'
 
 /** The body of a message. */

@@ -24,6 +24,10 @@ export const stateGauges = {
     help: 'Unknown fields and values that the API sends and its document does not show.',
     labels: ['resource', 'kind'],
   },
+  shopsync_incidents_open: {
+    help: 'Incidents that are open, as `shopsync status` has them: while there is one, it exits with 1.',
+    labels: ['kind'],
+  },
   shopsync_lease_age_seconds: {
     help: 'For how long the run that is at work has held the lock; 0: none is at work.',
     labels: [],

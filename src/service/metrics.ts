@@ -107,6 +107,8 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   for (const { resource, amount } of state.quarantine) quarantine.set({ resource }, amount)
   const drift = gauge('shopsync_drift_fields')
   for (const { resource, kind, amount } of state.drift) drift.set({ resource, kind }, amount)
+  const incidents = gauge('shopsync_incidents_open')
+  for (const [kind, amount] of state.incidents) incidents.set({ kind }, amount)
   gauge('shopsync_lease_age_seconds').set(state.leaseSeconds)
 }
 

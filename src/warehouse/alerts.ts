@@ -73,11 +73,10 @@ const asStored = (row: Selectable<StateRows['sync_alerts']>): AlertRow => ({
 })
 
 /** All incidents that are open, the oldest first. */
-export const openIncidentRows = (warehouse: Warehouse): Promise<AlertRow[]> =>
-  warehouse.read(async (db) => {
-    const open = db.selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
-    return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
-  })
+export async function openIncidentRows(db: Db): Promise<AlertRow[]> {
+  const open = db.selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
+  return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
+}
 
 /** The incidents of a tenant that are open. */
 export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>

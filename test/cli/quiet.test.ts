@@ -145,6 +145,11 @@ test('a run that was killed is told by status until the next one', async () => {
   expect(linesOf((await here.run('status', '--quiet')).stderr)).toHaveLength(1)
   db.close()
   await here.run('sync', '--quiet')
+  // That it was killed is an incident, which the next run that ends by itself ends.
+  const told = await here.run('status')
+  expect(told.code).toBe(1)
+  expect(told.stdout).toMatch(/1 incident open; [\s\S]*✗ failed since .*was killed/)
+  await here.run('sync', '--quiet')
   expect((await here.run('status')).code).toBe(0)
 })
 

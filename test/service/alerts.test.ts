@@ -7,8 +7,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
-import { openIncidents } from '../../src/sync/ask/openincidents.js'
 import type { RunReport } from '../../src/sync/run/report.js'
+import { openIncidents } from '../../src/warehouse/openincidents.js'
 import { startRun } from '../../src/warehouse/runs.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { AlertingWorld, type Bites, lineOf, receiver, ruleOf, signingKey } from '../support/alerting.js'
@@ -221,7 +221,8 @@ describe.each(warehouses())('telling, $name', (kind) => {
     hook.status = 503
     sandbox.script(failing)
     await world.run()
-    const open = (resources: string[] | null) => openIncidents(warehouse, { tenants: [101], resources })
+    const open = (resources: string[] | null) =>
+      openIncidents(warehouse, warehouse.db, { tenants: [101], resources })
     expect(await open(null)).toMatchObject([{ kind: 'failed', tenant_id: 101, resource: 'notes' }])
     expect(await open(['payments'])).toEqual([])
     const name = hook.got[0]?.headers['webhook-id']

@@ -64,7 +64,7 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect(await (await ask('/dictionary')).text()).toContain('Data dictionary')
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   const ready = (await (await ask('/ready')).json()) as { jobs: { job: string; planned_at: string }[] }
-  expect(ready).toMatchObject({ ready: true, warehouse: 'ok', running: null })
+  expect(ready).toMatchObject({ ready: true, warehouse: 'ok', incidents: 0, running: null })
   // 4 o'clock in Berlin.
   expect(ready.jobs).toMatchObject([{ job: 'mine', planned_at: expect.stringMatching(/-01-01T03:00:00/) }])
   expect(((await (await ask('/runs')).json()) as { runs: unknown[] }).runs).toHaveLength(1)

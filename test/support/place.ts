@@ -26,6 +26,7 @@ export function configure(
     readonly report?: object
     readonly schedule?: object
     readonly alerts?: object
+    readonly metrics?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -38,6 +39,7 @@ export function configure(
     ...(more.report && { report: more.report }),
     ...(more.schedule && { schedule: more.schedule }),
     ...(more.alerts && { alerts: more.alerts }),
+    ...(more.metrics && { metrics: more.metrics }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

@@ -6,9 +6,8 @@ export const statusCommand: Command = {
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
 deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, if
-the last run ended without a word, or if the snapshot or report failed when it was last tried.
-Incidents that somebody was to be told of and that
-are not over are named, and leave the exit code alone. Asks the warehouse only, not the API.
+the last run ended without a word, if the snapshot or report failed when it was last tried, or while
+an incident is open: what alerts tell, whether anybody is told or not. Asks the warehouse only, not the API.
 --json lists every tenant and resource.`,
   examples: [
     ['shopsync status', 'what needs somebody first'],
@@ -21,18 +20,10 @@ are not over are named, and leave the exit code alone. Asks the warehouse only, 
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [
-      { withContext },
-      { onlyFailing, readStatus },
-      { openIncidents },
-      { statusText, statusTroubles },
-      { incidentsText },
-    ] = await Promise.all([
+    const [{ withContext }, { onlyFailing, readStatus }, { statusText, statusTroubles }] = await Promise.all([
       import('../context.js'),
       import('../../sync/ask/status.js'),
-      import('../../sync/ask/openincidents.js'),
       import('../text/status.js'),
-      import('../text/incidents.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
@@ -48,17 +39,16 @@ are not over are named, and leave the exit code alone. Asks the warehouse only, 
         tenants,
         exceptTenants: config.sync.exceptTenants,
         resources: enabled.filter((name) => resources?.includes(name) ?? true),
+        named: resources,
         staleAfterMs: config.status.staleAfter,
         deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
         nowMicros,
       })
       const failing = invocation.options.failing === true
       const { tenantNames } = config.report
-      const incidents = await openIncidents(warehouse, context.choice)
       const { paper } = invocation.out
-      const shown = incidentsText(incidents, nowMicros)
-      const text = statusText(report, { failing, tenantNames, paper, incidents: shown })
-      await invocation.out.answer({ ...(failing ? onlyFailing(report) : report), incidents }, text)
+      const text = statusText(report, { failing, tenantNames, paper })
+      await invocation.out.answer(failing ? onlyFailing(report) : report, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })

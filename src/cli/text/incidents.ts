@@ -1,7 +1,7 @@
 /* The incidents that are open, in words. Used by `shopsync status`. */
 import type { Int64 } from '../../../schema/resource.js'
 import { since as ageOf, atSecond, plural, shortRequests, span } from '../../format.js'
-import type { ToldIncident } from '../../sync/ask/openincidents.js'
+import type { ToldIncident } from '../../warehouse/openincidents.js'
 import { groupLine, troubleGroups } from './grouped.js'
 
 const shown = 5
@@ -33,6 +33,12 @@ function toldOf(incidents: readonly ToldIncident[]): Told[] {
     }),
   ].toSorted((a, b) => (a.since < b.since ? -1 : 1))
 }
+
+const lineOf = ({ since, kind, text }: Told): string => `${kind} since ${atSecond(since)}: ${text}`
+
+/** The same without marks, for who sees nothing else of the status. */
+export const incidentTroubles = (incidents: readonly ToldIncident[]): string[] =>
+  toldOf(incidents).map((told) => `open: ${lineOf(told)}`)
 
 /** A line for each trouble: which kind, since when, who has it, and what was found. */
 export function incidentsText(incidents: readonly ToldIncident[], nowMicros: bigint): string {

@@ -13,8 +13,10 @@ import { revokedText } from '../../sync/run/absence.js'
 import { reasonText } from '../../sync/run/reasontext.js'
 import { right, table } from '../../table.js'
 import { toMicros } from '../../timestamp.js'
+import type { ToldIncident } from '../../warehouse/openincidents.js'
 import { foreignAdvice } from './belonging.js'
 import { groupLines, groupsText } from './grouped.js'
+import { incidentsText, incidentTroubles } from './incidents.js'
 import { perResource, perTenant } from './statustables.js'
 
 /** What people asked to see. */
@@ -24,22 +26,18 @@ interface StatusView {
   /** By tenant. */
   readonly tenantNames?: Readonly<Record<string, string>>
   readonly paper?: Paper
-  /** The open incidents in words. */
-  readonly incidents?: string
 }
 
 /** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
 export function statusText(
   whole: StatusReport,
-  { failing = false, tenantNames = {}, paper = plainPaper, incidents = '' }: StatusView = {},
+  { failing = false, tenantNames = {}, paper = plainPaper }: StatusView = {},
 ): string {
   const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
-    failing && whole.healthy && incidents === ''
-      ? `${whole.warehouse}: nothing needs somebody.`
-      : headline(whole, troubled),
+    failing && whole.healthy ? `${whole.warehouse}: nothing needs somebody.` : headline(whole, troubled),
     belonging(report),
     lastRun(report, now),
     lease(report, now),
@@ -47,7 +45,7 @@ export function statusText(
     perResource(report, paper),
     [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
     troublesText(troubled),
-    incidents,
+    incidentsText(report.incidents, now),
     stampsAhead(report),
     oddLists(report),
     refills(report),
@@ -70,8 +68,11 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
   if (troubled.length === 0 && lost > 0)
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
-    return `${report.warehouse}: ${troubled.length} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
-  return `${report.warehouse}: all fresh; every cursor was complete ${span(oldest * 1000)} ago or later.`
+    return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
+  const lately = `every cursor was complete ${span(oldest * 1000)} ago or later.`
+  if (report.incidents.length > 0)
+    return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
+  return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs somebody'}; ${lately}`
 }
 
 function belonging({ belongs_to: owner }: StatusReport): string {
@@ -99,6 +100,19 @@ const lostTenants = ({ tenants }: StatusReport): string[] =>
 const worksText = ({ failed_works: failed }: StatusReport): string[] =>
   failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
 
+/** The open incidents that none of the other lines tells of. */
+function untold(report: StatusReport, troubled: readonly CursorStatus[]): readonly ToldIncident[] {
+  const told = new Set(troubled.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
+  const works = new Set(report.failed_works.map(({ message }) => message))
+  const lost = new Set(report.tenants.filter(isLostTenant).map(({ tenant_id }) => tenant_id))
+  return report.incidents.filter(
+    ({ kind, tenant_id, resource, message }) =>
+      !(told.has(`${tenant_id} ${resource}`) && kind !== 'quarantine') &&
+      !works.has(message) &&
+      !(kind === 'revoked' && tenant_id !== null && lost.has(tenant_id)),
+  )
+}
+
 /** Everything that needs somebody, a line each. */
 export function statusTroubles(report: StatusReport): string[] {
   const now = toMicros(report.checked_at)
@@ -114,6 +128,7 @@ export function statusTroubles(report: StatusReport): string[] {
     ...lostTenants(report),
     ...worksText(report),
     ...troubleLines(troubled),
+    ...incidentTroubles(untold(report, troubled)),
   ]
   return lines
     .filter((line) => line !== '')
@@ -245,5 +260,7 @@ function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
   if (troubled.some((cursor) => cursor.state === 'failed'))
     return 'To see what is wrong, type shopsync check; to try again, shopsync sync'
   if (troubled.some(isStateTrouble)) return 'Type shopsync sync'
+  const [incident] = report.incidents
+  if (troubled.length === 0 && incident) return incident.advice
   return troubled.length > 0 ? 'Only reconcile sees deletions: type shopsync reconcile' : ''
 }

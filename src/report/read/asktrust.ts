@@ -25,19 +25,6 @@ export const askFreshness = ({ db, tenants }: Subject) =>
 
 export type FreshnessRow = Awaited<ReturnType<typeof askFreshness>>[number]
 
-/** Incidents that are open: those of tenant 0 concern all. */
-export const askIncidents = (db: Db) =>
-  db
-    .selectFrom('sync_alerts')
-    .select(['tenant_id', 'kind'])
-    .select(sql<unknown>`count(*)`.as('open'))
-    .where('resolved_at', 'is', null)
-    .groupBy(['tenant_id', 'kind'])
-    .orderBy('kind')
-    .execute()
-
-export type IncidentRow = Awaited<ReturnType<typeof askIncidents>>[number]
-
 /** Runs since an instant, those recorded last first. */
 export const askRuns = async (db: Db, since: string) =>
   db

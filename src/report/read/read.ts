@@ -12,11 +12,12 @@ import { Stop } from '../../errors.js'
 import { fromMicros } from '../../timestamp.js'
 import type { OneInstant } from '../../warehouse/dialect.js'
 import { refuseUnfinishedCopy } from '../../warehouse/migrate.js'
+import { openIncidents } from '../../warehouse/openincidents.js'
 import type { RunStatement } from '../../warehouse/viewstore.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
 import type { OperationsAnswer, ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
-import { askFreshness, askIncidents } from './asktrust.js'
+import { askFreshness } from './asktrust.js'
 import { monthsOf } from './calendar.js'
 import { findingsOf } from './findings.js'
 import { operationsOf } from './operations.js'
@@ -79,7 +80,7 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
       undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
     })
     const { staleAfterMs, deletesUncheckedAfterMs } = options
-    const incidents = (await warehouse.has('sync_alerts')) ? await askIncidents(held.db) : []
+    const incidents = await openIncidents(warehouse, held.db)
     const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn: restsOn(warehouse) }
     const scene = { ...rule, months, lastMonth, last }
     const operations = await operationsOf(held.db, freshness, { tenants: options.tenants, nowMicros })

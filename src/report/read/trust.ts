@@ -1,8 +1,9 @@
 /* How far the data of some tenants can be trusted, from the rows of `freshness` and `totals_check`. */
-import { isOlderThan } from '../../format.js'
+import { count, isOlderThan } from '../../format.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
+import type { ToldIncident } from '../../warehouse/openincidents.js'
 import type { ResourceFreshness, TrustAnswer, VerdictShown } from '../data.js'
-import type { FreshnessRow, IncidentRow } from './asktrust.js'
+import type { FreshnessRow } from './asktrust.js'
 import type { Findings } from './findings.js'
 import { groupedBy, numberFrom } from './views.js'
 
@@ -11,7 +12,7 @@ export interface StaleRule {
   readonly nowMicros: bigint
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
-  readonly incidents: readonly IncidentRow[]
+  readonly incidents: readonly ToldIncident[]
   /** Resources whose rows are in the figures. */
   readonly restsOn: ReadonlySet<string>
 }
@@ -53,14 +54,26 @@ function refillsOf(walked: readonly FreshnessRow[], refills: Findings['refills']
   return { lists: open.length, begun: begun.length, read: sum(({ read }) => read), of: sum(({ of }) => of) }
 }
 
+const mostNamed = 3
+
+/** Each kind of incident, and which lists have it. */
+function kindsOf(open: readonly ToldIncident[]): string[] {
+  return [...groupedBy(open, ({ kind }) => kind)].map(([kind, incidents]) => {
+    const lists = [...new Set(incidents.flatMap(({ resource }) => resource ?? []))].sort()
+    const more = lists.length - mostNamed
+    const named = [...lists.slice(0, mostNamed), ...(more > 0 ? [`${count(more)} more`] : [])]
+    return named.length === 0 ? kind : `${kind}: ${named.join(', ')}`
+  })
+}
+
 export function trustIn(
   { freshness: all, refills, totals, payments }: Findings,
   { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn }: StaleRule,
 ): TrustAnswer {
   const freshness = all.filter(({ resource }) => restsOn.has(resource ?? ''))
   const walked = freshness.filter(isWalked)
-  const tenants = new Set(['0', ...all.map(({ tenant_id }) => String(tenant_id))])
-  const open = incidents.filter(({ tenant_id }) => tenants.has(String(tenant_id)))
+  const tenants = new Set(all.map(({ tenant_id }) => String(tenant_id)))
+  const open = incidents.filter(({ tenant_id }) => tenant_id === null || tenants.has(String(tenant_id)))
   const isUnchecked = ({ deletes_checked_at }: FreshnessRow): boolean => {
     const at = instantShown(deletes_checked_at)
     return at === null || isOlderThan(at, nowMicros, deletesUncheckedAfterMs)
@@ -84,10 +97,7 @@ export function trustIn(
     revoked: [
       ...new Set(all.filter((row) => numberFrom(row.revoked)).map(({ tenant_name }) => tenant_name ?? '')),
     ],
-    incidents: {
-      open: open.reduce((sum, row) => sum + numberFrom(row.open), 0),
-      kinds: [...new Set(open.map(({ kind }) => kind))],
-    },
+    incidents: { open: open.length, kinds: kindsOf(open) },
     quarantined: freshness.reduce((sum, row) => sum + numberFrom(row.quarantined), 0),
     payments: {
       orders: payments.reduce((sum, row) => sum + numberFrom(row.orders), 0),

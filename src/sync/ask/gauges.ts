@@ -3,9 +3,11 @@
  * every few seconds. Used by src/service/metrics.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { alertKinds } from '../../config/config.js'
 import { clocksApartMs } from '../../format.js'
 import { fromMicros, toMicros } from '../../timestamp.js'
 import type { Db } from '../../warehouse/database.js'
+import { openIncidents } from '../../warehouse/openincidents.js'
 import { type CursorStatus, cursorStateOf } from './cursorstatus.js'
 import { readHolder } from './lastrun.js'
 import type { StatusOptions } from './status.js'
@@ -44,6 +46,8 @@ export interface WarehouseGauges {
   /** Values, items and records in quarantine. */
   readonly quarantine: readonly { readonly resource: string; readonly amount: number }[]
   readonly drift: readonly { readonly resource: string; readonly kind: string; readonly amount: number }[]
+  /** Incidents that are open, by kind. */
+  readonly incidents: ReadonlyMap<string, number>
   /** Seconds for which the run that writes has held the lock; 0 where none does. */
   readonly leaseSeconds: number
 }
@@ -58,6 +62,7 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
       ...(await readCursorGauges(db, options)),
       quarantine: await quarantined(db),
       drift: await drifted(db),
+      incidents: await incidentKinds(options, db),
       leaseSeconds: Math.max(0, Number(nowMicros - since) / 1e6),
     }
   })
@@ -215,4 +220,12 @@ async function drifted(db: Db): Promise<WarehouseGauges['drift']> {
     .groupBy(['resource', 'kind'])
     .execute()
   return rows.map(({ resource, kind, amount }) => ({ resource, kind, amount: Number(amount) }))
+}
+
+/** By the same question as `status`: what one of them calls open, the other does, too. */
+async function incidentKinds({ warehouse, tenants }: GaugesOptions, db: Db): Promise<Map<string, number>> {
+  const kinds = new Map<string, number>(alertKinds.map((kind) => [kind, 0]))
+  for (const { kind } of await openIncidents(warehouse, db, { tenants, resources: null }))
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  return kinds
 }

@@ -8,6 +8,7 @@ import type { Reason } from '../../reasons.js'
 import { fromMicros } from '../../timestamp.js'
 import { type FailedWork, failedWorks } from '../../warehouse/failedworks.js'
 import { readLateness } from '../../warehouse/lateness.js'
+import { openIncidents, type ToldIncident } from '../../warehouse/openincidents.js'
 import { readSharedCounts } from '../../warehouse/sharedrows.js'
 import { readForgotten, wasForgotten } from '../../warehouse/tenants.js'
 import type { Warehouse } from '../../warehouse/warehouse.js'
@@ -60,6 +61,8 @@ export interface StatusReport {
   readonly last_run: LastRun | null
   /** The snapshot, the report: those that failed when they were last tried. */
   readonly failed_works: readonly FailedWork[]
+  /** What somebody was to be told of, and is not over. */
+  readonly incidents: readonly ToldIncident[]
 }
 
 export interface StatusOptions {
@@ -70,6 +73,8 @@ export interface StatusOptions {
   readonly source: SourceAddress
   /** Enabled resources: each tenant should have a cursor of each of them. */
   readonly resources: readonly string[]
+  /** Resources that somebody named; null: none in particular. */
+  readonly named?: readonly string[] | null
   /** Tenants the configuration names; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
   /** Tenants that are not to be walked. */
@@ -106,12 +111,14 @@ const isWell = ({
   last_run,
   belongs_to,
   failed_works,
+  incidents,
 }: Omit<StatusReport, 'healthy'>): boolean =>
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
   reason === null &&
   last_run?.ended_without_a_word !== true &&
   failed_works.length === 0 &&
+  incidents.length === 0 &&
   belongs_to?.configured !== false
 
 type Db = Warehouse['db']
@@ -127,8 +134,9 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   }
   // No run has ever written to this warehouse.
   if (missing.has('sync_cursors')) {
-    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null, failed_works: [] }
-    return { healthy: false, ...head, ...state, quarantined: 0, forgotten: 0, lateness: [] }
+    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
+    const none = { quarantined: 0, forgotten: 0, lateness: [], failed_works: [], incidents: [] }
+    return { healthy: false, ...head, ...state, ...none }
   }
   const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
@@ -154,6 +162,10 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       lease,
       last_run: lastRun,
       failed_works: failed,
+      incidents: await openIncidents(options.warehouse, db, {
+        tenants: options.tenants,
+        resources: options.named ?? null,
+      }),
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })

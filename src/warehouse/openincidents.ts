@@ -1,8 +1,8 @@
-/* Incidents as people are told of them. Used by `shopsync status`, and by the messages of alerts (src/service/message.ts). */
-import type { Int64 } from '../../../schema/resource.js'
-import { type AlertRow, openIncidentRows } from '../../warehouse/alerts.js'
-import type { Warehouse } from '../../warehouse/warehouse.js'
-import type { CursorChoice } from '../run/report.js'
+/* Incidents as people are told of them. Used by status, the report and the metrics, and by the messages of alerts (src/service/message.ts). */
+import type { Int64 } from '../../schema/resource.js'
+import { type AlertRow, openIncidentRows } from './alerts.js'
+import type { Db } from './database.js'
+import type { Warehouse } from './warehouse.js'
 
 /** An entry of `incidents`, in the document of `shopsync status` and in the body of an alert. */
 export interface ToldIncident {
@@ -28,14 +28,24 @@ export const toldIncident = (kept: KeptIncident): ToldIncident => ({
   advice: kept.advice ?? '',
 })
 
-/** What is open of the chosen tenants and resources, the oldest first. What concerns the whole run is everybody's. */
+/** null: all. */
+interface Chosen {
+  readonly tenants: readonly Int64[] | null
+  readonly resources: readonly string[] | null
+}
+
+/**
+ * What is open of the chosen tenants and resources, the oldest first. What concerns the whole run is everybody's. The one
+ * answer of `status`, the report, `/ready` and the metrics: while it is not empty, none of them says that all is well.
+ */
 export async function openIncidents(
-  warehouse: Warehouse,
-  { tenants, resources }: CursorChoice,
+  warehouse: Pick<Warehouse, 'has'>,
+  db: Db,
+  { tenants, resources }: Chosen = { tenants: null, resources: null },
 ): Promise<ToldIncident[]> {
   // A warehouse that no run of this version has written to.
   if (!(await warehouse.has('sync_alerts'))) return []
-  const rows = await openIncidentRows(warehouse)
+  const rows = await openIncidentRows(db)
   return rows
     .filter(({ tenant_id }) => tenant_id === 0 || (tenants?.includes(tenant_id) ?? true))
     .filter(({ resource }) => resource === '' || (resources?.includes(resource) ?? true))
