@@ -215,9 +215,10 @@ export class Bisection<P> {
     this.#differences.enter(cut, page.total, this.#rows.after(cut))
   }
 
-  /** Stores a first page in the warehouse. */
+  /** Stores a first page in the warehouse, so that both sides have the newest records in one version. */
   async #absorb(page: WalkPage<P>): Promise<void> {
     this.#moved(await this.port.store(page))
+    await this.#settle([])
     this.#top = new Map(page.sightings.map(({ id, updatedAt }) => [id, updatedAt]))
     for (const { updatedAt } of page.sightings) if (updatedAt > this.#newest) this.#newest = updatedAt
   }
@@ -232,7 +233,7 @@ export class Bisection<P> {
   }
 
   async #settle(missing: readonly Candidate[]): Promise<void> {
-    if (missing.length > 0) this.#moved(await this.port.settle(missing))
+    this.#moved(await this.port.settle(missing))
   }
 
   /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list does not show. */

@@ -18,7 +18,10 @@ export interface ComparePort<P> extends ListPort<P> {
   rows(after: string, until: string): Promise<ReadonlyMap<Int64, string>>
   /** Stores a page in the warehouse; returns how rows moved by that. */
   store(page: WalkPage<P>): Promise<readonly Move[]>
-  /** Asks the source about each candidate, marks deleted records and stores moved ones; returns how rows moved by that. */
+  /**
+   * Asks the source about each candidate, marks deleted records and stores moved ones; asks about the records, too, that
+   * were stored before and that the source showed in older versions than their rows. Returns how rows moved by that.
+   */
   settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
   /**
    * Mends the rows that the last run counted and that have vanished from the warehouse or changed in it since; returns

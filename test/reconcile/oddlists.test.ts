@@ -32,8 +32,11 @@ describe.each(warehouses())('$name', (kind) => {
   const run = async (warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> =>
     only(await reconcile(sandbox, warehouse, { clock, ...options }))!
 
-  async function verify(warehouse: Warehouse, full = false): Promise<VerifyReport> {
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+  async function verify(warehouse: Warehouse, full = false, overlapMs?: number): Promise<VerifyReport> {
+    const { deps, close } = await depsOf(sandbox, warehouse, {
+      clock,
+      ...(overlapMs !== undefined && { overlapMs }),
+    })
     const choice = { tenants: null, resources: ['notes'] }
     try {
       return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample: 0 })
@@ -211,6 +214,100 @@ describe.each(warehouses())('$name', (kind) => {
         completeness: 'proven',
         reason: null,
       })
+      await warehouse.close()
+    })
+
+    /** Ten records are edited, and are what they were again, while none is missing, and no count differs. */
+    async function tenRestored(count: number, place = 0): Promise<Warehouse> {
+      const last = Array.from({ length: 10 }, (_, i) => count - place - i)
+      const put = (id: number, time: string, description: string): void =>
+        sandbox.store.put(1, 'notes', { ...template('notes', id, time), description })
+      const warehouse = await begun(count, () => {
+        for (const id of last) put(id, at(7 * id + 2), 'edited')
+      })
+      for (const id of last) put(id, timeOf(id), 'as it was')
+      return warehouse
+    }
+
+    it.each([
+      ['the only page', 80, 0, 0],
+      ['the only page, which the catching-up walk reads', 80, 3_600_000, 0],
+      ['the top of a long list', 3000, 0, 0],
+      ['the top of a long list, which the catching-up walk reads', 3000, 3_600_000, 0],
+      ['what the catching-up walk alone reads', 3000, 3_600_000, 150],
+    ] as const)(
+      'is followed by a plain reconcile on %s, where no record is missing',
+      async (_, count, overlapMs, place) => {
+        const warehouse = await tenRestored(count, place)
+        // A sync counts them, says so, and asks nothing.
+        sandbox.resetRequests()
+        const notices: [string, Record<string, unknown>][] = []
+        await sync(sandbox, warehouse, { resources: ['notes'], clock, overlapMs, notices })
+        expect(sandbox.requests.filter(({ id }) => id !== null)).toEqual([])
+        if (overlapMs > 0)
+          expect(notices).toContainEqual([
+            expect.stringContaining('older versions than the warehouse has'),
+            { tenant_id: 1, resource: 'notes', records: 10 },
+          ])
+        expect((await verify(warehouse, false, overlapMs)).cursors[0]).toMatchObject({
+          status: 'differs',
+          ...{ missing: 0, outdated: 10, extra: 0 },
+        })
+        const asked: bigint[] = []
+        const off = sandbox.onRequest(({ id }) => {
+          if (id === count - place) asked.push(clock.nowMicros())
+        })
+        expect(await run(warehouse, { overlapMs })).toMatchObject({
+          status: 'ok',
+          completeness: 'repaired',
+          reason: 'source_went_back',
+          reconciled: { went_back: 10 },
+        })
+        off()
+        expect(asked).toHaveLength(2)
+        expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(5_000_000n)
+        const rows = await rowsOf(warehouse, 'notes')
+        expect(rows.filter(({ description }) => description === 'as it was')).toHaveLength(10)
+        expect((await verify(warehouse, true, overlapMs)).status).toBe('equal')
+        expect(await run(warehouse, { overlapMs })).toMatchObject({ completeness: 'proven', reason: null })
+        await warehouse.close()
+      },
+    )
+
+    it('verify asks twice, too: where the answers differ it neither calls the list equal nor counts a difference', async () => {
+      const warehouse = await tenRestored(80)
+      let asked = 0
+      const off = sandbox.onRequest(({ id }) => {
+        if (id === 80 && ++asked === 2)
+          sandbox.store.put(1, 'notes', { ...template('notes', 80, at(563)), description: 'new' })
+      })
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({
+        status: 'failed',
+        reason: 'answers_differ',
+      })
+      off()
+      expect(asked).toBe(2)
+      await warehouse.close()
+    })
+
+    it('a backfill counts them, says so, and asks nothing', async () => {
+      const warehouse = await tenRestored(80)
+      sandbox.resetRequests()
+      const notices: [string, Record<string, unknown>][] = []
+      const ranges = [{ from: at(0), to: at(10_000) }]
+      const report = await sync(sandbox, warehouse, {
+        resources: ['notes'],
+        clock,
+        mode: 'backfill',
+        ranges,
+        notices,
+      })
+      expect(only(report)).toMatchObject({ status: 'ok' })
+      expect(sandbox.requests.filter(({ id }) => id !== null)).toEqual([])
+      expect(notices).toContainEqual([
+        expect.stringContaining('older versions than the warehouse has'),
+        { tenant_id: 1, resource: 'notes', records: 10 },
+      ])
       await warehouse.close()
     })
 

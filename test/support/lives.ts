@@ -103,13 +103,13 @@ export class Living {
     await this.end()
   }
 
-  /** A sync and a whole reconcile, after which the warehouse is the source. */
+  /** A sync and a plain reconcile, after which the warehouse is the source. */
   async end(): Promise<void> {
     const { clock } = this.place
     this.#deferred = []
     clock.pass(200 * minute)
     await this.run('sync')
-    const report = await this.run('reconcile', true)
+    const report = await this.run('reconcile')
     expect(report.cursors.map(({ status, error }) => [status, error])).toEqual(
       tenants.map(() => ['ok', null]),
     )

@@ -14,6 +14,7 @@ import type { Confirmation } from './confirm.js'
 import type { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import type { RegisterCheck } from './registercheck.js'
+import { OlderRows } from './wentback.js'
 
 /** The versions of a record of which warehouse and source disagree; null where the record does not exist. */
 interface DryRunEntry {
@@ -36,6 +37,8 @@ interface DryRunParts {
   readonly check: RegisterCheck
   /** Records that the list may show a second time, and there as they were. */
   readonly mostTwice: () => number
+  /** Waits between two answers by id. */
+  readonly pause: () => Promise<void>
   /** Reads what has come since. */
   readonly catchUp: () => Promise<unknown>
   readonly note: Note
@@ -55,11 +58,18 @@ const liveVersion = (version: Version | undefined): string | null =>
 export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
 
-  /** Records of which list and answer by id say different things. */
-  differing = 0
-  readonly #asked = new Set<Int64>()
+  /** Records that the source shows in an older version than the row's. */
+  readonly #older: OlderRows
 
-  constructor(private readonly parts: DryRunParts) {}
+  constructor(private readonly parts: DryRunParts) {
+    const { confirmation, liveRows, pause, mostTwice } = parts
+    this.#older = new OlderRows({ confirmation, versions: (ids) => liveRows.versions(ids), pause, mostTwice })
+  }
+
+  /** Records of which list and answers by id say different things. */
+  get differing(): number {
+    return this.#older.differing
+  }
 
   tally(): DifferenceTally {
     const count = (test: (entry: DryRunEntry) => boolean): number =>
@@ -108,29 +118,25 @@ export class DryRun implements ComparedRows, Repair {
     return versions
   }
 
-  /** A record that the list shows in an older version than the row's is asked for by id: that is what counts. */
-  async store({ flattened, page }: Fetched): Promise<Move[]> {
-    const { records } = flattened
-    if (page === undefined) return this.#enter(records)
+  /** A record in an older version than the row's is asked for by id, when the comparison settles. */
+  async store({ flattened: { records } }: Fetched): Promise<Move[]> {
     const rows = await this.parts.liveRows.versions(records.map(({ id }) => id))
     const isOlder = ({ id, updatedAt }: (typeof records)[number]): boolean =>
       updatedAt < (liveVersion(rows.get(id)) ?? '')
-    const older = records.filter(isOlder).filter(({ id }) => !this.#asked.has(id))
-    const moves = await this.#enter(records.filter((record) => !isOlder(record)))
-    for (const { id } of older) this.#asked.add(id)
-    const found = await this.parts.confirmation.find(older.map(({ id }) => id))
-    const byId = (found ?? []).flatMap((fetched) => fetched.flattened.records)
-    const asStored = byId.filter(({ id, updatedAt }) => liveVersion(rows.get(id)) === updatedAt)
-    this.differing += older.length - byId.length
-    if (asStored.length > this.parts.mostTwice()) this.differing += asStored.length
-    return [...moves, ...(await this.#enter(byId))]
+    this.#older.met(records.filter(isOlder).map(({ id }) => id))
+    return this.#enter(records.filter((record) => !isOlder(record)))
   }
 
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
-    const { gone, moved } = await this.parts.confirmation.ask(candidates)
     const moves: Move[] = []
-    for (const fetched of moved) moves.push(...(await this.store(fetched)))
-    return [...moves, ...(await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null }))))]
+    if (candidates.length > 0) {
+      const { gone, moved } = await this.parts.confirmation.ask(candidates)
+      for (const fetched of moved) moves.push(...(await this.store(fetched)))
+      moves.push(...(await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null })))))
+    }
+    const { older = [], newer = [] } = (await this.#older.ask()) ?? {}
+    const byId = [...older.map(({ fetched }) => fetched), ...newer]
+    return [...moves, ...(await this.#enter(byId.flatMap((fetched) => fetched.flattened.records)))]
   }
 
   /** The register is held against the rows of the warehouse, whatever entries there are. */

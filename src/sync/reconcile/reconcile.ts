@@ -3,7 +3,6 @@
  * `reconcile` and jobs use it.
  */
 
-import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
 import type { Candidate } from '../../compare/comparison.js'
 import type { Move } from '../../compare/histogram.js'
@@ -28,7 +27,7 @@ import { recoverLostRows } from './lostrows.js'
 import { RegisterCheck } from './registercheck.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 import { trimRequests } from './trim.js'
-import { answersApart, askWhoWentBack } from './wentback.js'
+import { answersApart, OlderRows } from './wentback.js'
 import { beforeAllText, differingText, unevenText } from './words.js'
 
 export interface ReconcileOptions {
@@ -63,10 +62,8 @@ export class Reconciliation implements CursorWork, Repair {
   #deleted = 0
   /** Rows that went back with the source. */
   #wentBack = 0
-  /** Records of which list and answers by id say different things. */
-  #differing = 0
-  /** Records that the list shows in an older version than the row's. */
-  readonly #older = new Set<Int64>()
+  /** Records that the source shows in an older version than the row's. */
+  readonly #older: OlderRows
   /** Records that the source counts and that cannot be stored. */
   #unstorable = 0
 
@@ -96,6 +93,12 @@ export class Reconciliation implements CursorWork, Repair {
     })
     const hasHoles = (): boolean => this.#walk.memory.holes !== undefined
     this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note, hasHoles)
+    this.#older = new OlderRows({
+      confirmation: this.#confirmation,
+      versions: (ids) => this.#liveRows.versions(ids),
+      pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
+      mostTwice: () => this.#walk.memory.twice ?? 0,
+    })
     this.#latecomers = new Latecomers(context, task)
     this.#walk = new CursorWalk(context, task, source, 'sync')
   }
@@ -116,10 +119,11 @@ export class Reconciliation implements CursorWork, Repair {
   async run(): Promise<CursorResult> {
     const { outcome } = await this.#walk.run()
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
+    this.#older.met(this.#walk.older)
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
     const { isEven, verdict: _verdict, reason: _reason, memory, odd, beforeAll, ...rest } = found
-    const isSure = isEven && this.#differing === 0
+    const isSure = isEven && this.#older.differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.context, this.task, found.warehouse)
@@ -137,8 +141,8 @@ export class Reconciliation implements CursorWork, Repair {
     await this.#remember(told, memory)
     const problem = isSure
       ? beforeAllText(beforeAll)
-      : this.#differing > 0
-        ? differingText(this.#differing)
+      : this.#older.differing > 0
+        ? differingText(this.#older.differing)
         : unevenText(found)
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
@@ -149,7 +153,8 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** Something may be missing; where that is known of the list, it is the reason. */
   #unsure(memory: Memory): Pick<WalkOutcome, 'verdict' | 'reason'> {
-    const reason = this.#differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
+    const reason =
+      this.#older.differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
     return { verdict: 'unproven', reason }
   }
 
@@ -197,6 +202,7 @@ export class Reconciliation implements CursorWork, Repair {
     const cursors = new Map([[cursorName(keyOf(this.task)), state]])
     this.#walk = new CursorWalk({ ...this.context, cursors }, this.task, this.source, 'sync')
     await this.#walk.run()
+    this.#older.met(this.#walk.older)
   }
 
   store(fetched: Fetched): Promise<Move[]> {
@@ -211,7 +217,7 @@ export class Reconciliation implements CursorWork, Repair {
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
       const stored = previous.get(id)
       if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) {
-        if (updatedAt < stored.updatedAt) this.#older.add(id)
+        if (updatedAt < stored.updatedAt) this.#older.met([id])
         return []
       }
       const before = stored && stored.deletedAt === null ? stored.updatedAt : null
@@ -221,20 +227,19 @@ export class Reconciliation implements CursorWork, Repair {
     return moves
   }
 
-  /** Asks about rows that the list does not show; stores records that have moved, and marks rows whose record is gone. */
+  /**
+   * Asks about rows that the list does not show; stores records that have moved, and marks rows whose record is gone. Then
+   * asks about records that were met in older versions than their rows, whether or not rows are missing.
+   */
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
     const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
     return [...moves, ...(await this.#settleOlder())]
   }
 
-  /** Asks about records that the list shows in an older version than the row's; the source decides what becomes of it. */
+  /** Asks about records that the source shows in an older version than the row's; the source decides what becomes of it. */
   async #settleOlder(): Promise<Move[]> {
-    if (this.#older.size === 0) return []
-    const { clock, signal, answersApartMs = answersApart } = this.context
-    const rows = await this.#liveRows.versions([...this.#older])
-    this.#older.clear()
-    const pause = (): Promise<void> => clock.sleep(answersApartMs, signal)
-    const answer = await askWhoWentBack(this.#confirmation, rows, pause)
+    const answer = await this.#older.ask()
+    if (!answer) return []
     const moves: Move[] = []
     for (const fetched of answer.newer) moves.push(...(await this.store(fetched)))
     for (const { fetched, stored, id } of answer.older) {
@@ -243,9 +248,6 @@ export class Reconciliation implements CursorWork, Repair {
       moves.push({ before: stored.deletedAt === null ? stored.updatedAt : null, after })
     }
     this.#wentBack += answer.older.length
-    // A list that shows a record twice may show it once as it was.
-    const isTwice = answer.asStored <= (this.#walk.memory.twice ?? 0)
-    this.#differing += answer.differing + (isTwice ? 0 : answer.asStored)
     if (answer.older.length > 0)
       this.#warn('The source went back to older versions: by id it says so twice, and they are stored', {
         records: answer.older.length,

@@ -28,6 +28,7 @@ import { type ContentDifference, compareContent } from './content.js'
 import { type DifferenceTally, DryRun } from './dryrun.js'
 import { LiveRows } from './liverows.js'
 import { RegisterCheck } from './registercheck.js'
+import { answersApart } from './wentback.js'
 import { beforeAllText } from './words.js'
 
 export interface VerifyOptions {
@@ -104,6 +105,7 @@ export class Verification implements VerifyWork {
       confirmation: new Confirmation(this.#list, context.stamps, note, hasHoles),
       check: new RegisterCheck(context, task),
       mostTwice: () => this.#memory.twice ?? 0,
+      pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
       catchUp: () => this.#catchUp(),
       note,
     })

@@ -1,6 +1,7 @@
 /*
  * Records that the source shows in an older version than the warehouse has: it was restored from a backup, or it answers
- * from a copy that lags behind. Asked by id, twice and some seconds apart, the source tells which. `reconcile` uses it.
+ * from a copy that lags behind. Asked by id, twice and some seconds apart, the source tells which. `reconcile` and `verify`
+ * use it.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Version } from '../../warehouse/batch.js'
@@ -42,4 +43,51 @@ export async function askWhoWentBack(
     else newer.push(second)
   }
   return { older, newer, differing, asStored }
+}
+
+interface OlderRowsParts {
+  readonly confirmation: Confirmation
+  /** The versions of the warehouse's rows. */
+  versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
+  /** Waits between the two answers. */
+  pause(): Promise<void>
+  /** Records that the list may show a second time, and there as they were. */
+  mostTwice(): number
+}
+
+/**
+ * The records that a comparison has met in an older version than their rows, whichever part of it has met them. Each is
+ * asked for once.
+ */
+export class OlderRows {
+  readonly #met = new Set<Int64>()
+  readonly #asked = new Set<Int64>()
+  #differing = 0
+  #asStored = 0
+
+  constructor(private readonly parts: OlderRowsParts) {}
+
+  met(ids: Iterable<Int64>): void {
+    for (const id of ids) if (!this.#asked.has(id)) this.#met.add(id)
+  }
+
+  /** Records of which list and answers by id say different things. */
+  get differing(): number {
+    // A list that shows a record twice may show it once as it was.
+    const isTwice = this.#asStored <= this.parts.mostTwice()
+    return this.#differing + (isTwice ? 0 : this.#asStored)
+  }
+
+  /** Asks about those that were met since; undefined where there are none. */
+  async ask(): Promise<WentBack | undefined> {
+    const ids = [...this.#met]
+    if (ids.length === 0) return undefined
+    this.#met.clear()
+    for (const id of ids) this.#asked.add(id)
+    const { confirmation, versions, pause } = this.parts
+    const answer = await askWhoWentBack(confirmation, await versions(ids), pause)
+    this.#differing += answer.differing
+    this.#asStored += answer.asStored
+    return answer
+  }
 }

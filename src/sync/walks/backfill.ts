@@ -12,11 +12,12 @@ import { hiddenIn, type Memory, memoryOf } from '../../walk/memory.js'
 import { type ListRange, type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
 import { type Verdict, type WalkPage, worstFirst } from '../../walk/types.js'
 import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
-import { type CursorTask, keyOf, noteOf, type RunContext, stateOf } from '../run/context.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf, warningOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
 import type { TimeRange } from '../run/report.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../run/work.js'
 import { type CursorList, flatList } from './list.js'
+import { OlderVersions } from './older.js'
 import { Pace } from './pace.js'
 import { timeOf } from './sightings.js'
 
@@ -45,6 +46,7 @@ export class Backfill implements CursorWork {
   readonly #list: CursorList
   readonly #pace: Pace
   readonly #store: PageStore
+  readonly #older: OlderVersions
   #expected = 0
 
   constructor(
@@ -60,6 +62,7 @@ export class Backfill implements CursorWork {
     })
     this.#pace = new Pace(context)
     this.#store = new PageStore(context, keyOf(task), 'backfill')
+    this.#older = new OlderVersions(now(context))
   }
 
   get progress(): CursorProgress {
@@ -69,6 +72,7 @@ export class Backfill implements CursorWork {
   async run(): Promise<CursorResult> {
     const outcomes: RangeOutcome[] = []
     for (const range of this.ranges) outcomes.push(await this.#range(range))
+    this.#older.tell(warningOf(this.context, keyOf(this.task)), this.#memory.twice ?? 0)
     const verdict = worst(outcomes.map((outcome) => outcome.verdict))
     const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
     const [expected, seen] = [sum('expected'), sum('seen')]
@@ -144,7 +148,9 @@ export class Backfill implements CursorWork {
     statements: readonly CompiledQuery[],
   ): Promise<void> {
     this.#expected = Math.max(this.#store.counts.records + payload.records, total - newer)
-    await this.#pace.storing(this.#store.storeFlat(payload, { statements, expected: this.#expected }))
+    const stored = this.#store.storeFlat(payload, { statements, expected: this.#expected })
+    const { previous } = await this.#pace.storing(stored)
+    this.#older.take(payload.flattened.records, previous)
   }
 
   /** Pages that are read together have to be checked, which is worth a request only where there are many. */

@@ -2,6 +2,7 @@
  * How far a cursor is complete after a walk, and how late the records were that the walk found. The incremental walk and
  * the sync of names use it.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import type { Clocks } from '../../walk/clocks.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import type { Applied } from '../../warehouse/batch.js'
@@ -23,8 +24,7 @@ export const unmeasured = { walked_at: null }
 export class Freshness {
   #clocks: Clocks | undefined
   readonly #meter: LatenessMeter
-  /** Of a walk of the whole list. */
-  readonly #older: OlderVersions | undefined
+  readonly #older: OlderVersions
 
   /** Rows of the list may be lacking until another walk reads it whole: what is complete moves with that one. */
   readonly #isLacking: boolean
@@ -44,7 +44,7 @@ export class Freshness {
     const tell = (micros: number): void => counted.late(task.resource.name, micros)
     this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
     this.#isLacking = isNews && state?.refill != null
-    this.#older = isMeasured ? undefined : new OlderVersions(now(context))
+    this.#older = new OlderVersions(now(context))
   }
 
   /** Takes the clocks of a response: those of the walk's first one count. */
@@ -61,7 +61,7 @@ export class Freshness {
 
   stored(records: Parameters<LatenessMeter['take']>[0], { previous }: Pick<Applied, 'previous'>): void {
     this.#meter.take(records, previous)
-    this.#older?.take(records, previous)
+    this.#older.take(records, previous)
   }
 
   /** The columns of the cursor after a walk: one that proves nothing leaves the next one nothing to measure from. */
@@ -81,13 +81,21 @@ export class Freshness {
     }
   }
 
+  /** Records that the walk has met in older versions than their rows. */
+  get older(): ReadonlySet<Int64> {
+    return this.#older.ids
+  }
+
   /**
-   * Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. Returns how
-   * many records a walk of the whole list has met in older versions than their rows.
+   * Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. `twice`:
+   * places at which the list is known to show a record again. Returns how many records have older versions than their rows.
    */
-  async keep(outcome: WalkOutcome): Promise<number> {
+  async keep(outcome: WalkOutcome, twice: number): Promise<number> {
     await this.#keepLateness(outcome)
-    return this.#older?.tell(warningOf(this.context, keyOf(this.task)), outcome.finding?.twice ?? 0) ?? 0
+    return this.#older.tell(
+      warningOf(this.context, keyOf(this.task)),
+      Math.max(twice, outcome.finding?.twice ?? 0),
+    )
   }
 
   async #keepLateness(outcome: WalkOutcome): Promise<void> {

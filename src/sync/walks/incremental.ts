@@ -2,6 +2,7 @@
  * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Users: `sync`,
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
 import { isWholeFrom } from '../../walk/cutpoint.js'
 import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../../walk/memory.js'
@@ -127,6 +128,11 @@ export class CursorWalk implements CursorWork {
     return this.#freshness?.walkedAt ?? null
   }
 
+  /** Records that the last walk has met in older versions than their rows. */
+  get older(): ReadonlySet<Int64> {
+    return this.#freshness?.older ?? new Set()
+  }
+
   /** What is remembered of the list, this walk included. */
   get memory(): Memory {
     return this.#memory
@@ -195,7 +201,8 @@ export class CursorWalk implements CursorWork {
     const outcome = await new Walk(this.#port(), whole).run()
     this.claim = outcome
     if (movesWatermark(outcome)) {
-      this.#older = (await this.#freshness?.keep(this.#committed ?? outcome)) ?? 0
+      const twice = this.#memory.twice ?? 0
+      this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0
       return this.#committed ?? outcome
     }
     warnOfStamps(this.context, this.task, outcome)

@@ -1,6 +1,6 @@
 /*
- * Older versions than the warehouse has: what a walk of the whole list meets where the source was restored from a
- * backup. The guard keeps the newer rows, and the walk says so, since only reconcile may follow the source.
+ * Older versions than the warehouse has: what a walk meets where the source was restored from a backup. The guard keeps
+ * the newer rows, and the walk says so, since only reconcile may follow the source.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { WalkOutcome } from '../../walk/types.js'
@@ -23,6 +23,10 @@ export class OlderVersions {
       if (stored?.deletedAt === null && updatedAt < stored.updatedAt && stored.syncedAt < this.since)
         this.#ids.add(id)
     }
+  }
+
+  get ids(): ReadonlySet<Int64> {
+    return this.#ids
   }
 
   /** Returns how many there are. `twice`: places at which the list shows a record again, perhaps as it was. */
