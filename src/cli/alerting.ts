@@ -91,6 +91,8 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       ...ledgerSettings(config, model, clock),
       alerts: config.alerts,
       label: config.warehouse.label,
+      tenantNames: config.report.tenantNames,
+      isAwaited: invocation.out.isRead,
       warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
       programs: invocation.io,
@@ -112,7 +114,9 @@ export async function farewell(
   const { signal } = invocation.signals
   const label = config.warehouse.label
   const secrets = secretsOf(config)
-  return farewellOf(warehouse, tenantId, { alerts, clock, label, secrets, programs: invocation.io, signal })
+  const { tenantNames } = config.report
+  const said = { alerts, clock, label, tenantNames, secrets, programs: invocation.io, signal }
+  return farewellOf(warehouse, tenantId, said)
 }
 
 /** Under --quiet nothing is logged, and alerts that reach nobody would be missed by nobody: cron mails this line. */
@@ -129,6 +133,9 @@ async function callHeartbeats(
 ): Promise<void> {
   const { config, clock, invocation } = context
   const { beat } = await import('../service/heartbeat.js')
+  const { signal } = invocation.signals
+  // Somebody who sits at a terminal waits for the command to end, not for another server.
+  const within = invocation.out.isRead ? 3000 : undefined
   const all = [
     ['alerts.heartbeat', config.alerts.heartbeat],
     [`heartbeat of ${job}`, ofJob],
@@ -136,7 +143,7 @@ async function callHeartbeats(
   await Promise.all(
     all.map(async ([heartbeat, address]) => {
       if (address === undefined) return
-      const { delivered, found } = await beat(address.reveal(), exitCode, clock, invocation.signals.signal)
+      const { delivered, found } = await beat(address.reveal(), exitCode, clock, signal, within)
       if (!delivered) warn(context, 'A heartbeat was not taken', { heartbeat, found })
     }),
   )

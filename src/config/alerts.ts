@@ -65,6 +65,11 @@ const rule = z
 
 export const alerts = section(
   {
+    name: textLeaf('a name such as "production"')
+      .optional()
+      .describe(
+        "Which installation this is: messages begin with it. Without it, they tell this machine's host name.",
+      ),
     rules: z
       .array(rule, { error: 'a list of rules such as [{"webhook": "https://hooks.example.com/…"}]' })
       .prefault([])
@@ -103,7 +108,8 @@ export function alertAddressProblems(
 const secretOf = (value: Text | undefined): Secret | undefined =>
   typeof value === 'string' ? new Secret(value) : undefined
 
-export const toAlerts = ({ rules, heartbeat }: AlertsDocument): Config['alerts'] => ({
+export const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): Config['alerts'] => ({
+  name,
   rules: rules.map(
     ({ on, after, command, webhook, secret: key }): AlertRule => ({
       on,

@@ -102,7 +102,11 @@ export interface Config {
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   /** `heartbeat`: the address that is called after each run. */
-  readonly alerts: { readonly rules: readonly AlertRule[]; readonly heartbeat: Secret | undefined }
+  readonly alerts: {
+    readonly name?: string | undefined
+    readonly rules: readonly AlertRule[]
+    readonly heartbeat: Secret | undefined
+  }
   readonly report: ReportConfig
   readonly schedule: {
     /** What the schedules of jobs are meant in. */

@@ -20,7 +20,7 @@ import type { Warehouse } from '../warehouse/warehouse.js'
 import type { ProgramPlace } from './command.js'
 import { deliver, ruleName } from './deliver.js'
 import { type EndedRun, incidentKey, keptFrom, type LedgerSettings, updateIncidents } from './ledger.js'
-import { type AlertMessage, messageOf, type Teller } from './message.js'
+import { type AlertMessage, installationOf, messageOf, type Teller } from './message.js'
 import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold } from './telling.js'
 import { thrownTrouble } from './wholetrouble.js'
 
@@ -37,12 +37,18 @@ export interface AlertOptions extends LedgerSettings {
   readonly notice: (message: string, fields: Record<string, unknown>) => void
   /** Milliseconds that telling may take in all; default 30,000. */
   readonly budgetMs?: number
+  /** Somebody waits at a terminal for the command to end. */
+  readonly isAwaited?: boolean
+  /** `report.tenantNames`: what people call the shops. */
+  readonly tenantNames?: Readonly<Record<string, string>>
   /** Fires when the program is to end: what nobody has taken by then, the next run tells. */
   readonly signal?: AbortSignal
 }
 
 /** A run that has ended must not wait long for somebody else's server or program. */
 const usualBudgetMs = 30_000
+/** The same for a webhook, where somebody sits at the terminal and waits: what it does not take now, the next run tells. */
+const awaitedMs = 3000
 
 interface Task extends Messages {
   readonly rule: NamedRule
@@ -58,7 +64,7 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
       return
     }
     const tasks = await findTasks(options, warehouse, run)
-    const teller = { runId: run.runId, job: run.job, warehouse: options.label }
+    const teller = tellerOf(options, run)
     await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
   } catch (error) {
     notice('What needs somebody could not be kept: the next run tells it again', {
@@ -76,11 +82,11 @@ async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
   const { cause, message, advice } = thrownTrouble(run.error)
   const since = fromMicros(options.clock.nowMicros())
   const incident = { kind: 'failed', tenant_id: 0, resource: '', since, cause, message, advice }
-  const teller = { runId: run.runId, job: run.job, warehouse: options.label }
+  const teller = tellerOf(options, run)
   const told = messageOf('opened', [incident], teller)
   const listening = namedRules(options.alerts.rules).filter(({ rule }) => isHeard(rule, incident))
   await Promise.all(
-    listening.map((rule) => deliverOrSay(options, { rule, message: told, endsAt: endOf(options) })),
+    listening.map((rule) => deliverOrSay(options, { rule, message: told, endsAt: endOf(options, rule) })),
   )
 }
 
@@ -105,8 +111,16 @@ const findTasks = (options: AlertOptions, warehouse: Warehouse, run: EndedRun): 
   })
 }
 
-const endOf = ({ clock, budgetMs = usualBudgetMs }: AlertOptions): number =>
-  Number(clock.nowMicros() / 1000n) + budgetMs
+const tellerOf = ({ alerts, label, tenantNames }: AlertOptions, { runId, job }: EndedRun): Teller => ({
+  ...{ runId, job, warehouse: label, tenantNames },
+  name: installationOf(alerts),
+})
+
+/** When telling a rule has to be over. */
+function endOf({ clock, budgetMs = usualBudgetMs, isAwaited }: AlertOptions, { rule }: NamedRule): number {
+  const most = isAwaited === true && rule.webhook !== undefined ? awaitedMs : budgetMs
+  return Number(clock.nowMicros() / 1000n) + Math.min(most, budgetMs)
+}
 
 /** Tells a rule what opened, then what is over, and notes what was taken. */
 async function carryOut(
@@ -115,7 +129,7 @@ async function carryOut(
   { task, teller }: { readonly task: Task; readonly teller: Teller },
 ): Promise<void> {
   const { rule } = task
-  const endsAt = endOf(options)
+  const endsAt = endOf(options, rule)
   const taken = new Map<string, 'opened' | 'resolved'>()
   for (const type of ['opened', 'resolved'] as const) {
     const rows = task[type]

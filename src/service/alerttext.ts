@@ -1,7 +1,8 @@
 /* Every sentence that alerts send. Used by incidents.ts, wholetrouble.ts and message.ts. */
 import type { Int64 } from '../../schema/resource.js'
 import type { AlertKind } from '../config/config.js'
-import { plural } from '../format.js'
+import { visible } from '../escape.js'
+import { atMinute, count, plural } from '../format.js'
 
 interface Site {
   readonly tenantId: Int64
@@ -43,24 +44,64 @@ export function cursorMessage(
 /** The first of many, and how many there are. */
 export function listText(items: readonly string[], most = 5): string {
   const shown = items.slice(0, most).join(', ')
-  return items.length > most ? `${shown} and ${items.length - most} more` : shown
+  return items.length > most ? `${shown} and ${count(items.length - most)} more` : shown
 }
 
 const shownIncidents = 3
 
-/** The line that a chat shows: what opened or is over, in which warehouse. */
+/** An incident, as far as people read of it in a chat. */
+interface Read {
+  readonly kind: string
+  readonly tenant_id: Int64 | null
+  readonly resource: string | null
+  readonly since: string
+  readonly message: string
+  readonly advice: string
+}
+
+/** Which installation tells it, and what its tenants are called. */
+export interface Speaker {
+  readonly name: string
+  /** `report.tenantNames`. */
+  readonly tenantNames?: Readonly<Record<string, string>> | undefined
+}
+
+/** Who reads a chat has no use for the address of a request; the log and the document of the incident keep it. */
+const withoutRequests = (text: string): string =>
+  text.replaceAll(/GET \/[^\s,:)]*/g, 'the request').replaceAll(/https?:\/\/([^\s/?#]+)[^\s,)]*/g, '$1')
+
+/** Slack reads these three as its own marks: the name of a field at the source could call everybody, or hide a link. */
+const escapedForChats = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+function placeOf({ tenant_id, resource }: Read, names: Speaker['tenantNames'] = {}): string {
+  if (tenant_id === null) return resource ?? 'the whole run'
+  const name = names[String(tenant_id)]
+  const shop = name === undefined ? `tenant ${tenant_id}` : `${name} (tenant ${tenant_id})`
+  return resource === null ? shop : `${shop}, ${resource}`
+}
+
+/** What, which shop, since when, and what to do; of what is over, the first three. */
+function sentenceOf(type: 'opened' | 'resolved', incident: Read, names: Speaker['tenantNames']): string {
+  const found = withoutRequests(incident.message.replace(/^tenant \S+, [^:\s]+: /, ''))
+  const what = `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
+  return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
+}
+
+/** The line that a chat shows: what opened or is over, in which installation. */
 export function headline(
   type: 'opened' | 'resolved',
-  incidents: readonly { readonly kind: string; readonly message: string }[],
-  warehouse: string,
+  incidents: readonly Read[],
+  { name, tenantNames }: Speaker,
 ): string {
   const words = type === 'opened' ? 'needs somebody' : 'is over'
-  const shown = incidents.slice(0, shownIncidents).map(({ kind, message }) => `${kind}: ${message}`)
+  const shown = incidents.slice(0, shownIncidents).map((incident) => sentenceOf(type, incident, tenantNames))
   const more = incidents.length - shownIncidents
   const rest = more > 0 ? ` … and ${plural(more, 'incident')} more` : ''
-  return `shopsync, ${warehouse}: ${words}: ${shown.join(' | ')}${rest}`.replaceAll(/\s+/g, ' ')
+  const line = `shopsync on ${name}: ${words}: ${shown.join(' | ')}${rest}`
+  return escapedForChats(visible(line.replaceAll(/\s+/g, ' ')))
 }
 
 /** What the test message says. */
-export const testText = (warehouse: string): string =>
-  `shopsync, ${warehouse}: this is a test of its alerts; nothing needs anybody`
+export const testText = ({ name }: Speaker): string =>
+  escapedForChats(`shopsync on ${name}: this is a test of its alerts; nothing needs anybody`)

@@ -9,7 +9,7 @@ import { type AlertRow, openIncidentsOf } from '../warehouse/alerts.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { ProgramPlace } from './command.js'
 import { deliver } from './deliver.js'
-import { messageOf } from './message.js'
+import { installationOf, messageOf } from './message.js'
 import { namedRules } from './telling.js'
 
 interface Farewell {
@@ -17,6 +17,7 @@ interface Farewell {
   readonly clock: Clock
   /** The warehouse's address without its password. */
   readonly label: string
+  readonly tenantNames?: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace
   /** Fires when the program is to end. */
@@ -33,7 +34,7 @@ const budgetMs = 15_000
 export async function farewellOf(
   warehouse: Warehouse,
   tenantId: Int64,
-  { alerts, label, ...how }: Farewell,
+  { alerts, label, tenantNames, ...how }: Farewell,
 ): Promise<() => Promise<void>> {
   const rules = namedRules(alerts.rules)
   const open = rules.length === 0 ? [] : await openIncidentsOf(warehouse, tenantId)
@@ -43,7 +44,10 @@ export async function farewellOf(
       rules.map(async (rule) => {
         const rows = open.filter((row) => isTold(row, rule.id))
         if (rows.length === 0) return
-        const message = messageOf('resolved', rows, { runId: null, job: null, warehouse: label })
+        const message = messageOf('resolved', rows, {
+          ...{ runId: null, job: null, warehouse: label, tenantNames },
+          name: installationOf(alerts),
+        })
         await deliver(rule, message, { ...how, budgetMs })
       }),
     )

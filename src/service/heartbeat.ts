@@ -23,4 +23,6 @@ export const beat = (
   exit: number,
   clock: Clock = systemClock,
   signal?: AbortSignal,
-): Promise<Sent> => sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs, signal })
+  withinMs = budgetMs,
+): Promise<Sent> =>
+  sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs: withinMs, signal })

@@ -1,7 +1,9 @@
 /* The body of an alert, and its name. Used by alerts.ts, and by the test message of `check --alerts`. */
 import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Config } from '../config/config.js'
 import { type KeptIncident, type ToldIncident, toldIncident } from '../warehouse/openincidents.js'
-import { headline } from './alerttext.js'
+import { headline, type Speaker } from './alerttext.js'
 
 /** The body of a message. */
 export interface AlertMessage {
@@ -13,10 +15,15 @@ export interface AlertMessage {
   readonly job: string | null
   /** Its address without the password. */
   readonly warehouse: string
+  /** Which installation tells it. */
+  readonly name: string
 }
 
+/** `alerts.name`, or what this machine is called. */
+export const installationOf = ({ name }: Pick<Config['alerts'], 'name'>): string => name ?? hostname()
+
 /** Which run tells it, and of which warehouse. */
-export interface Teller {
+export interface Teller extends Speaker {
   readonly runId: string | null
   readonly job: string | null
   readonly warehouse: string
@@ -25,10 +32,11 @@ export interface Teller {
 export function messageOf(
   type: AlertMessage['type'],
   rows: readonly KeptIncident[],
-  { runId, job, warehouse }: Teller,
+  { runId, job, warehouse, ...speaker }: Teller,
 ): AlertMessage {
   const incidents = rows.map(toldIncident)
-  return { type, text: headline(type, incidents, warehouse), incidents, run_id: runId, job, warehouse }
+  const text = headline(type, incidents, speaker)
+  return { type, text, incidents, run_id: runId, job, warehouse, name: speaker.name }
 }
 
 /**

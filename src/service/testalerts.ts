@@ -6,7 +6,7 @@ import { testText } from './alerttext.js'
 import type { ProgramPlace } from './command.js'
 import { deliver, ruleName } from './deliver.js'
 import { beat } from './heartbeat.js'
-import type { AlertMessage } from './message.js'
+import { type AlertMessage, installationOf } from './message.js'
 import type { Sent } from './send.js'
 import { namedRules } from './telling.js'
 
@@ -37,17 +37,19 @@ interface JobHeartbeat {
 
 /** Sends a test message to each rule, without an incident, and calls each heartbeat as a good run would. */
 export function testAlerts(
-  { rules, heartbeat }: Config['alerts'],
+  { rules, heartbeat, name: given }: Config['alerts'],
   ofJobs: readonly JobHeartbeat[],
   { clock, label, secrets, programs, signal }: Testing,
 ): Promise<AlertTest[]> {
+  const name = installationOf({ name: given })
   const message: AlertMessage = {
     type: 'opened',
-    text: testText(label),
+    text: testText({ name }),
     incidents: [],
     run_id: null,
     job: null,
     warehouse: label,
+    name,
   }
   const how = { clock, secrets, programs, budgetMs, signal }
   const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {

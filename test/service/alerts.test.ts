@@ -2,6 +2,7 @@
  * Incidents from their fault to their end: each kind is told within one run of its fault, once, and is over within one
  * run of its end, once; what follows from trouble of the whole run is not told. The mutants show that the story notices.
  */
+import { hostname } from 'node:os'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../src/errors.js'
@@ -197,7 +198,9 @@ describe.each(warehouses())('telling, $name', (kind) => {
     const [opened] = hook.take()
     expect(opened).toEqual({
       type: 'opened',
-      text: expect.stringMatching(/^shopsync, sqlite:.*: needs somebody: failed: tenant 101, notes: .*500/),
+      text: expect.stringMatching(
+        /^shopsync on \S+: needs somebody: tenant 101, notes: failed since \S+ \d\d:\d\d UTC: .*500/,
+      ),
       incidents: [
         {
           kind: 'failed',
@@ -211,8 +214,64 @@ describe.each(warehouses())('telling, $name', (kind) => {
       run_id: expect.stringMatching(/^\d{8}T\d{6}-/),
       job: null,
       warehouse: 'sqlite:./warehouse.db',
+      name: hostname(),
     })
     expect(opened?.text).not.toContain('\n')
+  })
+
+  it('text is for people: which installation, which shop, what, since when, what to do, and no address', async () => {
+    const { world, sandbox, hook } = await worldOf(kind)
+    world.settings = {
+      alerts: { name: 'Berlin <main>', rules: world.rules, heartbeat: undefined },
+      tenantNames: { 101: 'Main Street Auto & Sons' },
+    }
+    await world.run()
+    sandbox.script(failing)
+    await world.run()
+    const [opened] = hook.take()
+    expect(opened?.name).toBe('Berlin <main>')
+    expect(opened?.text).toMatch(
+      /^shopsync on Berlin &lt;main&gt;: needs somebody: Main Street Auto &amp; Sons \(tenant 101\), notes: failed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC: Given up after 3 attempts: the request answered 500, expected 200\. The next run tries again\. Type shopsync check/,
+    )
+    expect(opened?.text).not.toMatch(/GET|\/api\/|https?:|updated_after/)
+    expect(opened?.incidents[0]?.message).toContain('GET /api/')
+    sandbox.script([])
+    await world.run()
+    const [over] = hook.take()
+    expect(over?.text).toMatch(
+      /^shopsync on Berlin &lt;main&gt;: is over: Main Street Auto &amp; Sons .*notes: failed since/,
+    )
+    expect(over?.text).not.toContain('Type shopsync')
+  })
+
+  it('what the source names reaches no chat as its marks', async () => {
+    const { world, sandbox, hook } = await worldOf(kind)
+    await world.run()
+    const odd = { '<!channel> <https://evil.example|look> & more': true }
+    sandbox.store.put(101, 'notes', { ...template('notes', 5, '2026-01-05T00:00:00Z'), ...odd })
+    await world.run()
+    const [news] = hook.take()
+    expect(news?.incidents).toMatchObject([{ kind: 'drift' }])
+    expect(news?.text).toContain('&lt;!channel&gt;')
+    expect(news?.text).toContain('&amp; more')
+    expect(news?.text).not.toMatch(/[<>]|&(?!(?:amp|lt|gt);)/)
+  })
+
+  it('a webhook that is down holds nobody up who waits, and hears of it from the next run', async () => {
+    const { world, sandbox, hook } = await worldOf(kind)
+    await world.run()
+    world.settings = { isAwaited: true, budgetMs: 600_000 }
+    sandbox.script(failing)
+    hook.status = 503
+    const before = world.clock.nowMicros()
+    await world.run()
+    // Of the ten minutes that nobody would wait.
+    expect(world.clock.nowMicros() - before).toBeLessThan(60_000_000n)
+    expect(world.notices).toMatchObject([['An alert was not taken; the next run tries again', {}]])
+    hook.status = 200
+    hook.take()
+    await world.run()
+    expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
   })
 
   it('keeps what nobody took, tells it in the next run under the same name, and tells no end of it before', async () => {
