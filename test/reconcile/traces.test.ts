@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { forgetTenant } from '../../src/sync/ask/forget.js'
+import { liftForgotten } from '../../src/warehouse/tenants.js'
 import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
@@ -117,6 +118,7 @@ describe.each(postgres)('$name', (kind) => {
       )
       return rows[0]?.bytes ?? 0
     }
+    await warehouse.write(liftForgotten(warehouse.db, 1))
     await sync(sandbox, warehouse, { resources: ['notes'] })
     const before = await size()
     await warehouse.write([
