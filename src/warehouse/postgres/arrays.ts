@@ -156,7 +156,11 @@ function anyNumber(out: Scratch, text: string, negative: boolean): void {
 
 /** Nearly all numbers are small and have at most four decimal places: they are encoded without a text in between. */
 const number: Write = (out, value) => {
-  if (typeof value === 'string') return anyNumber(out, value.replace('-', ''), value.startsWith('-'))
+  if (typeof value === 'string') {
+    const negative = value.startsWith('-')
+    // An exponent has a sign of its own.
+    return anyNumber(out, negative ? value.slice(1) : value, negative)
+  }
   const exact = Number(value)
   const whole = Math.floor(exact)
   const rest = Math.round((exact - whole) * 10_000)
