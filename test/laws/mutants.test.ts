@@ -2,7 +2,7 @@
  * Each law can fail: a case that is kept in test/laws/pins holds on the program, and brings to light the fault of one
  * function that is broken (test/support/promises/laws.ts). One that does so no more is replaced by `npm run pins NAME`.
  */
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Law } from '../support/laws/law.js'
 import { lawOf, pinFile, readPin, verdictOf } from '../support/laws/pinned.js'
 import type { Address } from '../support/place.js'
@@ -14,28 +14,33 @@ it('every law has a mutant', () => {
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-/** The laws as the program keeps them: one of each kind serves all of its cases. */
+const addressesOf = (kinds: readonly Kind[]): Promise<Address[]> =>
+  Promise.all(kinds.map((kind) => kind.migrated()))
+
+const placesOf = ({ played }: LawMutant): Kind[][] =>
+  played === 'dialects' ? [bothWarehouses()] : warehouses().map((kind) => [kind])
+
+const nameOf = ({ played }: LawMutant, kinds: readonly Kind[]): string =>
+  [played, ...kinds.map((kind) => kind.name)].join(' ')
+
+/** The laws as the program keeps them: one of each kind serves all of its cases. A test's own databases end with it. */
 const sound = new Map<string, Law<unknown>>()
+beforeAll(async () => {
+  for (const mutant of laws)
+    for (const kinds of placesOf(mutant)) {
+      const name = nameOf(mutant, kinds)
+      if (!sound.has(name)) sound.set(name, await lawOf(mutant, 'sound', await addressesOf(kinds)))
+    }
+})
 afterAll(async () => {
   for (const law of sound.values()) await law.close()
 })
 
-const addressesOf = (kinds: readonly Kind[]): Promise<Address[]> =>
-  Promise.all(kinds.map((kind) => kind.migrated()))
-
-async function soundLaw(mutant: LawMutant, kinds: readonly Kind[]): Promise<Law<unknown>> {
-  const name = [mutant.played, ...kinds.map((kind) => kind.name)].join(' ')
-  const law = sound.get(name) ?? (await lawOf(mutant, 'sound', await addressesOf(kinds)))
-  sound.set(name, law)
-  return law
-}
-
 it.each(laws)('law $law notices a program that $broken', async (mutant) => {
-  const places = mutant.played === 'dialects' ? [bothWarehouses()] : warehouses().map((kind) => [kind])
   const one = readPin(mutant)
   const words = `${pinFile(mutant)}: type npm run pins ${mutant.pin}`
-  for (const kinds of places) {
-    expect(await verdictOf(await soundLaw(mutant, kinds), one), words).toBeUndefined()
+  for (const kinds of placesOf(mutant)) {
+    expect(await verdictOf(sound.get(nameOf(mutant, kinds))!, one), words).toBeUndefined()
     const broken = await lawOf(mutant, 'broken', await addressesOf(kinds))
     expect(await verdictOf(broken, one), words).toMatch(mutant.says)
     await broken.close()
