@@ -64,6 +64,18 @@ export class CommandContext {
     refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
   }
 
+  /** The same, and where the warehouse knows no such tenant: an empty answer would look as if all were well. */
+  async refuseUnknown(): Promise<void> {
+    await this.refuseForgotten()
+    const { choice } = this
+    const warehouse = await this.readingWarehouse()
+    if (!choice.isTyped || !(await warehouse.has('tenants'))) return
+    const { refuseUnknown, knownTenants } = await import('../warehouse/tenants.js')
+    const { exceptTenants } = this.config.sync
+    const known = (await knownTenants(warehouse)).map(({ tenantId }) => tenantId)
+    refuseUnknown(choice.tenants ?? [], known, exceptTenants)
+  }
+
   /** The warehouse as it is: for migrate, and for commands that write. */
   async warehouse(): Promise<Warehouse> {
     this.#warehouse ??= await this.#open({})

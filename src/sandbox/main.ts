@@ -1,9 +1,11 @@
 /**
  * `shopsync sandbox`: starts a sandbox, greets, runs until it is stopped. Used by the command line.
  */
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { count } from '../format.js'
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
 import type { Rule } from './script/rules.js'
 import { checkRules } from './script/rules.js'
@@ -95,7 +97,7 @@ function greeting(sandbox: Sandbox, { rate }: RunSandboxOptions): string[] {
     `partner id  ${sandbox.partnerId}`,
     `secret      ${sandbox.secret}`,
     `tenants     ${tenants.join(', ')}`,
-    ...(rate?.limit === undefined ? [] : [`rate limit  ${rate.limit} requests a minute`]),
+    ...(rate?.limit === undefined ? [] : [`rate limit  ${count(rate.limit)} requests a minute`]),
     '',
     'config.json to sync from it:',
     JSON.stringify(configOf(sandbox), null, 2),

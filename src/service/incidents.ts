@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../schema/resource.js'
 import type { AlertKind } from '../config/config.js'
-import { isOlderThan } from '../format.js'
+import { count, isOlderThan } from '../format.js'
 import type { Reason } from '../reasons.js'
 import type { CursorReport, RunReport } from '../sync/run/report.js'
 import { fromMicros, toMicros } from '../timestamp.js'
@@ -197,7 +197,7 @@ function quarantineIncident({ tenant_id, resource, amount, first }: Facts['quara
     cause: null,
     message: cursorMessage(
       { tenant_id, resource },
-      `${amount === 1 ? 'a value or record' : `${amount} values or records`} could not be stored`,
+      `${amount === 1 ? 'a value or record' : `${count(amount)} values or records`} could not be stored`,
     ),
     advice: adviceOf('quarantine', site),
     lasts: 'state',

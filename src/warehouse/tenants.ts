@@ -5,6 +5,7 @@
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { Int64 } from '../../schema/resource.js'
 import { Stop } from '../errors.js'
+import { count } from '../format.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
@@ -68,6 +69,22 @@ export function refuseForgotten(
       hint: `To let it back, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
     },
   )
+}
+
+/** Stops where none of the tenants is known. In a warehouse that knows nobody yet, everybody may come. */
+export function refuseUnknown(
+  named: readonly Int64[],
+  known: readonly Int64[],
+  excepted: readonly Int64[] = [],
+): void {
+  const unknown = named.filter((id) => !known.includes(id) && !excepted.includes(id))
+  if (unknown.length === 0 || known.length === 0) return
+  const shown = known.slice(0, 20).join(', ')
+  const more = known.length > 20 ? ` and ${count(known.length - 20)} others` : ''
+  throw new Stop(`The warehouse knows no tenant ${unknown.join(', ')}`, {
+    exitCode: 2,
+    hint: `Expected one of ${shown}${more}`,
+  })
 }
 
 /** Remembers that a tenant was forgotten: it stays away, and a warehouse without tenants lacks none. */

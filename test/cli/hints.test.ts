@@ -25,6 +25,13 @@ test.each([
   ['help of a command that is nearly one', ['help', 'stauts'], /Did you mean shopsync help status\?/],
   ['tenants in one word', ['sync', '--tenant', '101,102'], /Type --tenant 101 --tenant 102/],
   ['resources in one word', ['plan', '--resource', 'notes,shops'], /Type --resource notes --resource shops/],
+  [
+    'status of a tenant that nobody knows',
+    ['status', '--tenant', '999'],
+    /The warehouse knows no tenant 999\b[\s\S]*Expected one of 101, 102/,
+  ],
+  ['runs of one', ['runs', '--tenant', '999'], /The warehouse knows no tenant 999\b/],
+  ['the quarantine of one', ['quarantine', 'list', '--tenant', '999'], /knows no tenant 999\b/],
   ['the end of a name', ['sync', '--resource', 'order'], /Did you mean repair_orders\?/],
   ['a view', ['why', 'orders', '8'], /orders is a view, expected a table\. Did you mean repair_orders\?/],
   ['a job like no other', ['run', 'foo'], /expected one of .*Type shopsync jobs list/],
@@ -43,6 +50,11 @@ test('help of a command is its help, and so is help of nothing', async () => {
   ])
   expect(its).toMatchObject({ code: 0, stdout: own.stdout, stderr: '' })
   expect(all).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}help \[command\]/m) })
+})
+
+test('every document of --json is an object', async () => {
+  expect((await here.run('quarantine', 'list', '--json')).json<object>()).toEqual({ values: [] })
+  expect((await here.run('quarantine', 'replay', '--json')).json<object>()).toEqual({ records: [] })
 })
 
 describe('why of a row that is not there', () => {

@@ -13,7 +13,7 @@ Exits with 1 when replay leaves something in quarantine.`,
       'shopsync quarantine replay',
       'asks for those records again, one request each, and stores what fits by now',
     ],
-    ['shopsync quarantine list --resource customers --json', 'as a document, values whole'],
+    ['shopsync quarantine list --resource customers --json', 'as a document: values, each of them whole'],
   ],
   argument: { name: 'action', description: 'list or replay', choices: ['list', 'replay'] },
   options: choiceOptions,
@@ -26,7 +26,7 @@ Exits with 1 when replay leaves something in quarantine.`,
       })
     const { withContext } = await import('../context.js')
     return withContext(invocation, async (context) => {
-      await context.refuseForgotten()
+      await context.refuseUnknown()
       return (argument === 'list' ? list : replay)(invocation, context)
     })
   },
@@ -45,7 +45,10 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
   const warehouse = await context.readingWarehouse()
   const isNew = isNewWarehouse(await warehouse.plan())
   const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
-  await out.answer(entries, isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.paper))
+  await out.answer(
+    { values: entries },
+    isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.paper),
+  )
   return 0
 }
 
@@ -58,7 +61,7 @@ async function replay({ out }: Invocation, context: CommandContext): Promise<num
   const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
     replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
   )
-  await out.answer(outcomes, replayText(outcomes, out.paper))
+  await out.answer({ records: outcomes }, replayText(outcomes, out.paper))
   const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
   if (left > 0) out.complain([leftText(left)])
   return left === 0 ? 0 : 1

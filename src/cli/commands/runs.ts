@@ -45,7 +45,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
         await out.answer({ runs: [] }, noRunsText(warehouse.where))
         return 0
       }
-      await context.refuseForgotten()
+      await context.refuseUnknown()
       const onlyFailed = options.failed === true
       const since = await sinceOf(context)
       const runs = await readRuns({

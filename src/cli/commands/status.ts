@@ -29,7 +29,7 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
       const { config } = context
       const { tenants, resources } = context.choice
       const warehouse = await context.readingWarehouse()
-      await context.refuseForgotten()
+      await context.refuseUnknown()
       const nowMicros = context.clock.nowMicros()
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
       const report = await readStatus({

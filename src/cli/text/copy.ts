@@ -34,7 +34,8 @@ export function copyText({
   tables,
 }: CopyReport): string {
   const differing = tables.filter(({ equal }) => !equal)
-  const shown = (all: readonly string[]): string => firstOf(all, 10, String, (others) => `and ${others} more`)
+  const shown = (all: readonly string[]): string =>
+    firstOf(all, 10, String, (others) => `and ${count(others)} more`)
   if (status === 'differs')
     return paragraphs([
       `${to} is not the same as ${from} in ${plural(differing.length, 'table')}:`,

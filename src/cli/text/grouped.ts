@@ -3,7 +3,7 @@
  * said for each, would bury the one that fails otherwise. Used by the texts of runs, of their history and of the status.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { firstOf, shortRequests } from '../../format.js'
+import { count, firstOf, shortRequests } from '../../format.js'
 
 interface Named {
   readonly tenant_id: Int64
@@ -98,5 +98,5 @@ export const groupsText = <T extends Named>(
     groupLines(cursors, sentenceOf),
     shownGroups,
     (line) => `${mark} ${line}`,
-    (others) => `… and ${others} more: shopsync status --json`,
+    (others) => `… and ${count(others)} more: shopsync status --json`,
   )

@@ -1,6 +1,6 @@
 /* The incidents that are open, in words. Used by `shopsync status`. */
 import type { Int64 } from '../../../schema/resource.js'
-import { since as ageOf, atSecond, plural, shortRequests, span } from '../../format.js'
+import { since as ageOf, atSecond, count, plural, shortRequests, span } from '../../format.js'
 import type { ToldIncident } from '../../warehouse/openincidents.js'
 import { groupLine, troubleGroups } from './grouped.js'
 
@@ -51,6 +51,6 @@ export function incidentsText(incidents: readonly ToldIncident[], nowMicros: big
         `✗ ${kind} since ${atSecond(since)} (${span(Math.max(0, ageOf(since, nowMicros)))}): ${text}`,
     )
   const rest = told.length - shown
-  const more = rest > 0 ? [`… and ${rest} more: shopsync status --json`] : []
+  const more = rest > 0 ? [`… and ${count(rest)} more: shopsync status --json`] : []
   return [`Open: ${plural(incidents.length, 'incident')}`, ...lines, ...more].join('\n  ')
 }

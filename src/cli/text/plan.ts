@@ -31,12 +31,13 @@ export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPa
 }
 
 const minutesText = (minutes: number): string =>
-  minutes < 1 ? 'less than a minute' : `some ${Math.ceil(minutes)} minutes`
+  minutes < 1 ? 'less than a minute' : `some ${count(Math.ceil(minutes))} minutes`
 
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'
-  const window = `${span(rate.window_seconds * 1000)}${rate.window_known ? '' : ' (assumed)'}`
-  return `${count(rate.limit)} requests in ${window}, of which ${count(rate.remaining)} are left now`
+  const { window_seconds: seconds, window_known: isKnown } = rate
+  const window = `${seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`}${isKnown ? '' : ' (assumed)'}`
+  return `${plural(rate.limit, 'request')} ${window}, of which ${count(rate.remaining)} are left now`
 }
 
 const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
@@ -128,5 +129,5 @@ function listOf(all: RunPlan['table_changes']): string {
   if (all.length === 0) return 'The tables are up to date.'
   return changes.length === 0
     ? ''
-    : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${others} more`)}`
+    : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${count(others)} more`)}`
 }

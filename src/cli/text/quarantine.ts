@@ -1,4 +1,4 @@
-import { atSecond, plural, shortRequests } from '../../format.js'
+import { atSecond, count, plural, shortRequests } from '../../format.js'
 import { type Ink, type Paper, plainPaper } from '../../paper.js'
 import type { Quarantined, Replayed } from '../../sync/ask/quarantine.js'
 import { right, table, unbroken } from '../../table.js'
@@ -48,5 +48,5 @@ export function replayText(outcomes: readonly Replayed[], paper: Paper = plainPa
     paper,
   )
   const stored = outcomes.filter(({ outcome }) => outcome === 'stored').length
-  return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${stored} stored.`
+  return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${count(stored)} stored.`
 }

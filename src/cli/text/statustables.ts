@@ -26,7 +26,7 @@ const states = (cursors: readonly CursorStatus[]): string => {
   const amounts = new Map<string, number>()
   for (const { state } of cursors) amounts.set(state, (amounts.get(state) ?? 0) + 1)
   if (amounts.size === 1) return [...amounts.keys()].join()
-  return [...amounts].map(([state, amount]) => `${amount} ${state}`).join(', ')
+  return [...amounts].map(([state, amount]) => `${count(amount)} ${state}`).join(', ')
 }
 
 const rowsOf = (cursors: readonly CursorStatus[]): string =>

@@ -133,7 +133,7 @@ function completeness(group: readonly CursorReport[]): string {
     { name: 'not offered', amount: group.filter((cursor) => cursor.status === 'unavailable').length },
   ].filter(({ amount }) => amount > 0)
   const only = counts.length === 1 ? counts[0] : undefined
-  return only ? only.name : counts.map(({ name, amount }) => `${amount} ${name}`).join(', ')
+  return only ? only.name : counts.map(({ name, amount }) => `${count(amount)} ${name}`).join(', ')
 }
 
 /** Of a reconcile: how many records it has mended, and how it compared the cursors. */
@@ -157,7 +157,7 @@ function failures(failed: readonly CursorReport[]): string {
 function cutShort({ reason, cursors }: RunReport): string {
   if (reason !== 'time_limit') return ''
   const undone = cursors.filter((cursor) => cursor.reason === 'time_limit').length
-  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${cursors.length} not done. The next run begins with those that have waited longest.`
+  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${count(cursors.length)} not done. The next run begins with those that have waited longest.`
 }
 
 function absences(report: RunReport): string {

@@ -32,10 +32,11 @@ export const movedWhat = ({ column, to, values }: MovedColumn): string => {
 }
 
 export const rederivedWhat = ({ tenantId, records }: Rederived): string =>
-  `computed anew for ${records} ${records === 1 ? 'record' : 'records'} of tenant ${tenantId}`
+  `computed anew for ${plural(records, 'record')} of tenant ${tenantId}`
 
 export function migrateText(where: string, changes: readonly TableChange[]): string {
   const tables = new Set(changes.map(({ table }) => table)).size
-  const outcome = changes.length === 0 ? 'up to date' : `${changes.length} changes in ${tables} tables`
+  const outcome =
+    changes.length === 0 ? 'up to date' : `${plural(changes.length, 'change')} in ${plural(tables, 'table')}`
   return [...changes.map(changeLine), `${where}: ${outcome}`].join('\n')
 }

@@ -2,7 +2,7 @@
  * What a run has done so far, added up from its events: for the line of progress, and for the message after an
  * interruption. Used by src/cli/execute.ts.
  */
-import { firstOf } from '../../format.js'
+import { count, firstOf, plural } from '../../format.js'
 import type { CursorReport, Observer } from '../../sync/run/report.js'
 
 type Begun = Parameters<NonNullable<Observer['begun']>>[0]
@@ -127,14 +127,14 @@ const shownCursors = 10
 export function resumption({ cursors, cursorsDone, records, underWay }: ProgressTally): string {
   if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
   const done = Math.max(0, cursorsDone - underWay.length)
-  const head = `${done} of ${cursors} cursors are done, ${records} records were read`
+  const head = `${count(done)} of ${plural(cursors, 'cursor')} done, ${plural(records, 'record')} read`
   if (underWay.length === 0) return `${head}; the next run resumes where this one stopped`
   const places = firstOf(
     underWay,
     shownCursors,
     ({ tenantId, resource, done, expected }) =>
       `tenant ${tenantId}, ${resource}: record ${done} of ${expected}`,
-    (others) => `and ${others} more`,
+    (others) => `and ${count(others)} more`,
   )
   return `${head}; the next run resumes at\n${places}`
 }

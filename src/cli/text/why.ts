@@ -1,4 +1,4 @@
-import { indent } from '../../format.js'
+import { indent, plural } from '../../format.js'
 import { toJson } from '../../json.js'
 import { mostRows, type Told, type Why } from '../../sync/ask/why.js'
 import { foreignAdvice } from './belonging.js'
@@ -37,7 +37,9 @@ function oneOfSeveral(rows: readonly Told[]): string {
       ? ''
       : `; for one, type for example shopsync why ${first.table} ${wordFor(first)} --tenant ${first.tenant_id}`
   const most =
-    rows.length < mostRows ? `These are ${rows.length} rows` : `Only the first ${mostRows} rows are shown`
+    rows.length < mostRows
+      ? `These are ${plural(rows.length, 'row')}`
+      : `Only the first ${mostRows} rows are shown`
   return `\n\n${most}${word}.`
 }
 

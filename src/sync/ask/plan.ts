@@ -1,4 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../format.js'
 import type { Change } from '../../warehouse/change.js'
 import type { PendingMove } from '../../warehouse/columns.js'
 import { cursorName } from '../../warehouse/cursors.js'
@@ -110,7 +111,8 @@ async function recomputedTables({ warehouse, model }: Dependencies, changes: rea
       const tenants = outdated?.filter((one) => one.derived.table === table).map(({ tenantId }) => tenantId)
       if (creates(changes, resource.name) || (!isWhole && tenants?.length === 0)) continue
       const records = await countRecords(warehouse, resource, isWhole ? undefined : tenants)
-      if (records > 0) found.push({ table: table.name, what: `compute anew from ${records} stored records` })
+      if (records > 0)
+        found.push({ table: table.name, what: `compute anew from ${plural(records, 'stored record')}` })
     }
   return found
 }

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../errors.js'
+import { plural } from '../../format.js'
 import { parseInt64 } from '../../int64.js'
 import { epoch } from '../../walk/cutpoint.js'
 import { checkBelonging } from '../../warehouse/belonging.js'
@@ -115,7 +116,9 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     const store = new PageStore({ ...run, observer: {}, counted: new RunTally() }, key, 'replay')
     await store.storeFlat(fetched)
     const left = fetched.flattened.quarantine.length
-    return left === 0 ? done('stored', null) : done('still bad', `${left} values cannot be stored still`)
+    return left === 0
+      ? done('stored', null)
+      : done('still bad', `${plural(left, 'value')} cannot be stored still`)
   } catch (error) {
     if (error instanceof Skip) return done('failed', describeError(error))
     throw error

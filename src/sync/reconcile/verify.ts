@@ -2,8 +2,10 @@
  * Verifies one cursor: compares it with the source and writes nothing. reconcile/verifyrun.ts runs it on every chosen
  * cursor.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import type { Source } from '../../api/source.js'
+import { plural } from '../../format.js'
 import type { Reason } from '../../reasons.js'
 import { epoch, forever, isWholeFrom } from '../../walk/cutpoint.js'
 import { limited, type Memory, memoryOf, recalled } from '../../walk/memory.js'
@@ -68,7 +70,7 @@ const claimOf = ({ beforeAll }: ComparedCursor): Pick<WalkOutcome, 'verdict' | '
 function unsureText(differing: number, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
   if (differing > 0) return `Of ${differing} records the source says different things by id and in its list`
-  if (records > 0) return `All was compared but ${records} records that no answer shows`
+  if (records > 0) return `All was compared but ${plural(records, 'record')} that no answer shows`
   return 'Records kept moving while they were compared: verify once more'
 }
 

@@ -2,7 +2,9 @@
  * Older versions than the warehouse has: what a walk meets where the source was restored from a backup. The guard keeps
  * the newer rows, and the walk says so, since only reconcile may follow the source.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../format.js'
 import type { WalkOutcome } from '../../walk/types.js'
 import type { Version } from '../../warehouse/batch.js'
 import type { Note } from '../run/report.js'
@@ -51,5 +53,5 @@ export const wentBack = (records: number, outcome: WalkOutcome): Pick<CursorResu
     ? { outcome }
     : {
         outcome: { ...outcome, verdict: 'unproven', reason: 'source_went_back' },
-        problem: `The source has ${records} ${records === 1 ? 'record' : 'records'} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
+        problem: `The source has ${plural(records, 'record')} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
       }
