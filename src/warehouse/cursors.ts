@@ -24,6 +24,8 @@ export interface CursorState {
   readonly reason: string | null
   /** End of the last walk that was complete. */
   readonly lastSuccessAt: string | null
+  /** Start of the last reconcile that found, or made, the cursor equal. */
+  readonly deletesCheckedAt?: string | null
   /** Progress of a walk that was cut short; the walk alone knows its shape. */
   readonly walk: unknown
   /** What is odd about the list; the walk alone knows its shape. */
@@ -72,6 +74,7 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
         status: row.status,
         reason: row.reason ?? null,
         lastSuccessAt: row.last_success_at,
+        deletesCheckedAt: row.deletes_checked_at ?? null,
         walk: jsonOf(row.walk),
         remembered: jsonOf(row.remembered ?? null),
         refill: row.refill ?? null,

@@ -195,3 +195,21 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
     ]),
   )
 }
+
+/** When the walk began that first brought the list whole, as far as the history reaches back; undefined where none did. */
+export async function firstLoadedAt(
+  warehouse: Reader,
+  { tenantId, resource }: CursorKey,
+): Promise<string | undefined> {
+  const first = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors')
+      .select((eb) => eb.fn.min<string | null>('started_at').as('at'))
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .where('mode', 'in', ['sync', 'full', 'reconcile'])
+      .where('completeness', 'in', ['proven', 'repaired', 'listed'])
+      .executeTakeFirst(),
+  )
+  return first?.at ?? undefined
+}

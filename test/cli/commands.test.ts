@@ -208,12 +208,25 @@ describe('run', () => {
     const tenant = Number(here.sandbox.tenantIds[0])
     const [id] = here.sandbox.store.ids(tenant, 'notes')
     here.sandbox.store.remove(tenant, 'notes', id ?? 0)
+    here.sandbox.work(60)
+    // A source that goes on living is no difference, and nobody is alerted.
+    const living = await here.run('run', 'weekly-verify', '--json')
+    expect(living.code, living.stdout).toBe(0)
+    const db = new Database(join(here.folder, 'data/warehouse.db'))
+    expect(db.prepare('select * from sync_alerts').all()).toEqual([])
+    expect((await here.run('run', 'weekly-verify')).stdout).toContain(
+      'Changed since the last sync, which is no difference',
+    )
+    db.exec(
+      `delete from notes where id = (select min(id) from notes where tenant_id = ${tenant} and id > ${id}) and tenant_id = ${tenant}`,
+    )
+    db.close()
     const { code, json } = await here.run('run', 'weekly-verify', '--json')
     expect(code).toBe(1)
     const { status, cursors } = json<RunReport>()
     expect(status).toBe('partial')
     expect(cursors.filter((cursor) => cursor.status === 'failed')).toMatchObject([
-      { resource: 'notes', error: 'differs: 0 missing, 0 outdated, 1 extra, 0 with other values' },
+      { resource: 'notes', error: 'differs: 1 missing, 0 outdated, 0 extra, 0 with other values' },
     ])
     expect((await here.run('run', 'weekly-verify')).stdout).toContain('Type shopsync reconcile to repair')
   })

@@ -55,7 +55,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await begun(3000, spoil)
     sandbox.store.remove(1, 'notes', 700)
     await lose(warehouse, [900])
-    expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, extra: 1 })
+    expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, gone: 1 })
     expect(await run(warehouse)).toMatchObject({
       status: 'ok',
       completeness,
@@ -195,7 +195,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
         status: 'differs',
         outdated: 3,
-        extra: 1,
+        gone: 1,
       })
       expect(await run(warehouse, { full })).toMatchObject({
         status: 'ok',

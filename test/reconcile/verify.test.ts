@@ -59,6 +59,7 @@ describe.each(warehouses())('$name', (kind) => {
     async (count, full) => {
       const warehouse = await prepared(count)
       await lose(warehouse, [2, 3])
+      // Among 60, the catching-up walk reads record 25 as well, which the warehouse once had.
       for (const id of [count - 1, count - 20]) sandbox.store.remove(1, 'notes', id)
       // One that a sync would bring, and one that no sync would.
       sandbox.store.put(1, 'notes', { ...template('notes', 11, at(900_000)), description: 'new' })
@@ -72,7 +73,10 @@ describe.each(warehouses())('$name', (kind) => {
       const before = await everything(warehouse)
       const report = await verify(warehouse, { full })
       expect(report.status).toBe('differs')
-      expect(report.cursors[0]).toMatchObject({ status: 'differs', missing: 2, outdated: 2, extra: 2 })
+      expect(report.cursors[0]).toMatchObject({
+        status: 'differs',
+        ...{ missing: 2, outdated: 1, extra: 0, newer: 1, gone: 2 },
+      })
       expect(await everything(warehouse)).toEqual(before)
       await warehouse.close()
     },
@@ -118,12 +122,90 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(report.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
     shops.work(60)
-    expect((await verify(warehouse, { from: shops, resources: ['repair_orders'] })).status).toBe('differs')
+    // The shops go on: no difference.
+    const living = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
+    expect(living.status).toBe('equal')
+    expect(living.cursors.reduce((sum, { newer = 0 }) => sum + newer, 0)).toBeGreaterThan(0)
     await sync(shops, warehouse, { mode: 'reconcile' })
     const after = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
     expect(after.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
     await warehouse.close()
     await shops.close()
+  })
+
+  describe('holds against a cursor what it claims', () => {
+    const when = async (warehouse: Warehouse, set: Record<string, string | null>): Promise<unknown> =>
+      warehouse.write([warehouse.db.updateTable('sync_cursors').set(set).compile()])
+
+    it.each([
+      [60, false],
+      [3000, false],
+      [3000, true],
+    ])(
+      'of %i records (full: %s), what came, changed and went since is counted apart',
+      async (count, full) => {
+        const warehouse = await prepared(count)
+        fill(sandbox, 3, { from: 900_000 })
+        sandbox.store.put(1, 'notes', template('notes', 5, at(9_000_000)))
+        for (const id of [7, count - 3]) sandbox.store.remove(1, 'notes', id)
+        const counts = { missing: 0, outdated: 0, extra: 0, newer: 4, gone: 2, differences: [] }
+        expect((await verify(warehouse, { full, sample: 10 })).cursors[0]).toMatchObject({
+          status: 'equal',
+          ...counts,
+        })
+        // Deletions that nobody has checked for long are differences.
+        await when(warehouse, { deletes_checked_at: '2020-01-01T00:00:00.000000Z' })
+        expect((await verify(warehouse, { full })).cursors[0]).toMatchObject({
+          status: 'differs',
+          ...{ ...counts, extra: 2, gone: 0 },
+        })
+        // So are they after a first load long ago.
+        await when(warehouse, { deletes_checked_at: null })
+        await warehouse.write([
+          warehouse.db
+            .updateTable('sync_run_cursors')
+            .set({ started_at: '2020-01-01T00:00:00.000000Z' })
+            .compile(),
+        ])
+        expect((await verify(warehouse, { full })).cursors[0]).toMatchObject({ extra: 2, gone: 0 })
+        await warehouse.close()
+      },
+    )
+
+    it('what the catching-up walk brings is newer where it came late, and missing where the warehouse had it', async () => {
+      const warehouse = await prepared(3000)
+      sandbox.store.put(1, 'notes', template('notes', 900_000, at(7 * 3000 - 60)))
+      await lose(warehouse, [2998])
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
+      await warehouse.close()
+    })
+
+    it('a version above complete_through is newer, one below it that the warehouse lacks is missing', async () => {
+      const warehouse = await prepared(3000)
+      // Where the watermark stands far above, no walk brings it.
+      await when(warehouse, { complete_through: at(7 * 2000) })
+      await lose(warehouse, [2500, 1500])
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
+      await when(warehouse, { complete_through: null })
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 2, newer: 0 })
+      await warehouse.close()
+    })
+
+    it('a cursor that was never synced is skipped; where there is no other, nothing is called equal', async () => {
+      const warehouse = await prepared(60)
+      fill(sandbox, 10, { resource: 'vehicles' })
+      const both = await verify(warehouse, { resources: ['notes', 'vehicles'] })
+      expect(both.status).toBe('equal')
+      expect(Object.fromEntries(both.cursors.map(({ resource, status }) => [resource, status]))).toEqual({
+        notes: 'equal',
+        vehicles: 'skipped',
+      })
+      expect(await verify(warehouse, { resources: ['vehicles'] })).toMatchObject({
+        status: 'failed',
+        cursors: [{ status: 'skipped', error: expect.stringContaining('Type shopsync sync') }],
+      })
+      await warehouse.close()
+    })
   })
 
   it('compares plain lists of names', async () => {
@@ -134,9 +216,18 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await verify(warehouse, { resources })).status).toBe('equal')
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Check', 'Fleet'])
     expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
+      status: 'equal',
+      ...{ missing: 0, extra: 0, newer: 2, gone: 1 },
+    })
+    await warehouse.write([
+      warehouse.db
+        .updateTable('sync_cursors')
+        .set({ last_success_at: '2020-01-01T00:00:00.000000Z' })
+        .compile(),
+    ])
+    expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
       status: 'differs',
-      missing: 2,
-      extra: 1,
+      ...{ missing: 0, extra: 1, newer: 2, gone: 0 },
     })
     await warehouse.close()
   })

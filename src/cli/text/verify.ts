@@ -17,11 +17,21 @@ export function verifyText(report: VerifyReport, paper: Paper = plainPaper): str
       .map((line) => `✗ ${line}`)
       .join('\n'),
     ...(different.length > 0 ? [differences(different, paper), legend] : []),
+    changedSince(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
       .join('\n'),
     ...skipped(report.cursors),
   ])
+}
+
+/** What came and went since the last sync, which is no difference. */
+function changedSince({ cursors }: VerifyReport): string {
+  const [newer, gone] = (['newer', 'gone'] as const).map((of) =>
+    cursors.reduce((sum, cursor) => sum + (cursor[of] ?? 0), 0),
+  )
+  if (!newer && !gone) return ''
+  return `Changed since the last sync, which is no difference: ${plural(newer ?? 0, 'record')} newer, ${plural(gone ?? 0, 'record')} gone`
 }
 
 const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'

@@ -6,6 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../compare/comparison.js'
 import type { Cell, Move } from '../../compare/histogram.js'
 import { forever } from '../../walk/cutpoint.js'
+import type { WalkOutcome } from '../../walk/types.js'
 import type { Version } from '../../warehouse/batch.js'
 import type { Fetched } from '../run/pagestore.js'
 import type { Note } from '../run/report.js'
@@ -20,6 +21,8 @@ import { OlderRows } from './wentback.js'
 interface DryRunEntry {
   readonly stored: string | null
   readonly source: string | null
+  /** The walk that reads what no sync has read yet has brought it. */
+  readonly isNews: boolean
 }
 
 export interface DifferenceTally {
@@ -29,6 +32,8 @@ export interface DifferenceTally {
   readonly outdated: number
   /** Live rows whose record is gone. */
   readonly extra: number
+  /** Records that came or changed behind what the cursor claims: no difference. */
+  readonly newer: number
 }
 
 interface DryRunParts {
@@ -40,7 +45,9 @@ interface DryRunParts {
   /** Waits between two answers by id. */
   readonly pause: () => Promise<void>
   /** Reads what has come since. */
-  readonly catchUp: () => Promise<unknown>
+  readonly catchUp: () => Promise<WalkOutcome>
+  /** Up to when the cursor claims to be complete; null where that cannot be believed: then all is held against it. */
+  readonly claimed: () => string | null
   readonly note: Note
 }
 
@@ -57,6 +64,7 @@ const liveVersion = (version: Version | undefined): string | null =>
  */
 export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
+  #isCatchingUp = false
 
   /** Records that the source shows in an older version than the row's. */
   readonly #older: OlderRows
@@ -71,13 +79,31 @@ export class DryRun implements ComparedRows, Repair {
     return this.#older.differing
   }
 
-  tally(): DifferenceTally {
-    const count = (test: (entry: DryRunEntry) => boolean): number =>
-      [...this.#entries.values()].filter(test).length
+  /** After a comparison has counted the rows. What the catching-up walk brought and the warehouse once had is not new. */
+  async tally(): Promise<DifferenceTally> {
+    const { check, liveRows } = this.parts
+    const hasNews = [...this.#entries.values()].some(({ isNews }) => isNews)
+    const finding = hasNews ? await check.look(liveRows.counted) : 'sound'
+    if (finding === 'sound' || finding === 'unknown') return this.#tally(() => false)
+    if (finding === 'many') return this.#tally(() => true)
+    const vanished = new Set([...finding.more, ...finding.less].map(({ id }) => id))
+    return this.#tally((id) => vanished.has(id))
+  }
+
+  #tally(wasThere: (id: Int64) => boolean): DifferenceTally {
+    const claimed = this.parts.claimed()
+    const isNewer = ([id, { stored, source, isNews }]: readonly [Int64, DryRunEntry]): boolean => {
+      if (claimed === null || source === null || source <= (stored ?? '')) return false
+      return source > claimed || (isNews && !wasThere(id))
+    }
+    const all = [...this.#entries]
+    const entries = all.filter((entry) => !isNewer(entry)).map(([, entry]) => entry)
+    const count = (test: (entry: DryRunEntry) => boolean): number => entries.filter(test).length
     return {
       missing: count(({ stored, source }) => stored === null && source !== null),
       outdated: count(({ stored, source }) => stored !== null && source !== null && stored !== source),
       extra: count(({ stored, source }) => stored !== null && source === null),
+      newer: all.length - entries.length,
     }
   }
 
@@ -145,7 +171,14 @@ export class DryRun implements ComparedRows, Repair {
   }
 
   async refresh(): Promise<void> {
-    await this.parts.catchUp()
+    await this.catchUp()
+  }
+
+  async catchUp(): Promise<WalkOutcome> {
+    this.#isCatchingUp = true
+    const outcome = await this.parts.catchUp()
+    this.#isCatchingUp = false
+    return outcome
   }
 
   /** Enters what the source says of records: their versions there, null for a record that is gone. */
@@ -156,7 +189,7 @@ export class DryRun implements ComparedRows, Repair {
       const known = this.#entries.get(id)
       const before = known ? known.source : stored
       if (before === source) return []
-      this.#entries.set(id, { stored, source })
+      this.#entries.set(id, { stored, source, isNews: this.#isCatchingUp || known?.isNews === true })
       return [{ before, after: source }]
     })
   }

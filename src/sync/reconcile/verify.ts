@@ -24,6 +24,7 @@ import { type CursorList, flatList } from '../walks/list.js'
 import { liveNames, readNames, surplus } from '../walks/names.js'
 import { beyondHoles } from '../walks/retryhole.js'
 import { believedWatermark } from '../walks/stamps.js'
+import { areDeletesChecked, isNeverWalked, isRecent } from './claims.js'
 import { type ComparedCursor, Comparing } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { type ContentDifference, compareContent } from './content.js'
@@ -41,6 +42,8 @@ export interface VerifyOptions {
 
 /** How one cursor compares with the source. */
 export interface Verified extends DifferenceTally {
+  /** Live rows whose record is gone, of a cursor whose deletions were checked lately: no difference. */
+  readonly gone: number
   readonly method: ComparedCursor['method'] | 'names'
   readonly source: number
   readonly warehouse: number
@@ -62,6 +65,8 @@ export const isEqual = (found: Verified): boolean =>
 export interface VerifyWork extends CursorWork {
   /** undefined until the work has ended. */
   readonly found: Verified | undefined
+  /** No walk has ended yet, so that nothing is claimed. */
+  readonly isUnclaimed: boolean
 }
 
 const claimOf = ({ beforeAll }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> =>
@@ -109,6 +114,7 @@ export class Verification implements VerifyWork {
       mostTwice: () => this.#memory.twice ?? 0,
       pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
       catchUp: () => this.#catchUp(),
+      claimed: () => this.#claimed,
       note,
     })
     this.#overlapMs = overlapOf(context.config.sync.overlap, context.lateness, task.resource.name)
@@ -148,19 +154,38 @@ export class Verification implements VerifyWork {
     })
   }
 
+  get isUnclaimed(): boolean {
+    return isNeverWalked(stateOf(this.context, this.task))
+  }
+
+  /** Up to when the cursor claims to be complete; null where its watermark cannot be believed. */
+  get #claimed(): string | null {
+    if (this.#from !== this.#watermark) return null
+    return stateOf(this.context, this.task)?.completeThrough ?? this.#watermark ?? ''
+  }
+
   async run(): Promise<CursorResult> {
+    if (this.isUnclaimed) {
+      // Whether the source offers the list says itself.
+      await this.#list.fetch(floorOf(null, 0), 1, 1)
+      return { ...this.progress, outcome: null }
+    }
     await this.#doubtWatermark()
-    const walked = await this.#catchUp()
+    const walked = await this.#dryRun.catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
     const differences = await this.#sample()
     const { method, source, odd, memory } = found
+    const tally = await this.#dryRun.tally()
+    const isChecked = tally.extra > 0 && (await areDeletesChecked(this.context, this.task))
     const sampled = Math.min(this.options.sample, warehouse)
     this.found = {
       method,
       source,
       warehouse,
-      ...this.#dryRun.tally(),
+      ...tally,
+      extra: isChecked ? 0 : tally.extra,
+      gone: isChecked ? tally.extra : 0,
       unstorable: odd.unstorable,
       listed_twice: odd.repeated,
       not_shown: odd.hidden,
@@ -191,8 +216,11 @@ export class Verification implements VerifyWork {
     const differences: ContentDifference[] = []
     for (const id of await this.#chooseIds(wanted)) {
       const item = await this.#list.item(id)
-      if (item)
-        differences.push(...(await compareContent(this.context.warehouse, this.task, id, item.flattened)))
+      if (!item) continue
+      const stored = (await this.#liveRows.versions([id])).get(id)
+      // Another version is a difference of its own, or none.
+      if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)
+      else differences.push(...(await compareContent(this.context.warehouse, this.task, id, item.flattened)))
     }
     return differences
   }
@@ -232,17 +260,29 @@ export class NamesVerification implements VerifyWork {
     return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
   }
 
+  get isUnclaimed(): boolean {
+    return isNeverWalked(stateOf(this.context, this.task))
+  }
+
   async run(): Promise<CursorResult> {
     const { signal } = this.context
-    const { names, flattened } = await readNames(this.source, this.task, { priority: 'reconcile', signal })
+    const read = () => readNames(this.source, this.task, { priority: 'reconcile', signal })
+    const { names, flattened } = await read()
+    if (this.isUnclaimed) return { ...this.progress, outcome: null }
     const stored = await liveNames(this.context, this.task)
+    // What is not there has to be missing twice.
+    const again = surplus(stored, names) > 0 ? (await read()).names : names
+    const extra = surplus(stored, new Set([...names, ...again]))
+    const isChecked = extra > 0 && isRecent(this.context, stateOf(this.context, this.task)?.lastSuccessAt)
     this.found = {
       method: 'names',
       source: names.size,
       warehouse: stored.size,
-      missing: surplus(names, stored),
+      missing: 0,
+      newer: surplus(names, stored),
       outdated: 0,
-      extra: surplus(stored, names),
+      extra: isChecked ? 0 : extra,
+      gone: isChecked ? extra : 0,
       unstorable: flattened.unstorable,
       listed_twice: 0,
       not_shown: 0,

@@ -33,7 +33,7 @@ export interface VerifiedCursor extends Partial<Verified> {
 /** The document of `verify`. */
 export interface VerifyReport {
   readonly mode: 'verify'
-  /** `equal`: of every cursor that the source offers, the warehouse holds exactly the source's records. */
+  /** `equal`: of every cursor that was synced, the warehouse holds the source's records, up to what it claims. */
   readonly status: 'equal' | 'differs' | 'failed'
   readonly started_at: string
   readonly finished_at: string
@@ -43,8 +43,13 @@ export interface VerifyReport {
   readonly cursors: readonly VerifiedCursor[]
 }
 
-function cursorOf({ report }: CursorEnd, found: Verified | undefined): VerifiedCursor {
+const neverSynced = 'No sync of it has ended yet, so that there is nothing to compare. Type shopsync sync'
+
+function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
   const { tenant_id, resource, requests, reason, error } = report
+  if (report.status === 'ok' && work?.isUnclaimed)
+    return { tenant_id, resource, status: 'skipped', requests, reason, error: neverSynced }
+  const found = work?.found
   const status =
     report.status !== 'ok'
       ? report.status
@@ -102,10 +107,14 @@ export async function compareAll(
     works.set(nameOf(task), work)
     return work
   })
-  const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))?.found))
+  const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))))
   const isAny = (status: VerifiedCursor['status']): boolean =>
     cursors.some((cursor) => cursor.status === status)
-  const failed = isAny('failed') || isAny('skipped') || reason !== null
+  // A list that nobody has synced yet is held against nothing; where there is no other, nothing was compared.
+  const isNew = ({ error }: VerifiedCursor): boolean => error === neverSynced
+  const isLeft = cursors.some((cursor) => cursor.status === 'skipped' && !isNew(cursor))
+  const isEmpty = cursors.length > 0 && cursors.every(isNew)
+  const failed = isAny('failed') || isLeft || isEmpty || reason !== null
   const report: VerifyReport = {
     mode: 'verify',
     status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',

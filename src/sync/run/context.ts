@@ -24,6 +24,8 @@ export interface Dependencies {
     readonly reconcile?: { readonly maxDeletes: number }
     /** In milliseconds; default 90 days. */
     readonly history?: { readonly keep: number }
+    /** In milliseconds; default 3 days. */
+    readonly status?: { readonly deletesUncheckedAfter: number }
     /** Without it a run leaves what analysts read beside the rows as it is. */
     readonly report?: Config['report']
   }
