@@ -307,6 +307,33 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  describe('an envelope of nonsense ends in a named reason, and loses nothing', () => {
+    it.each([
+      ['a total that is a word', [total({ as: 'many' })], 'listed', 'no_count'],
+      ['a total that is a list', [total({ as: [1200] })], 'listed', 'no_count'],
+      ['a total below zero', [total({ as: -1 })], 'listed', 'no_count'],
+      ['a total with a fraction', [total({ as: 350.5 })], 'listed', 'no_count'],
+      ['total_pages of -1', [pages({ to: -1 })], 'proven', null],
+      ['pages longer than asked', [paging({ exact: 150 })], 'proven', null],
+      [
+        'all at once',
+        [paging({ exact: 150 }), pages({ to: -1 }), total({ as: 'many' })],
+        'listed',
+        'no_count',
+      ],
+    ] as const)('%s', async (_, rules, completeness, reason) => {
+      const warehouse = await begun(350, rules)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      fill(sandbox, 130, { from: 351 })
+      sandbox.store.remove(1, 'notes', 3)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      const reconciled = only(await reconcile(sandbox, warehouse, { clock, overlapMs: 0 }))
+      expect(reconciled).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+  })
+
   describe('a comparison', () => {
     it.each([
       ['pages of 50', [paging({ most: 50 })]],
