@@ -264,7 +264,7 @@ class HttpSource implements Source {
     const { exchange, retry } = this.shared
     const onRetry = (info: RetryInfo): void => {
       this.counter.retried()
-      retry.onRetry(info)
+      retry.onRetry({ ...info, ...placeOf(call) })
     }
     const attempts = Math.min(retry.options.attempts, call.attempts ?? retry.options.attempts)
     const loop = {
@@ -277,6 +277,12 @@ class HttpSource implements Source {
     return withRetry(loop, (attempt) => new Exchange(exchange, call, attempt, this.counter).run(read))
   }
 }
+
+/** Which tenant a line of the log is about. */
+const placeOf = ({ tenantId, resource }: ApiRequest) => ({
+  ...(tenantId !== undefined && { tenant_id: tenantId }),
+  resource,
+})
 
 /** Who sends a request, for people. */
 const whoOf = ({ tenantId, resource }: ApiRequest): string =>

@@ -128,16 +128,16 @@ function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Obse
     step: (what, done, total) => tracker.step(what, done, total),
     page: (event) => {
       tracker.page(event)
-      const { tenantId: tenant, resource, records, done, expected } = event
-      log.debug({ tenant, resource, records, done, expected }, 'Page')
+      const { tenantId: tenant_id, resource, records, done, expected } = event
+      log.debug({ tenant_id, resource, records, done, expected }, 'Page')
     },
     cursor: (report) => {
       tracker.cursor(report)
-      const { tenant_id: tenant, resource, requests, records, rows_upserted, completeness } = report
-      const fields = { tenant, resource, requests, records, rows_upserted, completeness }
+      const { tenant_id, resource, requests, records, rows_upserted, completeness } = report
+      const fields = { tenant_id, resource, requests, records, rows_upserted, completeness }
       if (report.status === 'failed') log[failed]({ ...fields, error: report.error }, 'Cursor failed')
-      // Hundreds of cursors an hour find nothing: at the level info, those would bury the others.
-      else log[records > 1 || rows_upserted > 0 ? 'info' : 'debug'](fields, 'Cursor done')
+      // The summary has them; hundreds of lines about what went well would bury the others.
+      else log.debug(fields, 'Cursor done')
     },
   }
 }

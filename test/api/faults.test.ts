@@ -123,7 +123,7 @@ describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
     expect((await source.list(request())).records).toEqual([{ id: 1 }])
     expect(seen).toHaveLength(2)
     expect(source.stats()).toMatchObject({ requests: 2, retries: 1 })
-    expect(retries).toMatchObject([{ attempt: 1, attempts: 3 }])
+    expect(retries).toMatchObject([{ attempt: 1, attempts: 3, tenant_id: 7, resource: 'customers' }])
   })
 
   it('skips the cursor when it does not, and says what was found, never the secret', async () => {

@@ -56,3 +56,17 @@ test('values that cannot be stored are one, whatever the pages; so is a cursor t
   expect(info).toContain('Values could not be stored: see sync_quarantine')
   expect(warn?.toSorted()).toEqual(['Cursor failed', 'Values could not be stored: shopsync quarantine list'])
 })
+
+test('into a pipe, what is well has no line of its own; what concerns a tenant names it', async () => {
+  const usual = await here.run('sync', '--full')
+  expect(usual.code).toBe(0)
+  expect(usual.stderr).not.toContain('Cursor done')
+  const { stderr } = await here.run('sync', '--full', '--log-level', 'debug')
+  const lines = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { msg: string; resource?: string; tenant_id?: number; path?: string })
+  const ofTenants = lines.filter(({ resource, path = '/tenants/' }) => resource && path.includes('/tenants/'))
+  expect(new Set(ofTenants.map(({ msg }) => msg))).toEqual(new Set(['Request', 'Page', 'Cursor done']))
+  expect(ofTenants.filter(({ tenant_id }) => tenant_id === undefined)).toEqual([])
+})

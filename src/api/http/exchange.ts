@@ -47,6 +47,9 @@ export interface Answered extends Answer {
 export interface RequestInfo {
   readonly path: string
   readonly attempt: number
+  /** Of a request for one tenant. */
+  readonly tenant_id?: Int64
+  readonly resource: string
   /** undefined when no response came. */
   readonly status: number | undefined
   readonly requestId: string | undefined
@@ -178,8 +181,11 @@ export class Exchange {
     const status = this.#outcome?.status
     const ms = this.options.governor.now() - permit.sentAt
     this.counter.answered({ purpose: this.call.priority, status, seconds: ms / 1000 }, bytes)
+    const { path, tenantId, resource } = this.call
     this.options.onRequest?.({
-      path: this.call.path,
+      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      resource,
+      path,
       attempt: this.attempt,
       status,
       requestId: this.#requestId,

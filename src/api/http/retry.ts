@@ -1,3 +1,4 @@
+import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../clock.js'
 import { describeError, Retry, Skip } from '../../errors.js'
 import { told, tooLong, type WaitNotice } from '../rate/wait.js'
@@ -15,6 +16,9 @@ export interface RetryInfo {
   readonly attempts: number
   readonly waitMs: number
   readonly message: string
+  /** Of a request for one tenant. */
+  readonly tenant_id?: Int64
+  readonly resource?: string
 }
 
 export interface RetryLoop {
