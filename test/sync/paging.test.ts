@@ -198,6 +198,39 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
+    it.each([
+      ['the only page', 60, 1, 'proven'],
+      ['the only page, which is full', 100, 1, 'proven'],
+      ['the last page', 350, 4, 'repaired'],
+      ['the page behind the last one', 300, 4, 'repaired'],
+    ] as const)(
+      'one answer that counts a record too few is a slip (%s)',
+      async (_, count, page, completeness) => {
+        const warehouse = await begun(count, [
+          { when: { ...when, page, perPage: 100 }, times: 1, fault: { kind: 'total', by: -1 } },
+        ])
+        expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        expect(await remembered(warehouse)).toBeNull()
+        await warehouse.close()
+      },
+    )
+
+    it('a list without a total is read until nothing new comes, where pages may hide records behind ties', async () => {
+      const warehouse = await begun(98, [total({ remove: true })])
+      // Two records share the time on which the first page ends: the source exchanges them from page to page.
+      for (const id of [99, 100, 101])
+        sandbox.store.put(1, 'notes', { ...template('notes', id, at(1)), updated_at: at(1) })
+      const swap: Rule = {
+        when: { ...when, page: 2, perPage: 100, nth: 1 },
+        fault: { kind: 'alter', path: 'id', to: 101, records: 'all' },
+      }
+      sandbox.script([swap, total({ remove: true })])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
     it('a record that comes late behind a full page is read with it', async () => {
       const warehouse = await begun(100)
       const off = sandbox.onRequest(({ resource, page }) => {
