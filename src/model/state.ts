@@ -67,7 +67,7 @@ export const stateTables = {
         'What complete_through was before a late record set it back; null when it has caught up.',
       ),
       deletes_checked_at: timestamp(
-        'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal.',
+        'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal, or of its first load.',
       ),
       shared_services: json('Services that two live orders show (docs/reconcile.md); null where none do.'),
       refill: text(

@@ -365,6 +365,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     it('is told from a list that lags behind what it says by id: nothing is written, nothing is checked', async () => {
       const warehouse = await begun(350, () => newer(30))
+      const [before] = await rowsOf(warehouse, 'sync_cursors')
       sandbox.onRequest(({ id }) => (id === null ? older(30) : newer(30)))
       for (const full of [false, true]) {
         expect(await run(warehouse, { full })).toMatchObject({
@@ -378,7 +379,8 @@ describe.each(warehouses())('$name', (kind) => {
         })
       }
       expect((await live(warehouse)).get(30)).toBe(timeOf(530))
-      expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ deletes_checked_at: null })
+      const [after] = await rowsOf(warehouse, 'sync_cursors')
+      expect(after?.deletes_checked_at).toBe(before?.deletes_checked_at)
       await warehouse.close()
     })
 

@@ -56,9 +56,28 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await cursorOf(warehouse)).toMatchObject({
       complete_through: later(7199),
       complete_through_before: null,
-      deletes_checked_at: null,
+      // The first load has seen all there is; walks after it see no deletion.
+      deletes_checked_at: later(0),
     })
     await warehouse.close()
+  })
+
+  it('a first load is no check for deletions where rows were here, or where it was not proven', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    const anew = { watermark: null, deletes_checked_at: null }
+    await warehouse.db.updateTable('sync_cursors').set(anew).execute()
+    await sync(sandbox, warehouse, options)
+    expect(await cursorOf(warehouse)).toMatchObject({ completeness: 'proven', deletes_checked_at: null })
+    await warehouse.close()
+    const countless = await open(kind)
+    const uncounted = (source: Source): Source =>
+      new Between(source, async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
+    const found = only(await sync(sandbox, countless, { ...options, around: uncounted }))
+    expect(found?.completeness).toBe('unproven')
+    expect(await cursorOf(countless)).toMatchObject({ deletes_checked_at: null })
+    await countless.close()
   })
 
   it.each([

@@ -23,6 +23,8 @@ export interface WalkUnderWay {
   /** Why the whole list is read once; null where that is not so. */
   readonly refill: string | null
   readonly slot: WalkSlot
+  /** Nothing of the list was here before. */
+  readonly isFirstLoad: boolean
   /** Whether it reads the list from its beginning. */
   readonly isWhole: boolean
   readonly startedAt: string
@@ -79,6 +81,8 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
+    // A list that was empty here has no row that is gone there: its first load has seen all there is.
+    ...(walk.isFirstLoad && freshness?.firstLoad(outcome)),
   })
 }
 

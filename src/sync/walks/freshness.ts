@@ -81,6 +81,12 @@ export class Freshness {
     }
   }
 
+  /** The column of a first load, which is a check for deletions as well. */
+  firstLoad({ verdict }: WalkOutcome) {
+    const isWhole = verdict === 'proven' || verdict === 'repaired'
+    return isWhole && this.#clocks ? { deletes_checked_at: beginningOf(this.#clocks) } : {}
+  }
+
   /** Records that the walk has met in older versions than their rows. */
   get older(): ReadonlySet<Int64> {
     return this.#older.ids

@@ -60,6 +60,8 @@ export class CursorWalk implements CursorWork {
   /** Records that the last walk has met in older versions than their rows. */
   #older = 0
   readonly #asked: AskedWalk
+  /** Nothing of the list is here yet. */
+  #isFirstLoad = false
   /** The list was read whole: what follows brings what is new. */
   #isFilled = false
   readonly mode: WalkMode
@@ -112,6 +114,7 @@ export class CursorWalk implements CursorWork {
       mode: this.mode,
       refill: this.#refill,
       slot: this.#slot,
+      isFirstLoad: this.#isFirstLoad,
       isWhole: isWholeFrom(this.#floor),
       startedAt: this.#startedAt,
       before: this.#before,
@@ -149,6 +152,7 @@ export class CursorWalk implements CursorWork {
     if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
     const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
     const resume = await resumable(warehouse, { ...this.#key, slot: this.#slot }, this.#state, begun)
+    this.#isFirstLoad = this.#before === null && !resume && (await this.#hasNoRows())
     const expected =
       this.mode === 'full' && this.#before !== null
         ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
@@ -169,6 +173,12 @@ export class CursorWalk implements CursorWork {
       ...this.progress,
       outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
     }
+  }
+
+  /** Rows may be here without a watermark: of another source, or of a first load that was cut short. */
+  async #hasNoRows(): Promise<boolean> {
+    const { warehouse } = this.context
+    return (await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)) === 0
   }
 
   async #doubtWatermark(): Promise<void> {
