@@ -216,6 +216,26 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
+    it('a record that comes late between the count of a page and the page is a slip, too', async () => {
+      const slip: Rule = {
+        when: { ...when, page: 4, perPage: 100 },
+        times: 1,
+        fault: { kind: 'total', by: -1 },
+      }
+      const warehouse = await begun(350, [slip])
+      const off = sandbox.onRequest(({ resource, page }) => {
+        if (resource === 'notes' && page === 4) sandbox.store.put(1, 'notes', template('notes', 900, at(3)))
+      })
+      expect(await run(warehouse, { overlapMs: 10 ** 9 })).toMatchObject({
+        status: 'ok',
+        completeness: 'repaired',
+      })
+      off()
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
     it('a list without a total is read until nothing new comes, where pages may hide records behind ties', async () => {
       const warehouse = await begun(98, [total({ remove: true })])
       // Two records share the time on which the first page ends: the source exchanges them from page to page.
