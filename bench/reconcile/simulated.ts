@@ -145,8 +145,9 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
   }
 
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
-    this.requests += candidates.length + 1
-    this.items += candidates.length + 1
+    const asked = candidates.length > 0 ? candidates.length + 1 : 0
+    this.requests += asked
+    this.items += asked
     for (const { id } of candidates) {
       if (this.#source.has(Number(id))) throw new Error(`${id} is not deleted`)
       this.#gone.add(Number(id))
