@@ -11,7 +11,7 @@ import type { Ended } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { Program, program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, reopen } from '../support/warehouse.js'
+import { reopen, warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
 
@@ -25,7 +25,7 @@ interface Status {
   readonly incidents: readonly { readonly kind: string; readonly message: string }[]
 }
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
   let config = ''
@@ -91,8 +91,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('in a job it fails the job and no other step', async () => {
     job('nights', [{ command: 'snapshot' }, { command: 'sync' }, { command: 'report', out: 'made.html' }])
     await refuse()
+    sandbox.resetRequests()
     const ended = await run('run', 'nights')
     expect(ended.code).toBe(1)
+    expect(sandbox.requests.map(({ resource }) => resource)).toContain('repair_orders')
     expect(ended.stderr).toContain('The snapshot could not be taken')
     expect(readFileSync(join(folder, 'made.html'), 'utf8')).toContain('Can I trust it?')
     expect(await status()).toMatchObject({ code: 1, incidents: [{ kind: 'failed' }] })
