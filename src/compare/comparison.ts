@@ -1,7 +1,6 @@
 import type { Int64 } from '../../schema/resource.js'
-import type { ListPort } from '../walk/count.js'
 import type { Finding, OddCounts } from '../walk/oddities.js'
-import type { WalkPage } from '../walk/types.js'
+import type { ListPort, WalkPage } from '../walk/types.js'
 import type { Cell, Move } from './histogram.js'
 
 /** A live row that a list of its range does not show. */

@@ -3,6 +3,7 @@ import type { Int64 } from '../../schema/resource.js'
 import type { AlertKind } from '../config/config.js'
 import { visible } from '../escape.js'
 import { atMinute, count, plural } from '../format.js'
+import type { ToldIncident } from '../warehouse/openincidents.js'
 
 interface Site {
   readonly tenantId: Int64
@@ -49,16 +50,6 @@ export function listText(items: readonly string[], most = 5): string {
 
 const shownIncidents = 3
 
-/** An incident, as far as people read of it in a chat. */
-interface Read {
-  readonly kind: string
-  readonly tenant_id: Int64 | null
-  readonly resource: string | null
-  readonly since: string
-  readonly message: string
-  readonly advice: string
-}
-
 /** Which installation tells it, and what its tenants are called. */
 export interface Speaker {
   readonly name: string
@@ -74,7 +65,7 @@ const withoutRequests = (text: string): string =>
 const escapedForChats = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-function placeOf({ tenant_id, resource }: Read, names: Speaker['tenantNames'] = {}): string {
+function placeOf({ tenant_id, resource }: ToldIncident, names: Speaker['tenantNames'] = {}): string {
   if (tenant_id === null) return resource ?? 'the whole run'
   const name = names[String(tenant_id)]
   const shop = name === undefined ? `tenant ${tenant_id}` : `${name} (tenant ${tenant_id})`
@@ -82,7 +73,11 @@ function placeOf({ tenant_id, resource }: Read, names: Speaker['tenantNames'] = 
 }
 
 /** What, which shop, since when, and what to do; of what is over, the first three. */
-function sentenceOf(type: 'opened' | 'resolved', incident: Read, names: Speaker['tenantNames']): string {
+function sentenceOf(
+  type: 'opened' | 'resolved',
+  incident: ToldIncident,
+  names: Speaker['tenantNames'],
+): string {
   const found = withoutRequests(incident.message.replace(/^tenant \S+, [^:\s]+: /, ''))
   const what = `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
   return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
@@ -91,7 +86,7 @@ function sentenceOf(type: 'opened' | 'resolved', incident: Read, names: Speaker[
 /** The line that a chat shows: what opened or is over, in which installation. */
 export function headline(
   type: 'opened' | 'resolved',
-  incidents: readonly Read[],
+  incidents: readonly ToldIncident[],
   { name, tenantNames }: Speaker,
 ): string {
   const words = type === 'opened' ? 'needs somebody' : 'is over'

@@ -1,9 +1,4 @@
-import type { WalkPage } from './types.js'
-
-/** How a caller reaches a cursor's list: one page of the records newer than t. */
-export interface ListPort<P> {
-  fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
-}
+import type { ListPort } from './types.js'
 
 /** How many records are newer than t, for one request (docs/architecture.md, Counting as an oracle). */
 export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<number> =>

@@ -3,48 +3,14 @@
  * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
  */
 import type { Int64 } from '../../schema/resource.js'
-import type { Reason } from '../reasons.js'
 import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
-import { countAfter, type ListPort, lastPage, pageOf } from './count.js'
+import { countAfter, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
-import type { Finding } from './oddities.js'
 import { isOutOfOrder } from './order.js'
 import { Pager } from './pager.js'
 import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
-import type { WalkOutcome, WalkPage } from './types.js'
-
-export interface RangePort<P> extends ListPort<P> {
-  /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
-  take(page: WalkPage<P>, boundary: string | null): Promise<void>
-  /** Every record of the range newer than the boundary has been taken: a later run may begin there. */
-  reached(boundary: string): Promise<void>
-  readAhead(): number
-  note(message: string, fields: Record<string, unknown>): void
-}
-
-/** Records with `after` < `updated_at` <= `until`; `until` is the end of a second, or `forever`. */
-export interface ListRange {
-  readonly after: string
-  readonly until: string
-  /** Records newer than `until`, as far as is known: they tell the page to begin with. */
-  readonly newer: number
-  /** Records newer than `after`, where known: one response can then show a small range. */
-  readonly total?: number
-  /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
-  readonly isUnordered?: boolean
-  /** What walks have found odd about the list. */
-  readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
-}
-
-export interface RangeOutcome {
-  readonly verdict: WalkOutcome['verdict']
-  readonly reason: Reason | null
-  /** Distinct records of the range that were seen, unusable ones included. */
-  readonly seen: number
-  /** Records of the range at the beginning of the reading, by the source's count. */
-  readonly expected: number
-}
+import type { ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
 
 interface RangeReading {
   readonly perPage: number
@@ -65,9 +31,9 @@ const attempts = 3
 
 /**
  * Reads from the page that counting has told to the end of the list, since the source is asked for nothing older than
- * the range; the end is a page that is not full, or shows nothing new. A small range is shown whole by one response: the last page of a list, if it also shows a record newer than
- * the range. A larger range is read as Walk reads a list: with steps back when the total falls, and again with other page
- * sizes while ties may hide records.
+ * the range; the end is a page that is not full, or shows nothing new. A small range is shown whole by one response: the
+ * last page of a list, if it also shows a record newer than the range. A larger range is read as Walk reads a list: with
+ * steps back when the total falls, and again with other page sizes while ties may hide records.
  */
 export class RangeWalk<P> {
   readonly #seen = new Set<Int64 | string>()

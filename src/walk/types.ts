@@ -173,3 +173,40 @@ export interface WalkPlan {
   /** Rows that the warehouse has above the floor: a list that is far shorter is not believed. */
   readonly expected?: number
 }
+
+/** How a caller reaches a cursor's list: one page of the records newer than t. */
+export interface ListPort<P> {
+  fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
+}
+
+export interface RangePort<P> extends ListPort<P> {
+  /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
+  take(page: WalkPage<P>, boundary: string | null): Promise<void>
+  /** Every record of the range newer than the boundary has been taken: a later run may begin there. */
+  reached(boundary: string): Promise<void>
+  readAhead(): number
+  note(message: string, fields: Record<string, unknown>): void
+}
+
+/** Records with `after` < `updated_at` <= `until`; `until` is the end of a second, or `forever`. */
+export interface ListRange {
+  readonly after: string
+  readonly until: string
+  /** Records newer than `until`, as far as is known: they tell the page to begin with. */
+  readonly newer: number
+  /** Records newer than `after`, where known: one response can then show a small range. */
+  readonly total?: number
+  /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
+  readonly isUnordered?: boolean
+  /** What walks have found odd about the list. */
+  readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
+}
+
+export interface RangeOutcome {
+  readonly verdict: WalkOutcome['verdict']
+  readonly reason: Reason | null
+  /** Distinct records of the range that were seen, unusable ones included. */
+  readonly seen: number
+  /** Records of the range at the beginning of the reading, by the source's count. */
+  readonly expected: number
+}

@@ -1,4 +1,7 @@
-/* Incidents as people are told of them. Used by status, the report and the metrics, and by the messages of alerts (src/service/message.ts). */
+/*
+ * Incidents as people are told of them. Used by status, the report and the metrics, and by the messages of alerts
+ * (src/service/message.ts).
+ */
 import type { Int64 } from '../../schema/resource.js'
 import { type AlertRow, openIncidentRows } from './alerts.js'
 import type { Db } from './database.js'

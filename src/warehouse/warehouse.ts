@@ -233,10 +233,7 @@ export class Warehouse {
       )
     const store = (): Promise<Applied> =>
       dialect.offload?.(to, fresh) ??
-      storeHere(false).catch((error) => {
-        if (dialect.isTaken(error)) return storeHere(true)
-        throw error
-      })
+      storeHere(false).catch((error) => (dialect.isTaken(error) ? storeHere(true) : Promise.reject(error)))
     const applied = await this.#backlog.storing(() => this.#trying(store))
     for (const entry of drift) this.#reported.add(driftName(entry))
     return applied

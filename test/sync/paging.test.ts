@@ -42,6 +42,20 @@ describe.each(warehouses())('$name', (kind) => {
   const remembered = async (warehouse: Warehouse): Promise<unknown> =>
     (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
 
+  /** A record comes late, right before a page is answered: the run notices, and has it. */
+  async function noticesLate(warehouse: Warehouse, before: number): Promise<void> {
+    const off = sandbox.onRequest(({ resource, page }) => {
+      if (resource === 'notes' && page === before)
+        sandbox.store.put(1, 'notes', template('notes', 900, at(3)))
+    })
+    const report = await run(warehouse, { overlapMs: 10 ** 9 })
+    off()
+    expect(report).toMatchObject({ status: 'ok', completeness: 'repaired' })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    expect(await remembered(warehouse)).toBeNull()
+    await warehouse.close()
+  }
+
   describe('a page shorter than asked is not the last', () => {
     it.each([
       ['a true total', 50, [], 350, 'proven'],
@@ -53,7 +67,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['the total of the page', 50, [total({ page: true })], 350, 'listed'],
       ['the total of the page, another size', 30, [total({ page: true })], 95, 'listed'],
       ['a total that is no number', 50, [total({ as: 'many' })], 350, 'listed'],
-    ] as const)('with %s, %i a page: all is stored, %4$s', async (_, most, rules, count, completeness) => {
+    ] as const)('with %s, %i a page: all is stored', async (_, most, rules, count, completeness) => {
       const warehouse = await begun(count, [paging({ most, pages: 'asked' }), ...rules])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, watermark: timeOf(count) })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
@@ -223,17 +237,7 @@ describe.each(warehouses())('$name', (kind) => {
         fault: { kind: 'total', by: -1 },
       }
       const warehouse = await begun(350, [slip])
-      const off = sandbox.onRequest(({ resource, page }) => {
-        if (resource === 'notes' && page === 4) sandbox.store.put(1, 'notes', template('notes', 900, at(3)))
-      })
-      expect(await run(warehouse, { overlapMs: 10 ** 9 })).toMatchObject({
-        status: 'ok',
-        completeness: 'repaired',
-      })
-      off()
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
+      await noticesLate(warehouse, 4)
     })
 
     it('a list without a total is read until nothing new comes, where pages may hide records behind ties', async () => {
@@ -253,17 +257,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     it('a record that comes late behind a full page is read with it', async () => {
       const warehouse = await begun(100)
-      const off = sandbox.onRequest(({ resource, page }) => {
-        if (resource === 'notes' && page === 2) sandbox.store.put(1, 'notes', template('notes', 900, at(3)))
-      })
-      expect(await run(warehouse, { overlapMs: 10 ** 9 })).toMatchObject({
-        status: 'ok',
-        completeness: 'repaired',
-      })
-      off()
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
+      await noticesLate(warehouse, 2)
     })
   })
 

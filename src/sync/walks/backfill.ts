@@ -9,8 +9,15 @@ import { addMicros, endOfSecond } from '../../timestamp.js'
 import { countAfter } from '../../walk/count.js'
 import { forever } from '../../walk/cutpoint.js'
 import { hiddenIn, type Memory, memoryOf } from '../../walk/memory.js'
-import { type ListRange, type RangeOutcome, type RangePort, RangeWalk } from '../../walk/range.js'
-import { type Verdict, type WalkPage, worstFirst } from '../../walk/types.js'
+import { RangeWalk } from '../../walk/range.js'
+import {
+  type ListRange,
+  type RangeOutcome,
+  type RangePort,
+  type Verdict,
+  type WalkPage,
+  worstFirst,
+} from '../../walk/types.js'
 import { forgetBoundary, moveBoundary, readBoundary } from '../../warehouse/backfills.js'
 import { type CursorTask, keyOf, noteOf, now, type RunContext, stateOf, warningOf } from '../run/context.js'
 import { type Fetched, PageStore } from '../run/pagestore.js'
