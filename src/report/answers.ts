@@ -219,7 +219,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
   const { open, late, overdue, receivables, undecided } = needs
   const hidden =
     overdue.unknown > 0
-      ? `${count(overdue.unknown)} more with an unknown total, at least ${moneyText(overdue.atLeastCents)}`
+      ? `${count(overdue.unknown)} more with an unknown total${overdue.atLeastCents > 0 ? `, at least ${moneyText(overdue.atLeastCents)}` : ''}`
       : ''
   const credits =
     receivables.overpaid > 0

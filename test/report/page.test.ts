@@ -84,7 +84,7 @@ describe('the page', () => {
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + month.invoicesWithoutProfit, 0)
     expectIn(text, `${without} invoices with an unknown price or cost are in sales and not in gross profit`)
     expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
-    expectIn(text, '1 invoice with an unknown total are left out; at least $42 is owed on them')
+    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed there')
     expect(text.match(/not comparable with shop systems that subtract pay/g)?.length).toBeGreaterThanOrEqual(
       2,
     )

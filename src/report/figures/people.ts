@@ -105,7 +105,7 @@ export function receivablesFigure({ scope }: FigureInput): Figure {
     leftOut: [
       ...(unknown > 0
         ? [
-            `${plural(unknown, 'invoice')} with an unknown total are left out; at least ${moneyText(atLeast)} is owed on them.`,
+            `${plural(unknown, 'invoice')} with an unknown total ${unknown === 1 ? 'is' : 'are'} left out${atLeast > 0 ? `; at least ${moneyText(atLeast)} is owed there` : ''}.`,
           ]
         : []),
       ...(overpaid > 0
