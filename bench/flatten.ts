@@ -1,6 +1,6 @@
 /** How many rows a second flatten makes of pages of repair orders. Run: npm run build && node dist/bench/flatten.js */
 import { resources } from '../schema/index.js'
-import { model } from '../src/model/registry.js'
+import { model } from '../src/engine/model/registry.js'
 
 const at = (n: number): string => new Date(1.7e12 + n * 1000).toISOString()
 let next = 1

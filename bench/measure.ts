@@ -3,7 +3,7 @@
  * output. run.ts and pairs.ts start it; pairs.ts also starts that of another checkout, so what a task and a measurement
  * hold changes only by additions.
  */
-import { openWarehouse } from '../src/warehouse/open.js'
+import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { columnsOf } from './floor/columns.js'
 import type { Load } from './floor/load.js'
 import { modelOf } from './model.js'

@@ -1,5 +1,5 @@
 import { resources } from '../schema/index.js'
-import { type Model, model } from '../src/model/registry.js'
+import { type Model, model } from '../src/engine/model/registry.js'
 
 /** Every resource as the configuration's default has it, or with its history. */
 export const modelOf = (history = false): Model =>

@@ -7,8 +7,8 @@
  */
 import { parseArgs } from 'node:util'
 import { resources } from '../schema/index.js'
-import { parseJson } from '../src/api/http/json.js'
-import { model } from '../src/model/registry.js'
+import { model } from '../src/engine/model/registry.js'
+import { parseJson } from '../src/engine/source/http/exactjson.js'
 import { repairOrder } from './source/record.js'
 import { hostile } from './source/weather.js'
 import { median, medianInterval } from './stats.js'

@@ -5,8 +5,8 @@
  *   npm run build && node dist/bench/reconcile.js
  */
 import { writeFileSync } from 'node:fs'
-import { fullCost } from '../src/compare/cost.js'
-import { table } from '../src/table.js'
+import { fullCost } from '../src/engine/compare/comparisoncost.js'
+import { table } from '../src/shell/texttable.js'
 import { generator } from './random.js'
 import { type Line, plot } from './reconcile/plot.js'
 import { timeOf, withWorld } from './reconcile/real.js'

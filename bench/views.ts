@@ -17,9 +17,9 @@ import { sql } from 'kysely'
 import { resources } from '../schema/index.js'
 import type { View } from '../schema/view.js'
 import { views } from '../schema/views/index.js'
-import { model } from '../src/model/registry.js'
-import { openWarehouse } from '../src/warehouse/open.js'
-import type { Warehouse } from '../src/warehouse/warehouse.js'
+import { model } from '../src/engine/model/registry.js'
+import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
+import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
 import { compiledOf } from '../test/support/compiled.js'
 import { median } from './stats.js'
 import { counters, dayRows, insertOf, tenants } from './views/fill.js'
@@ -47,7 +47,7 @@ async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
   const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
   const report = { timeZone: 'America/Chicago' }
   writeFileSync(file, JSON.stringify({ api, warehouse: { url, schema }, report }))
-  await promisify(execFile)(process.execPath, [compiledOf('src/cli/entry.ts'), 'migrate', '--config', file])
+  await promisify(execFile)(process.execPath, [compiledOf('src/entry.ts'), 'migrate', '--config', file])
 }
 
 /** Returns the number of rows. */

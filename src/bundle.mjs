@@ -15,9 +15,9 @@ const libraries = Object.keys(dependencies).filter((name) => !together.includes(
 const bundle = await rolldown({
   cwd: dist,
   input: {
-    shopsync: 'src/cli/entry.js',
-    pagethread: 'src/cli/pagethread.js',
-    writerthread: 'src/warehouse/sqlite/thread/writerthread.js',
+    shopsync: 'src/entry.js',
+    pagethread: 'src/features/schedule/pagethread.js',
+    writerthread: 'src/engine/warehouse/sqlite/thread/writerthread.js',
   },
   platform: 'node',
   external: libraries.map((name) => new RegExp(`^${name}(/|$)`)),

@@ -46,7 +46,7 @@ const owners: Record<string, readonly string[]> = {
   pg: ['src/warehouse'],
   fastify: ['src/sandbox', 'src/service'],
   'prom-client': ['src/service'],
-  '@opentelemetry/api': ['src/trace.ts'],
+  '@opentelemetry/api': ['src/engine/base/trace.ts'],
   croner: ['src/config'],
   commander: ['src/cli'],
   pino: ['src/cli'],

@@ -3,15 +3,16 @@
  * records take no memory. The source has deleted some records. The warehouse lacks others: its register knows those that
  * the warehouse lost, and nothing knows those that it never had. Both sides answer as the real ones do.
  */
-import { Bisection } from '../../src/compare/bisect.js'
-import type { Candidate, ComparePort, Comparison } from '../../src/compare/comparison.js'
-import { fullCost } from '../../src/compare/cost.js'
-import { type Cell, cellsOf, type Move } from '../../src/compare/histogram.js'
-import { fromMicros, toMicros } from '../../src/timestamp.js'
-import { forever } from '../../src/walk/cutpoint.js'
-import { nothingOdd } from '../../src/walk/oddities.js'
-import type { Sighting } from '../../src/walk/sightings.js'
-import type { WalkPage } from '../../src/walk/types.js'
+
+import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
+import { Bisection } from '../../src/engine/compare/bisect.js'
+import type { Candidate, ComparePort, Comparison } from '../../src/engine/compare/comparison.js'
+import { fullCost } from '../../src/engine/compare/comparisoncost.js'
+import { type Cell, cellsOf, type Move } from '../../src/engine/compare/histogram.js'
+import { nothingOdd } from '../../src/engine/walk/anomalies.js'
+import { forever } from '../../src/engine/walk/cutpoint.js'
+import type { Sighting } from '../../src/engine/walk/observed.js'
+import type { WalkPage } from '../../src/engine/walk/types.js'
 
 const base = 1_600_000_000_000_000n
 const step = 3_141_593n

@@ -2,7 +2,7 @@
  * Timestamps: parsing and printing, exact to the microsecond. It shares no code with the API client, so that a
  * misreading on either side shows in the tests. Used by all rooms.
  */
-import type { Clock } from '../clock.js'
+import type { Clock } from '../engine/base/clock.js'
 
 /** An exact instant: microseconds since 1970-01-01T00:00:00Z. Date and luxon hold milliseconds only. */
 export type Micros = bigint

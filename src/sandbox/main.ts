@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { count } from '../format.js'
+import { count } from '../engine/base/format.js'
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.js'
 import type { Rule } from './script/rules.js'
 import { checkRules } from './script/rules.js'

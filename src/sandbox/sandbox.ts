@@ -1,7 +1,7 @@
 /**
  * Puts a sandbox together from its parts; what tests and the demo call. Used by index.ts and main.ts.
  */
-import { systemClock } from '../clock.js'
+import { systemClock } from '../engine/base/clock.js'
 import { stringLists } from './data/declared.js'
 import { generateTenant } from './data/generate.js'
 import { Work } from './data/work.js'

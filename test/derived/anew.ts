@@ -1,5 +1,5 @@
-import { rederive } from '../../src/warehouse/rederive.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { rederive } from '../../src/engine/warehouse/recompute.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
 /** Empties the derived tables and what is known of them, and computes them anew from the stored rows. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from '../support/warehouse.js'
 import { totalsBySql } from './oracle.js'
 

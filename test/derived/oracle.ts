@@ -4,7 +4,7 @@
  * Orders with absurd values or with something in quarantine are beyond it.
  */
 import { sql } from 'kysely'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 
 /** A quotient rounded half away from zero. */
 const rounded = (top: string, bottom: string): string =>

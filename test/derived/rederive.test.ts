@@ -1,9 +1,9 @@
 /** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
-import type { Rules } from '../../src/warehouse/derived.js'
-import { readOutdated, rederive } from '../../src/warehouse/rederive.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Rules } from '../../src/engine/warehouse/derived.js'
+import { readOutdated, rederive } from '../../src/engine/warehouse/recompute.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { labor, order, stamp, storeOrders } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { asNumber, minus, nanos, plus, rounded, times, unit, wholeOf } from '../../schema/exact.js'
-import { fromMicros } from '../../src/timestamp.js'
-import { minutesBetween } from '../../src/warehouse/rules.js'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { minutesBetween } from '../../src/engine/warehouse/learnedrules.js'
 
 const big = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
 const divisor = big.filter((n) => n !== 0n)

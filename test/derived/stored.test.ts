@@ -1,7 +1,7 @@
 /** The rows that follow from orders are stored, replaced, deleted and revived with them, on every warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { markDeleted } from '../../src/sync/reconcile/tombstone.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { markDeleted } from '../../src/features/reconcile/tombstone.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
 import { wipe } from '../support/through.js'

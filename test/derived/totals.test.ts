@@ -1,6 +1,6 @@
 /** What an order comes to, computed by hand: stored and read back on every warehouse, and computed anew from the rows. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { stamp, storeOrders } from '../support/orders.js'
 import { describeBothWays, open, rowsOf } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'

@@ -1,7 +1,7 @@
 /** The circuit breaker: an answer that would mean the loss of many records at once is not believed. */
 import { describe, expect, it } from 'vitest'
+import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Rule, template } from '../../src/sandbox/index.js'
-import { Warehouse } from '../../src/warehouse/warehouse.js'
 import { known, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'

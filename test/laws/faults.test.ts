@@ -3,10 +3,10 @@
  * and nowhere else; when the fault is over, one more sync makes everything equal.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Page, Source } from '../../src/api/source.js'
+import type { Page, Source } from '../../src/engine/source/source.js'
+import { Book } from '../../src/engine/walk/books.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
-import { Book } from '../../src/walk/books.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from '../support/between.js'
 import { HandClock } from '../support/clocks.js'
 import { type RunOptions, syncInOrder } from '../support/run.js'

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { type Address, configure } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
 import { Program, type ProgramOptions, program } from '../support/process.js'

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Instants } from '../../src/config/instants.js'
+import { Instants } from '../../src/engine/config/instants.js'
 import { createSandbox } from '../../src/sandbox/index.js'
 import { compiledOf } from '../support/compiled.js'
 import { configure } from '../support/place.js'

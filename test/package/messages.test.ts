@@ -1,6 +1,6 @@
 /** docs/messages.md has every code, and every message that stops a command for another cause than its words. */
 import { expect, test } from 'vitest'
-import { reasons } from '../../src/reasons.js'
+import { reasons } from '../../src/engine/base/reasons.js'
 import { filesIn, textOf } from '../support/tree.js'
 
 const page = textOf('docs/messages.md')

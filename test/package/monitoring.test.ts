@@ -1,7 +1,7 @@
 /** deploy/prometheus and deploy/grafana ask for metrics that there are, and send to headings of the runbook that there are. */
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { metricNames } from '../../src/service/metricnames.js'
+import { metricNames } from '../../src/features/telemetry/metricnames.js'
 import { textOf } from '../support/tree.js'
 
 interface Dashboard {

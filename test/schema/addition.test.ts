@@ -98,7 +98,7 @@ async function runs(): Promise<Run[]> {
     const { url: baseUrl, partnerId, secret } = sandbox
     writeFileSync('config.json', JSON.stringify({ api: { baseUrl, partnerId, secret }, warehouse: { url: 'sqlite:warehouse.db' } }), { mode: 0o600 })
     const run = async (command) => {
-      const words = ['dist/src/cli/entry.js', command, '--json', '--quiet']
+      const words = ['dist/src/entry.js', command, '--json', '--quiet']
       const { stdout } = await promisify(execFile)('node', words, { maxBuffer: 1e8 }).catch((failed) => failed)
       return JSON.parse(stdout)
     }
@@ -124,7 +124,7 @@ async function served(): Promise<number> {
 const scripts = [
   'schema/registry.mjs',
   'node_modules/typescript/bin/tsc -p tsconfig.json',
-  'dist/src/model/artifacts.js',
+  'dist/src/artifacts.js',
 ]
 
 beforeAll(async () => {

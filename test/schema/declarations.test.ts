@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Member, Shape } from '../../schema/resource.js'
-import { tablesOf } from '../../src/model/tables.js'
+import { tablesOf } from '../../src/engine/model/table.js'
 
 const list = Object.values(resources)
 const tables = list.flatMap((resource) => tablesOf(resource))

@@ -1,4 +1,4 @@
-import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/api/source.js'
+import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/engine/source/source.js'
 
 /** A source that hands each request for a list to a function, which may ask the real source. */
 /** What a page knows of its numbers, read while its body is held. */

@@ -4,8 +4,9 @@
  * its days is fixed; what depends on today lies so many days before now. No zone here has daylight saving time, so that
  * a day is 24 hours.
  */
+
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { shopsync } from './call.js'
 import { type Address, configure } from './place.js'
 import { type Kind, reopen } from './warehouse.js'

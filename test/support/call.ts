@@ -1,8 +1,8 @@
 /** The program called in this process: what it prints and its exit code, without a process of its own. */
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
-import type { Io, SignalName } from '../../src/cli/io.js'
-import { main } from '../../src/cli/main.js'
+import { main } from '../../src/shell/call.js'
+import type { Io, SignalName } from '../../src/shell/io.js'
 import { root } from './tree.js'
 
 export interface Ended {

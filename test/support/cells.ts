@@ -1,9 +1,9 @@
 /** Compares a warehouse with the source cell by cell, by an oracle that knows nothing of src/. */
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
-import { Oracle } from '../sync/oracle.js'
+import { Oracle } from '../engine/run/oracle.js'
 import { known } from './run.js'
 import { rowsOf } from './warehouse.js'
 

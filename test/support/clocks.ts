@@ -2,7 +2,7 @@
  * The clocks of the tests: one that is moved by hand or by sleeping on it, one that is real but skips every sleep, and
  * one on which sleepers wait until the test lets time pass.
  */
-import { type Clock, systemClock } from '../../src/clock.js'
+import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 
 /** Time that a program and its sandbox share: it moves when somebody sleeps or the test says so. */
 export class HandClock implements Clock {

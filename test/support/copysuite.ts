@@ -1,7 +1,7 @@
-/** Copies that are cut short: the law that test/sync/copying.test.ts tries at some moments, test/long/copy.test.ts at many. */
+/** Copies that are cut short: the law that test/features/copy/copying.test.ts tries at some moments, test/long/copy.test.ts at many. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { copyInto, everything, opener, rich } from './copying.js'
 import type { Address } from './place.js'
 import { sync } from './run.js'

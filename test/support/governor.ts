@@ -1,7 +1,12 @@
-import type { RateReport } from '../../src/api/http/headers.js'
-import type { RequestOutcome } from '../../src/api/rate/budget.js'
-import { createGovernor, type Governor, type Permit, type RequestClaim } from '../../src/api/rate/governor.js'
-import type { WaitNotice } from '../../src/api/rate/wait.js'
+import type { RateReport } from '../../src/engine/source/http/headers.js'
+import type { RequestOutcome } from '../../src/engine/source/rate/budget.js'
+import {
+  createGovernor,
+  type Governor,
+  type Permit,
+  type RequestClaim,
+} from '../../src/engine/source/rate/governor.js'
+import type { WaitNotice } from '../../src/engine/source/rate/wait.js'
 import type { VirtualClock } from './clocks.js'
 
 const governors: Governor[] = []

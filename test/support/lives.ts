@@ -5,10 +5,10 @@
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Model } from '../../src/model/registry.js'
+import type { Model } from '../../src/engine/model/registry.js'
+import type { RunReport } from '../../src/engine/run/runreport.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { parseInstant, type Sandbox, transfer } from '../../src/sandbox/index.js'
-import type { RunReport } from '../../src/sync/run/report.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { expectOracle } from '../derived/equal.js'
 import { compare, expected } from './cells.js'
 import { HandClock } from './clocks.js'

@@ -1,6 +1,7 @@
 /** The text of metrics, taken apart; and the metrics of a warehouse in this process. */
-import { type MetricsOptions, metricsText } from '../../src/service/metrics.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { type MetricsOptions, metricsText } from '../../src/features/telemetry/metrics.js'
 
 export interface Series {
   readonly name: string

@@ -1,6 +1,6 @@
+import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
+import { floorOf } from '../../src/engine/run/resumecursor.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { floorOf } from '../../src/sync/run/resume.js'
-import { fromMicros, toMicros } from '../../src/timestamp.js'
 import { HandClock } from './clocks.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
 /** The tenant whose list moves, and one that stands still beside it. */

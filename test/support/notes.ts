@@ -1,8 +1,9 @@
 /** A tenant with notes, one record like the other: what the tests of reconciling fill, lose and look for. */
+
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import type { RunReport } from '../../src/engine/run/runreport.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
-import type { RunReport } from '../../src/sync/run/report.js'
-import { fromMicros } from '../../src/timestamp.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { randomFrom } from './random.js'
 import { type RunOptions, sync } from './run.js'
 import { rowsOf } from './warehouse.js'

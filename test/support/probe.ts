@@ -1,4 +1,4 @@
-import type { ProbeAnswers } from '../../src/sync/ask/probe.js'
+import type { ProbeAnswers } from '../../src/features/check/probe.js'
 
 /** What a probe finds out about a source that does as the API's document says. */
 export const usualWays = {

@@ -7,11 +7,11 @@
  * A failure prints the seed of its scenario: MOTION_SEED=… MOTION_RUNS=1 plays it again. To be called by a test file.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Source } from '../../src/api/source.js'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import type { Source } from '../../src/engine/source/source.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { Confirmation } from '../../src/features/reconcile/confirm.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { Confirmation } from '../../src/sync/reconcile/confirm.js'
-import { fromMicros } from '../../src/timestamp.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 import { Between } from './between.js'
 import { HandClock } from './clocks.js'
 import { base, live, lose, only, reconcile } from './notes.js'

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { Int64 } from '../../schema/resource.js'
-import { digest, Sketch } from '../../src/warehouse/register/sketch.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { digest, Sketch } from '../../src/engine/warehouse/register/sketch.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from './rows.js'
 
 /** Every register that is kept says which live rows there are; `least`: so many have to be kept. */

@@ -4,16 +4,16 @@
  * `test/support/worker.ts` can use it in a process of its own.
  */
 import { resources } from '../../schema/index.js'
-import { createSource } from '../../src/api/client.js'
-import type { Source } from '../../src/api/source.js'
-import { type Clock, Stamps, systemClock } from '../../src/clock.js'
-import { type Model, model } from '../../src/model/registry.js'
+import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
+import { type Model, model } from '../../src/engine/model/registry.js'
+import { runSync } from '../../src/engine/run/run.js'
+import type { Dependencies } from '../../src/engine/run/runcontext.js'
+import type { Note, RunReport, RunRequest } from '../../src/engine/run/runreport.js'
+import { createSource } from '../../src/engine/source/client.js'
+import type { Source } from '../../src/engine/source/source.js'
+import { newestStamp } from '../../src/engine/warehouse/runs.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
-import type { Dependencies } from '../../src/sync/run/context.js'
-import type { Note, RunReport, RunRequest } from '../../src/sync/run/report.js'
-import { runSync } from '../../src/sync/run/run.js'
-import { newestStamp } from '../../src/warehouse/runs.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 
 export const known: Model = model(resources)
 

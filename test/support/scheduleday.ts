@@ -8,12 +8,12 @@
 import { Writable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { loadConfiguration } from '../../src/cli/configuration.js'
-import { withConfig } from '../../src/cli/context.js'
-import type { Io } from '../../src/cli/io.js'
-import { Output } from '../../src/cli/output.js'
-import { stayUp } from '../../src/cli/scheduler.js'
-import { Signals } from '../../src/cli/signals.js'
+import { stayUp } from '../../src/features/schedule/work.js'
+import { withConfig } from '../../src/shell/commandcontext.js'
+import { loadConfiguration } from '../../src/shell/configuration.js'
+import type { Io } from '../../src/shell/io.js'
+import { Output } from '../../src/shell/output.js'
+import { Signals } from '../../src/shell/signals.js'
 import { SkippingClock } from './clocks.js'
 
 for (const flag of ['--expose-gc', '--no-opt', '--no-sparkplug']) setFlagsFromString(flag)

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
-import { createSource, type SourceOptions } from '../../src/api/client.js'
-import type { ListRequest, Source } from '../../src/api/source.js'
-import { Stamps } from '../../src/clock.js'
+import { Stamps } from '../../src/engine/base/clock.js'
+import { createSource, type SourceOptions } from '../../src/engine/source/client.js'
+import type { ListRequest, Source } from '../../src/engine/source/source.js'
 import { SkippingClock } from './clocks.js'
 
 export const SECRET = 'top-secret-4711'

@@ -1,4 +1,4 @@
-import { Budget, type RequestOutcome, type Ticket } from '../../src/api/rate/budget.js'
+import { Budget, type RequestOutcome, type Ticket } from '../../src/engine/source/rate/budget.js'
 import { randomFrom } from './random.js'
 
 export interface Scenario {

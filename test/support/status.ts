@@ -1,6 +1,6 @@
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { readStatus, type StatusOptions, type StatusReport } from '../../src/features/status/work.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
-import { readStatus, type StatusOptions, type StatusReport } from '../../src/sync/ask/status.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
 
 const day = 86_400_000
 

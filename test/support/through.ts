@@ -1,5 +1,5 @@
-import type { Dialect, Session } from '../../src/warehouse/dialect.js'
-import { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Dialect, Session } from '../../src/engine/warehouse/dialect.js'
+import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'
 
 /** A session whose calls may be replaced one by one. */

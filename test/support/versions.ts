@@ -4,10 +4,10 @@
  */
 import { sql } from 'kysely'
 import { resources } from '../../schema/index.js'
-import { type Model, model, type ResourceModel } from '../../src/model/registry.js'
-import type { Table } from '../../src/model/tables.js'
-import { rootTable } from '../../src/warehouse/database.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import { type Model, model, type ResourceModel } from '../../src/engine/model/registry.js'
+import type { Table } from '../../src/engine/model/table.js'
+import { rootTable } from '../../src/engine/warehouse/database.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from './warehouse.js'
 
 /** Every resource keeps its versions. */

@@ -4,12 +4,12 @@
  */
 import { sql } from 'kysely'
 import { views } from '../../schema/views/index.js'
-import { makeViews, type ViewsMade } from '../../src/analytics/makeviews.js'
-import { refreshAnalytics } from '../../src/analytics/refresh.js'
-import type { ZonesNow } from '../../src/analytics/zones.js'
-import type { ReportConfig } from '../../src/config/config.js'
-import type { Model } from '../../src/model/registry.js'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { ReportConfig } from '../../src/engine/config/config.js'
+import type { Model } from '../../src/engine/model/registry.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { makeViews, type ViewsMade } from '../../src/features/analytics/makeviews.js'
+import { refreshAnalytics } from '../../src/features/analytics/refresh.js'
+import type { ZonesNow } from '../../src/features/analytics/zones.js'
 import { known } from './run.js'
 
 /** A configuration of the report, with the usual settings where a test has none of its own. */

@@ -2,8 +2,8 @@
  * Makes one run of the sync in a process of its own, `node worker.js '{…}'`. The tests choose the length of its lease and
  * its use of the writer thread here, because the program's configuration offers neither.
  */
-import { Stop } from '../../src/errors.js'
-import { openWarehouse } from '../../src/warehouse/open.js'
+import { Stop } from '../../src/engine/base/errors.js'
+import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { compiledOf } from './compiled.js'
 import type { Address } from './place.js'
 import { known, sync, type Target } from './run.js'

@@ -1,6 +1,7 @@
 /** The source of a simulated year: five tenants whose lists move by the hour, and what a warehouse should know of it. */
+
+import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { fromMicros } from '../../src/timestamp.js'
 import type { HandClock } from './clocks.js'
 
 export const tenants = Array.from({ length: 5 }, (_, i) => i + 1)

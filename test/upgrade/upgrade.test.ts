@@ -3,7 +3,7 @@
  * brought up to date by the next run: nothing is lost, and an idle cursor costs one request, as in 0.1.0.
  */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { refusal } from '../support/server.js'

@@ -1,8 +1,8 @@
 /** Law 8: an idle cursor costs one request; n changed records cost ceil(n/100), and at most two more. */
 import fc from 'fast-check'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { fromMicros } from '../../../src/timestamp.js'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
 import type { Address } from '../place.js'
 import { syncInOrder } from '../run.js'
 import { wipe } from '../through.js'

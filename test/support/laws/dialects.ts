@@ -1,10 +1,10 @@
 /** Law 4: the same pages in both kinds of warehouse leave equal rows. Records are mostly right, and wrong in every way. */
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
-import { fromMicros } from '../../../src/timestamp.js'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
-import { recordsOf } from '../../model/records.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Address } from '../place.js'
+import { recordsOf } from '../records.js'
 import { contents, rowsOf } from '../rows.js'
 import { known } from '../run.js'
 import { wipe } from '../through.js'

@@ -1,10 +1,10 @@
 /** Law 7: an unknown field loses no data, and is reported once. */
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { fromMicros } from '../../../src/timestamp.js'
-import { openWarehouse } from '../../../src/warehouse/open.js'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
 import type { Address } from '../place.js'
 import { rowsOf } from '../rows.js'
 import { known, syncInOrder } from '../run.js'

@@ -4,8 +4,8 @@
  * program that has a fault in it, and played there.
  */
 import type fc from 'fast-check'
-import { openWarehouse } from '../../../src/warehouse/open.js'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Address } from '../place.js'
 import { known } from '../run.js'
 

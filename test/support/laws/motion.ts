@@ -5,7 +5,7 @@
  * that bring particular mistakes to light.
  */
 import fc from 'fast-check'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Play, Tally } from '../motion.js'
 import { exchange, type MotionScript, scripts } from '../motionscript.js'
 import { MotionWorld } from '../motionworld.js'

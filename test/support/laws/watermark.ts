@@ -1,9 +1,9 @@
 /** Law 5: at every commit, every record at or before a committed watermark is in the warehouse. */
 import fc from 'fast-check'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { Batch } from '../../../src/engine/warehouse/versionbatch.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { fromMicros } from '../../../src/timestamp.js'
-import type { Batch } from '../../../src/warehouse/batch.js'
-import type { Warehouse } from '../../../src/warehouse/warehouse.js'
 import type { Address } from '../place.js'
 import { syncInOrder } from '../run.js'
 import { wipe } from '../through.js'

@@ -1,8 +1,8 @@
 /** What the product says of itself and of its rows: one function that decides it is broken at a time. */
-import type * as format from '../../../src/format.js'
-import type * as askshared from '../../../src/sync/reconcile/askshared.js'
-import type * as openincidents from '../../../src/warehouse/openincidents.js'
-import type * as postgres from '../../../src/warehouse/postgres/dialect.js'
+import type * as format from '../../../src/engine/base/format.js'
+import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
+import type * as openincidents from '../../../src/features/alerts/openincidents.js'
+import type * as askshared from '../../../src/features/reconcile/askshared.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -10,49 +10,49 @@ export const claims: readonly Promised[] = [
   {
     promise: 'nothing says that all is well while an incident is open',
     broken: 'finds no incident open',
-    breakage: breaking<typeof openincidents>('src/warehouse/openincidents.ts').function(
+    breakage: breaking<typeof openincidents>('src/features/alerts/openincidents.ts').function(
       'openIncidents',
       () => async () => [],
     ),
-    test: 'test/service/greenisgreen.test.ts',
+    test: 'test/features/alerts/greenisgreen.test.ts',
     name: 'an open incident is told by all of them alike',
     on: both,
   },
   {
     promise: 'an age that cannot be known is no good news',
     broken: 'takes an instant ahead of now for now',
-    breakage: breaking<typeof format>('src/format.ts').function(
+    breakage: breaking<typeof format>('src/engine/base/format.ts').function(
       'ageOf',
       (sound) =>
         (...given) =>
           sound(...given) ?? 0,
     ),
-    test: 'test/sync/wrongclock.test.ts',
+    test: 'test/engine/run/wrongclock.test.ts',
     name: 'status calls stale what it cannot know the age of',
     on: both,
   },
   {
     promise: 'a service that moved is in one order',
     broken: 'does not look for services that two orders show',
-    breakage: breaking<typeof askshared>('src/sync/reconcile/askshared.ts').function(
+    breakage: breaking<typeof askshared>('src/features/reconcile/askshared.ts').function(
       'withSharedLook',
       () =>
         (_context, _task, _source, { work }) =>
           work,
     ),
-    test: 'test/sync/shared.test.ts',
+    test: 'test/features/reconcile/shared.test.ts',
     name: 'asks for the order that lost a service without a new stamp',
     on: both,
   },
   {
     promise: 'a page is stored though nested rows are there without their records',
     broken: 'knows no error of a row that was there',
-    breakage: breaking<typeof postgres>('src/warehouse/postgres/dialect.ts').function(
+    breakage: breaking<typeof postgres>('src/engine/warehouse/postgres/dialect.ts').function(
       'postgresDialect',
       (sound) =>
         (...given) => ({ ...sound(...given), isTaken: () => false }),
     ),
-    test: 'test/warehouse/contract.test.ts',
+    test: 'test/engine/warehouse/contract.test.ts',
     name: 'a record is stored whose nested rows are there without it',
     on: ['postgres'],
   },

@@ -1,18 +1,19 @@
 /** What makes a copy the original (docs/operations.md, Moving a warehouse): one function of it is broken at a time. */
-import type * as bring from '../../../src/warehouse/copy/bring.js'
-import type * as stream from '../../../src/warehouse/copy/stream.js'
-import type * as tables from '../../../src/warehouse/copy/tables.js'
-import type * as target from '../../../src/warehouse/copy/target.js'
+
+import type * as tables from '../../../src/features/copy/copiedtables.js'
+import type * as bring from '../../../src/features/copy/copyrows.js'
+import type * as target from '../../../src/features/copy/copytarget.js'
+import type * as stream from '../../../src/features/copy/stream.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
-const copying = 'test/sync/copying.test.ts'
+const copying = 'test/features/copy/copying.test.ts'
 
 export const copy: readonly Promised[] = [
   {
     promise: 'a copy has everything',
     broken: 'copies no quarantine',
-    breakage: breaking<typeof tables>('src/warehouse/copy/tables.ts').function(
+    breakage: breaking<typeof tables>('src/features/copy/copiedtables.ts').function(
       'copiedTables',
       (sound) =>
         async (...given) => {
@@ -20,14 +21,14 @@ export const copy: readonly Promised[] = [
           return { ...found, tables: found.tables.filter(({ name }) => name !== 'sync_quarantine') }
         },
     ),
-    test: 'test/sync/copy.test.ts',
+    test: 'test/features/copy/copy.test.ts',
     name: 'every table is the same',
     on: both,
   },
   {
     promise: 'both sides are compared',
     broken: 'compares the original with itself',
-    breakage: breaking<typeof bring>('src/warehouse/copy/bring.ts').function(
+    breakage: breaking<typeof bring>('src/features/copy/copyrows.ts').function(
       'compareTable',
       (sound) =>
         async (...given) => {
@@ -42,7 +43,7 @@ export const copy: readonly Promised[] = [
   {
     promise: 'a copy goes on',
     broken: 'leaves every row that is there already as it is',
-    breakage: breaking<typeof stream>('src/warehouse/copy/stream.ts').function(
+    breakage: breaking<typeof stream>('src/features/copy/stream.ts').function(
       'changesOf',
       (sound) => (sides) => sound({ ...sides, isSame: () => true }),
     ),
@@ -53,7 +54,7 @@ export const copy: readonly Promised[] = [
   {
     promise: 'nothing else is touched',
     broken: 'copies into a warehouse that holds something else',
-    breakage: breaking<typeof target>('src/warehouse/copy/target.ts').function(
+    breakage: breaking<typeof target>('src/features/copy/copytarget.ts').function(
       'checkTarget',
       (sound) =>
         (...given) =>

@@ -2,19 +2,19 @@
  * The laws of the design, and for each what breaks it: one function of the program at a time, with a case that is kept in
  * test/laws/pins and has to bring the fault to light. `npm run pins` looks for such cases.
  */
-import type * as cursorwork from '../../../src/sync/run/resume.js'
-import type * as ends from '../../../src/sync/walks/ends.js'
-import type * as search from '../../../src/sync/walks/search.js'
-import type * as books from '../../../src/walk/books.js'
-import type * as judge from '../../../src/walk/judge.js'
-import type * as olderpart from '../../../src/walk/olderpart.js'
-import type * as ties from '../../../src/walk/ties.js'
-import type { Version } from '../../../src/warehouse/batch.js'
-import type * as drift from '../../../src/warehouse/drift.js'
-import type * as register from '../../../src/warehouse/register/register.js'
-import type * as session from '../../../src/warehouse/session.js'
-import type * as sqlite from '../../../src/warehouse/sqlite/session.js'
-import type * as warehouse from '../../../src/warehouse/warehouse.js'
+import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
+import type * as search from '../../../src/engine/run/searchdue.js'
+import type * as ends from '../../../src/engine/run/walkend.js'
+import type * as books from '../../../src/engine/walk/books.js'
+import type * as judge from '../../../src/engine/walk/judge.js'
+import type * as olderpart from '../../../src/engine/walk/olderpart.js'
+import type * as ties from '../../../src/engine/walk/ties.js'
+import type * as drift from '../../../src/engine/warehouse/drift.js'
+import type * as register from '../../../src/engine/warehouse/register/register.js'
+import type * as session from '../../../src/engine/warehouse/session.js'
+import type * as sqlite from '../../../src/engine/warehouse/sqlite/session.js'
+import type { Version } from '../../../src/engine/warehouse/versionbatch.js'
+import type * as warehouse from '../../../src/engine/warehouse/warehouse.js'
 import { type Breakage, breaking } from '../breakage.js'
 
 export interface LawMutant {
@@ -31,7 +31,7 @@ export interface LawMutant {
   readonly says: RegExp
 }
 
-const Book = breaking<typeof books>('src/walk/books.ts')
+const Book = breaking<typeof books>('src/engine/walk/books.ts')
 const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ was rolled back)/
 
 /** Later than every request. */
@@ -39,7 +39,7 @@ const forever = '~'
 
 /** Takes each stored version for another one. */
 const storedAs = (taken: (version: Version) => Version): Breakage =>
-  breaking<typeof session>('src/warehouse/session.ts').method(
+  breaking<typeof session>('src/engine/warehouse/session.ts').method(
     'SharedSession',
     'versions',
     (sound) =>
@@ -63,7 +63,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...replay,
     broken: 'enters the whole page in the register each time it is applied',
-    breakage: breaking<typeof register>('src/warehouse/register/register.ts').function(
+    breakage: breaking<typeof register>('src/engine/warehouse/register/register.ts').function(
       'enterRows',
       (sound) => (db, key, row, rows) => {
         const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
@@ -81,7 +81,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...crash,
     broken: 'commits the progress of a page before its rows',
-    breakage: breaking<typeof warehouse>('src/warehouse/warehouse.ts').method(
+    breakage: breaking<typeof warehouse>('src/engine/warehouse/warehouse.ts').method(
       'Warehouse',
       'apply',
       (sound) =>
@@ -95,7 +95,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...dialects,
     broken: 'keeps, on SQLite, the children that a new version lacks',
-    breakage: breaking<typeof sqlite>('src/warehouse/sqlite/session.ts').method(
+    breakage: breaking<typeof sqlite>('src/engine/warehouse/sqlite/session.ts').method(
       'SqliteSession',
       'prune',
       () => async () => 0,
@@ -105,7 +105,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...watermark,
     broken: 'moves the watermark with the first page',
-    breakage: breaking<typeof ends>('src/sync/walks/ends.ts').function(
+    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
@@ -144,7 +144,7 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'tiedBehind',
     broken: 'takes the newest record of all responses for the watermark, not that of the first',
-    breakage: breaking<typeof judge>('src/walk/judge.ts').function(
+    breakage: breaking<typeof judge>('src/engine/walk/judge.ts').function(
       'judgeReading',
       (sound) =>
         (reading, ...rest) => {
@@ -157,7 +157,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     broken: 'begins walks at the watermark, without the overlap',
-    breakage: breaking<typeof cursorwork>('src/sync/run/resume.ts').function(
+    breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
       'floorOf',
       (sound) => (from) => sound(from, 0),
     ),
@@ -179,7 +179,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...unknown,
     broken: 'reports what was reported before',
-    breakage: breaking<typeof drift>('src/warehouse/drift.ts').function(
+    breakage: breaking<typeof drift>('src/engine/warehouse/drift.ts').function(
       'writeDrift',
       (sound) => async (db, session, stamps, entries) => {
         await sound(db, session, stamps, entries)
@@ -191,7 +191,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...cost,
     broken: 'reads the whole list in each run',
-    breakage: breaking<typeof search>('src/sync/walks/search.ts').function(
+    breakage: breaking<typeof search>('src/engine/run/searchdue.ts').function(
       'isSearchDue',
       () => async () => true,
     ),
@@ -220,14 +220,14 @@ export const laws: readonly LawMutant[] = [
   {
     ...closed,
     broken: 'takes no notice of ties that two responses share',
-    breakage: breaking<typeof ties>('src/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
+    breakage: breaking<typeof ties>('src/engine/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
     pin: 'ties-unnoticed',
   },
   {
     ...closed,
     cases: 'exchanges',
     broken: 'does not think of what comes late',
-    breakage: breaking<typeof cursorwork>('src/sync/run/resume.ts').function(
+    breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
       'walkPlan',
       (sound) =>
         (...given) => {
@@ -248,7 +248,7 @@ export const laws: readonly LawMutant[] = [
     ...closed,
     cases: 'wideZone',
     broken: 'takes the part behind the late zone for whole',
-    breakage: breaking<typeof olderpart>('src/walk/olderpart.ts').getter(
+    breakage: breaking<typeof olderpart>('src/engine/walk/olderpart.ts').getter(
       'OlderPart',
       'isWhole',
       () => () => true,

@@ -1,10 +1,10 @@
 /** Metrics and traces (docs/operations.md, Metrics and Traces): one function of them is broken at a time. */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type * as textfile from '../../../src/service/textfile.js'
-import type * as gauges from '../../../src/sync/ask/gauges.js'
-import type * as trace from '../../../src/trace.js'
-import type * as counters from '../../../src/warehouse/counters.js'
+import type * as trace from '../../../src/engine/base/trace.js'
+import type * as counters from '../../../src/engine/warehouse/counters.js'
+import type * as gauges from '../../../src/features/telemetry/gauges.js'
+import type * as textfile from '../../../src/features/telemetry/textfile.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -12,44 +12,44 @@ export const metrics: readonly Promised[] = [
   {
     promise: 'totals are of the whole life of the warehouse',
     broken: 'adds nothing to the totals of the runs before',
-    breakage: breaking<typeof counters>('src/warehouse/counters.ts').function(
+    breakage: breaking<typeof counters>('src/engine/warehouse/counters.ts').function(
       'addToCounters',
       () => () => [],
     ),
-    test: 'test/service/metrics.test.ts',
+    test: 'test/features/telemetry/metrics.test.ts',
     name: 'totals go on in the next process',
     on: both,
   },
   {
     promise: 'gauges are of now, and say nothing of customers',
     broken: 'reads gauges once',
-    breakage: breaking<typeof gauges>('src/sync/ask/gauges.ts').function('readGauges', (sound) => {
+    breakage: breaking<typeof gauges>('src/features/telemetry/gauges.ts').function('readGauges', (sound) => {
       let read: ReturnType<typeof sound> | undefined
       return (options) => {
         read ??= sound(options)
         return read
       }
     }),
-    test: 'test/service/metrics.test.ts',
+    test: 'test/features/telemetry/metrics.test.ts',
     name: 'tell states as status does',
     on: both,
   },
   {
     promise: 'the textfile is whole, and never a reason to fail',
     broken: 'writes into the file while others read it',
-    breakage: breaking<typeof textfile>('src/service/textfile.ts').function(
+    breakage: breaking<typeof textfile>('src/features/telemetry/textfile.ts').function(
       'writeTextfile',
       () => (named, text, folder) => writeFile(resolve(folder, named), text),
     ),
-    test: 'test/cli/metrics.test.ts',
+    test: 'test/features/telemetry/metricscommand.test.ts',
     name: 'is written after each run',
     on: [],
   },
   {
     promise: 'a trace says what a run did, and nothing of customers',
     broken: 'ends before the spans are sent',
-    breakage: breaking<typeof trace>('src/trace.ts').function('flushSpans', () => async () => {}),
-    test: 'test/sync/trace.test.ts',
+    breakage: breaking<typeof trace>('src/engine/base/trace.ts').function('flushSpans', () => async () => {}),
+    test: 'test/engine/run/trace.test.ts',
     name: 'a run is one trace',
     on: [],
   },

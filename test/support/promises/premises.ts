@@ -1,52 +1,53 @@
 /** What the program does where a premise of docs/guarantees.md breaks: one function of it is broken at a time. */
-import type * as zones from '../../../src/analytics/zones.js'
-import type * as longnumbers from '../../../src/api/http/longnumbers.js'
-import type * as transport from '../../../src/api/http/transport.js'
-import type * as wait from '../../../src/api/rate/wait.js'
-import type * as context from '../../../src/cli/context.js'
-import type * as output from '../../../src/cli/output.js'
-import type * as format from '../../../src/format.js'
-import type * as numbertoken from '../../../src/numbertoken.js'
-import type * as probe from '../../../src/sync/ask/probe.js'
-import type * as breaker from '../../../src/sync/reconcile/breaker.js'
-import type * as dryrun from '../../../src/sync/reconcile/dryrun.js'
-import type * as wentback from '../../../src/sync/reconcile/wentback.js'
-import type * as absence from '../../../src/sync/run/absence.js'
-import type * as authorizations from '../../../src/sync/run/authorizations.js'
-import type * as beginning from '../../../src/sync/run/beginning.js'
-import type * as ending from '../../../src/sync/run/ending.js'
-import type * as grants from '../../../src/sync/run/grants.js'
-import type * as lateness from '../../../src/sync/run/lateness.js'
-import type * as prune from '../../../src/sync/run/prune.js'
-import type * as runend from '../../../src/sync/run/runend.js'
-import type * as incremental from '../../../src/sync/walks/incremental.js'
-import type * as isolate from '../../../src/sync/walks/isolate.js'
-import type * as stamps from '../../../src/sync/walks/stamps.js'
-import type * as books from '../../../src/walk/books.js'
-import type * as clocks from '../../../src/walk/clocks.js'
-import type * as judge from '../../../src/walk/judge.js'
-import type * as memory from '../../../src/walk/memory.js'
-import type * as order from '../../../src/walk/order.js'
-import type * as overrun from '../../../src/walk/overrun.js'
-import type * as pagesize from '../../../src/walk/pagesize.js'
-import type * as range from '../../../src/walk/range.js'
-import type * as belonging from '../../../src/warehouse/belonging.js'
-import type * as columns from '../../../src/warehouse/columns.js'
-import type * as layout from '../../../src/warehouse/layout.js'
-import type * as lease from '../../../src/warehouse/lease.js'
-import type * as postgreserase from '../../../src/warehouse/postgres/erase.js'
-import type * as postgreserrors from '../../../src/warehouse/postgres/errors.js'
-import type * as sessiontime from '../../../src/warehouse/postgres/sessiontime.js'
-import type * as silence from '../../../src/warehouse/postgres/silence.js'
-import type * as sqliteerase from '../../../src/warehouse/sqlite/erase.js'
-import type * as sqliteerrors from '../../../src/warehouse/sqlite/errors.js'
-import type * as viewstore from '../../../src/warehouse/sqlite/viewstore.js'
-import type * as tenants from '../../../src/warehouse/tenants.js'
+
+import type * as format from '../../../src/engine/base/format.js'
+import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
+import type * as absence from '../../../src/engine/run/absence.js'
+import type * as authorizations from '../../../src/engine/run/authorizations.js'
+import type * as incremental from '../../../src/engine/run/cursorwalk.js'
+import type * as ending from '../../../src/engine/run/ending.js'
+import type * as grants from '../../../src/engine/run/granted.js'
+import type * as isolate from '../../../src/engine/run/isolate.js'
+import type * as lateness from '../../../src/engine/run/lateness.js'
+import type * as prune from '../../../src/engine/run/prunehistory.js'
+import type * as runend from '../../../src/engine/run/runend.js'
+import type * as stamps from '../../../src/engine/run/stampsahead.js'
+import type * as beginning from '../../../src/engine/run/wholelists.js'
+import type * as longnumbers from '../../../src/engine/source/http/longnumbers.js'
+import type * as transport from '../../../src/engine/source/http/transport.js'
+import type * as wait from '../../../src/engine/source/rate/wait.js'
+import type * as books from '../../../src/engine/walk/books.js'
+import type * as clocks from '../../../src/engine/walk/clocks.js'
+import type * as judge from '../../../src/engine/walk/judge.js'
+import type * as memory from '../../../src/engine/walk/memory.js'
+import type * as order from '../../../src/engine/walk/order.js'
+import type * as pagesize from '../../../src/engine/walk/pagesize.js'
+import type * as range from '../../../src/engine/walk/range.js'
+import type * as overrun from '../../../src/engine/walk/readpastend.js'
+import type * as layout from '../../../src/engine/warehouse/layout.js'
+import type * as lease from '../../../src/engine/warehouse/lease.js'
+import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
+import type * as postgreserrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
+import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
+import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
+import type * as silence from '../../../src/engine/warehouse/postgres/silence.js'
+import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
+import type * as sqliteerrors from '../../../src/engine/warehouse/sqlite/drivererrors.js'
+import type * as sqliteerase from '../../../src/engine/warehouse/sqlite/erase.js'
+import type * as viewstore from '../../../src/engine/warehouse/sqlite/viewstore.js'
+import type * as tenants from '../../../src/engine/warehouse/tenants.js'
+import type * as zones from '../../../src/features/analytics/zones.js'
+import type * as probe from '../../../src/features/check/probe.js'
+import type * as breaker from '../../../src/features/reconcile/deletionguard.js'
+import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
+import type * as wentback from '../../../src/features/reconcile/sourceregression.js'
+import type * as context from '../../../src/shell/commandcontext.js'
+import type * as output from '../../../src/shell/output.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
-const oddlists = 'test/sync/oddlists.test.ts'
-const grantsTest = 'test/sync/grants.test.ts'
+const oddlists = 'test/engine/run/oddlists.test.ts'
+const grantsTest = 'test/engine/run/grants.test.ts'
 
 /** As somebody throws it who knows nothing of classes. */
 const unclassed = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
@@ -55,62 +56,66 @@ export const premises: readonly Promised[] = [
   {
     promise: 'stamps lie in the past',
     broken: 'takes the newest stamp of a response for true, whatever the clocks say',
-    breakage: breaking<typeof clocks>('src/walk/clocks.ts').function(
+    breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
       'ceilingOf',
       (sound) =>
         ({ sightings }) =>
           sound({ sightings }),
     ),
-    test: 'test/sync/stamps.test.ts',
+    test: 'test/engine/run/stamps.test.ts',
     name: 'one record dated 2099 hides nothing',
     on: both,
   },
   {
     promise: 'stamps lie after 1970',
     broken: 'asks for whole lists from 1970 on',
-    breakage: breaking<typeof beginning>('src/sync/run/beginning.ts').method(
+    breakage: breaking<typeof beginning>('src/engine/run/wholelists.ts').method(
       'Beginning',
       'ask',
       () => (send) => send('1970-01-01T00:00:00Z'),
     ),
-    test: 'test/sync/beginning.test.ts',
+    test: 'test/engine/run/beginning.test.ts',
     name: 'a first load brings them',
     on: both,
   },
   {
     promise: 'a stored watermark was true',
     broken: 'walks from the stored watermark, whatever the clocks say',
-    breakage: breaking<typeof stamps>('src/sync/walks/stamps.ts').function(
+    breakage: breaking<typeof stamps>('src/engine/run/stampsahead.ts').function(
       'believedWatermark',
       () => async (_context, _task, stored) => stored,
     ),
-    test: 'test/sync/stamps.test.ts',
+    test: 'test/engine/run/stamps.test.ts',
     name: 'a stored watermark ahead of both clocks is void',
     on: both,
   },
   {
     promise: 'records come no later than the overlap',
     broken: 'leaves the late records of the walk itself out of complete_through',
-    breakage: breaking<typeof lateness>('src/sync/run/lateness.ts').function(
+    breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').function(
       'completeThrough',
       (sound) => (began, known) => sound(began, known),
     ),
-    test: 'test/sync/lateness.test.ts',
+    test: 'test/engine/run/lateness.test.ts',
     name: 'a record that comes late is measured',
     on: both,
   },
   {
     promise: 'nothing late in a zone of more than a page',
     broken: 'reads the late zone again in every walk',
-    breakage: breaking<typeof books>('src/walk/books.ts').getter('Book', 'needsZone', () => () => true),
-    test: 'test/sync/cost.test.ts',
+    breakage: breaking<typeof books>('src/engine/walk/books.ts').getter(
+      'Book',
+      'needsZone',
+      () => () => true,
+    ),
+    test: 'test/engine/run/cost.test.ts',
     name: 'changed records cost',
     on: both,
   },
   {
     promise: 'authorizations keep their order',
     broken: 'takes a tenant for revoked that a short list lacks',
-    breakage: breaking<typeof authorizations>('src/sync/run/authorizations.ts').function(
+    breakage: breaking<typeof authorizations>('src/engine/run/authorizations.ts').function(
       'saysWhoIsGranted',
       () => () => true,
     ),
@@ -121,7 +126,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a tenant that answers 404',
     broken: 'does not know which resources have answered once',
-    breakage: breaking<typeof absence>('src/sync/run/absence.ts').function(
+    breakage: breaking<typeof absence>('src/engine/run/absence.ts').function(
       'explainAbsence',
       (sound) => (context, task, error) => sound({ ...context, cursors: new Map() }, task, error),
     ),
@@ -132,7 +137,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'somebody is granted',
     broken: 'takes it for right that nobody is granted',
-    breakage: breaking<typeof grants>('src/sync/run/grants.ts').function(
+    breakage: breaking<typeof grants>('src/engine/run/granted.ts').function(
       'firstGrants',
       (sound) => async (ask) => ({ ...(await sound(ask)), reason: null }),
     ),
@@ -143,15 +148,15 @@ export const premises: readonly Promised[] = [
   {
     promise: 'somebody looks',
     broken: 'says nothing with --quiet, not even what needs somebody',
-    breakage: breaking<typeof output>('src/cli/output.ts').method('Output', 'complain', () => () => {}),
-    test: 'test/cli/quiet.test.ts',
+    breakage: breaking<typeof output>('src/shell/output.ts').method('Output', 'complain', () => () => {}),
+    test: 'test/shell/quiet.test.ts',
     name: 'that fails in a cursor says so in a line',
     on: [],
   },
   {
     promise: 'what only reads, makes nothing',
     broken: 'opens a warehouse for reading as for writing',
-    breakage: breaking<typeof context>('src/cli/context.ts').method(
+    breakage: breaking<typeof context>('src/shell/commandcontext.ts').method(
       'CommandContext',
       'readingWarehouse',
       () =>
@@ -159,55 +164,58 @@ export const premises: readonly Promised[] = [
           return this.warehouse()
         },
     ),
-    test: 'test/cli/nowhere.test.ts',
+    test: 'test/shell/nowhere.test.ts',
     name: 'exit code',
     on: ['sqlite'],
   },
   {
     promise: 'what is in quarantine is counted once',
     broken: 'counts what goes to quarantine in every request again',
-    breakage: breaking<typeof runend>('src/sync/run/runend.ts').function(
+    breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
       'withQuarantine',
       () => async (_context, end) => end,
     ),
-    test: 'test/sync/quarantine.test.ts',
+    test: 'test/features/quarantine/quarantine.test.ts',
     name: 'counts a value once, however many requests have shown it',
     on: both,
   },
   {
     promise: 'this warehouse belongs to this source',
     broken: 'goes on where the warehouse belongs to another source',
-    breakage: breaking<typeof belonging>('src/warehouse/belonging.ts').function(
+    breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
       'checkBelonging',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),
-    test: 'test/sync/belonging.test.ts',
+    test: 'test/engine/run/sourceidentity.test.ts',
     name: 'belongs to the source of its first run',
     on: both,
   },
   {
     promise: "the source's ways stay what they were",
     broken: 'finds no change of the source’s ways',
-    breakage: breaking<typeof probe>('src/sync/ask/probe.ts').function('changesBetween', () => () => []),
-    test: 'test/sync/probe.test.ts',
+    breakage: breaking<typeof probe>('src/features/check/probe.ts').function(
+      'changesBetween',
+      () => () => [],
+    ),
+    test: 'test/features/check/probe.test.ts',
     name: 'finds a list in another order',
     on: [],
   },
   {
     promise: "the session's time zone is UTC (Postgres)",
     broken: 'works in any time zone',
-    breakage: breaking<typeof sessiontime>('src/warehouse/postgres/sessiontime.ts').function(
+    breakage: breaking<typeof sessiontime>('src/engine/warehouse/postgres/sessiontime.ts').function(
       'checkZone',
       () => () => {},
     ),
-    test: 'test/warehouse/sessiontime.test.ts',
+    test: 'test/engine/warehouse/sessiontime.test.ts',
     name: 'where a pooler drops what a transaction sets',
     on: [],
   },
   {
     promise: 'clocks: a lease expires when it says',
     broken: 'believes every expiry, however far away',
-    breakage: breaking<typeof lease>('src/warehouse/lease.ts').function(
+    breakage: breaking<typeof lease>('src/engine/warehouse/lease.ts').function(
       'isOver',
       () => (expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),
@@ -218,19 +226,19 @@ export const premises: readonly Promised[] = [
   {
     promise: "this machine's clock is right",
     broken: 'takes what lies ahead of now for fresh',
-    breakage: breaking<typeof format>('src/format.ts').function(
+    breakage: breaking<typeof format>('src/engine/base/format.ts').function(
       'isOlderThan',
       () => (timestamp, nowMicros, milliseconds) =>
         Number(nowMicros) / 1000 - Date.parse(timestamp) > milliseconds,
     ),
-    test: 'test/sync/wrongclock.test.ts',
+    test: 'test/engine/run/wrongclock.test.ts',
     name: 'status calls stale what it cannot know the age of',
     on: both,
   },
   {
     promise: 'answers end',
     broken: 'waits for the end of an answer as long as bytes come',
-    breakage: breaking<typeof transport>('src/api/http/transport.ts').method(
+    breakage: breaking<typeof transport>('src/engine/source/http/transport.ts').method(
       'Transport',
       'get',
       (sound) =>
@@ -240,144 +248,151 @@ export const premises: readonly Promised[] = [
           return sound.apply(this, given)
         },
     ),
-    test: 'test/api/faults.test.ts',
+    test: 'test/engine/source/faults.test.ts',
     name: 'an answer that sends a byte now and then of',
     on: [],
   },
   {
     promise: 'a table holds what its watermark says',
     broken: 'reads no list whole for the sake of a table or column that is missing',
-    breakage: breaking<typeof layout>('src/warehouse/layout.ts').function(
+    breakage: breaking<typeof layout>('src/engine/warehouse/layout.ts').function(
       'consequencesOf',
       (sound) =>
         (...given) => ({ ...sound(...given), refills: new Map() }),
     ),
-    test: 'test/warehouse/refill.test.ts',
+    test: 'test/engine/warehouse/refill.test.ts',
     name: 'that was dropped is filled by the next run',
     on: both,
   },
   {
     promise: 'a column belongs to the configuration',
     broken: 'leaves values where they were when the configuration says otherwise',
-    breakage: breaking<typeof columns>('src/warehouse/columns.ts').function(
+    breakage: breaking<typeof columns>('src/engine/warehouse/migratecolumns.ts').function(
       'moveColumns',
       () => async () => [],
     ),
-    test: 'test/warehouse/columns.test.ts',
+    test: 'test/engine/warehouse/migratecolumns.test.ts',
     name: 'promoting moves what is there',
     on: both,
   },
   {
     promise: 'numbers arrive as sent',
     broken: 'sees no number that a double rounds',
-    breakage: breaking<typeof longnumbers>('src/api/http/longnumbers.ts').function(
+    breakage: breaking<typeof longnumbers>('src/engine/source/http/longnumbers.ts').function(
       'mayRound',
       () => () => false,
     ),
-    test: 'test/api/json.test.ts',
+    test: 'test/engine/source/json.test.ts',
     name: 'sees every number of many digits',
     on: [],
   },
   {
     promise: 'numbers arrive as sent',
     broken: 'takes the nearest double for a number, however far it is',
-    breakage: breaking<typeof numbertoken>('src/numbertoken.ts').function('nearDouble', () => Number),
-    test: 'test/sync/numbers.test.ts',
+    breakage: breaking<typeof numbertoken>('src/engine/base/numbertoken.ts').function(
+      'nearDouble',
+      () => Number,
+    ),
+    test: 'test/engine/run/numbers.test.ts',
     name: 'in columns of numbers and of text',
     on: ['sqlite'],
   },
   {
     promise: "one table's trouble is that table's",
     broken: 'tells the trouble of one table from no other failure of Postgres',
-    breakage: breaking<typeof postgreserrors>('src/warehouse/postgres/errors.ts').function(
+    breakage: breaking<typeof postgreserrors>('src/engine/warehouse/postgres/drivererrors.ts').function(
       'classify',
       () => unclassed,
     ),
-    test: 'test/warehouse/trouble.test.ts',
+    test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a unique index',
     on: ['postgres'],
   },
   {
     promise: "one table's trouble is that table's",
     broken: 'tells the trouble of one table from no other failure of SQLite',
-    breakage: breaking<typeof sqliteerrors>('src/warehouse/sqlite/errors.ts').function(
+    breakage: breaking<typeof sqliteerrors>('src/engine/warehouse/sqlite/drivererrors.ts').function(
       'classify',
       () => unclassed,
     ),
-    test: 'test/warehouse/trouble.test.ts',
+    test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a unique index',
     on: ['sqlite'],
   },
   {
     promise: 'Postgres answers',
     broken: 'waits for ever on a connection that has fallen silent',
-    breakage: breaking<typeof silence>('src/warehouse/postgres/silence.ts').function(
+    breakage: breaking<typeof silence>('src/engine/warehouse/postgres/silence.ts').function(
       'endSilentConnections',
       (sound) => (pool, options) => sound(pool, options, 2 ** 30),
     ),
-    test: 'test/warehouse/silence.test.ts',
+    test: 'test/engine/warehouse/silence.test.ts',
     name: 'a connection that has fallen silent',
     on: [],
   },
   {
     promise: 'a run may end before its work is done',
     broken: 'takes the end of the time limit for a signal',
-    breakage: breaking<typeof ending>('src/sync/run/ending.ts').function(
+    breakage: breaking<typeof ending>('src/engine/run/ending.ts').function(
       'endingOf',
       (sound) => (signal) => sound(signal) && 'interrupted',
     ),
-    test: 'test/sync/timelimit.test.ts',
+    test: 'test/engine/run/timelimit.test.ts',
     name: 'ends cleanly',
     on: both,
   },
   {
     promise: 'waits are sane',
     broken: 'does not say that it was told to wait too long',
-    breakage: breaking<typeof wait>('src/api/rate/wait.ts').function('tooLong', (sound) => (...given) => {
-      const skip = sound(...given)
-      return Object.assign(skip, { details: { ...skip.details, code: undefined } })
-    }),
-    test: 'test/sync/wait.test.ts',
+    breakage: breaking<typeof wait>('src/engine/source/rate/wait.ts').function(
+      'tooLong',
+      (sound) =>
+        (...given) => {
+          const skip = sound(...given)
+          return Object.assign(skip, { details: { ...skip.details, code: undefined } })
+        },
+    ),
+    test: 'test/engine/run/wait.test.ts',
     name: 'ends the cursor alone that was told',
     on: both,
   },
   {
     promise: 'forgotten is forgotten',
     broken: 'leaves deleted rows in the SQLite file, and says that nothing is left',
-    breakage: breaking<typeof sqliteerase>('src/warehouse/sqlite/erase.ts').function(
+    breakage: breaking<typeof sqliteerase>('src/engine/warehouse/sqlite/erase.ts').function(
       'withoutTraces',
       () => () => ({ left: null, elsewhere: 'nowhere' }),
     ),
-    test: 'test/reconcile/traces.test.ts',
+    test: 'test/features/why/traces.test.ts',
     name: 'leaves no trace of an erased name',
     on: ['sqlite'],
   },
   {
     promise: 'forgotten is forgotten',
     broken: 'leaves dead versions in the tables of Postgres, and says that nothing is left',
-    breakage: breaking<typeof postgreserase>('src/warehouse/postgres/erase.ts').function(
+    breakage: breaking<typeof postgreserase>('src/engine/warehouse/postgres/erase.ts').function(
       'vacuum',
       () => async () => ({ left: null, elsewhere: 'nowhere' }),
     ),
-    test: 'test/reconcile/traces.test.ts',
+    test: 'test/features/why/traces.test.ts',
     name: 'removes the dead versions from the tables',
     on: ['postgres'],
   },
   {
     promise: 'who was forgotten stays away',
     broken: 'does not know who was forgotten',
-    breakage: breaking<typeof tenants>('src/warehouse/tenants.ts').function(
+    breakage: breaking<typeof tenants>('src/engine/warehouse/tenants.ts').function(
       'readForgotten',
       () => async () => new Set(),
     ),
-    test: 'test/reconcile/staysaway.test.ts',
+    test: 'test/features/forget/staysaway.test.ts',
     name: 'runs of every kind leave it out, and status counts it',
     on: both,
   },
   {
     promise: 'the list is newest first',
     broken: 'takes every list for one that is newest first',
-    breakage: breaking<typeof order>('src/walk/order.ts').function('isOutOfOrder', () => () => false),
+    breakage: breaking<typeof order>('src/engine/walk/order.ts').function('isOutOfOrder', () => () => false),
     test: oddlists,
     name: 'a list that is not newest first',
     on: both,
@@ -385,11 +400,15 @@ export const premises: readonly Promised[] = [
   {
     promise: 'every record has one place',
     broken: 'takes the second place of a record for that of another one, for ever',
-    breakage: breaking<typeof judge>('src/walk/judge.ts').function('judgeReading', (sound) => (...given) => {
-      const outcome = sound(...given)
-      const isTwice = outcome.reason === 'listed_twice'
-      return isTwice ? { ...outcome, verdict: 'unproven', reason: 'totals_disagree' } : outcome
-    }),
+    breakage: breaking<typeof judge>('src/engine/walk/judge.ts').function(
+      'judgeReading',
+      (sound) =>
+        (...given) => {
+          const outcome = sound(...given)
+          const isTwice = outcome.reason === 'listed_twice'
+          return isTwice ? { ...outcome, verdict: 'unproven', reason: 'totals_disagree' } : outcome
+        },
+    ),
     test: oddlists,
     name: 'at two times: a second reading settles it',
     on: both,
@@ -397,11 +416,15 @@ export const premises: readonly Promised[] = [
   {
     promise: 'what is counted is shown',
     broken: 'forgets how often it has searched for what is counted and never shown',
-    breakage: breaking<typeof memory>('src/walk/memory.ts').function('recalled', (sound) => (...given) => {
-      const { outcome, memory: whole } = sound(...given)
-      const { surplus: _, ...rest } = whole
-      return { outcome, memory: rest }
-    }),
+    breakage: breaking<typeof memory>('src/engine/walk/memory.ts').function(
+      'recalled',
+      (sound) =>
+        (...given) => {
+          const { outcome, memory: whole } = sound(...given)
+          const { surplus: _, ...rest } = whole
+          return { outcome, memory: rest }
+        },
+    ),
     test: oddlists,
     name: 'is searched for once; then runs cost',
     on: both,
@@ -409,7 +432,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'totals are true',
     broken: 'reads nothing behind the end that the total tells',
-    breakage: breaking<typeof overrun>('src/walk/overrun.ts').function(
+    breakage: breaking<typeof overrun>('src/engine/walk/readpastend.ts').function(
       'readToEnd',
       () => async () => undefined,
     ),
@@ -420,21 +443,21 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a page shorter than asked is the last',
     broken: 'takes a page that is shorter than asked for the last one',
-    breakage: breaking<typeof pagesize>('src/walk/pagesize.ts').method(
+    breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
       'isFull',
       () =>
         ({ records }, perPage) =>
           records >= perPage,
     ),
-    test: 'test/sync/paging.test.ts',
+    test: 'test/engine/run/paging.test.ts',
     name: 'a page shorter than asked is not the last',
     on: both,
   },
   {
     promise: '`total_pages` is right',
     broken: 'does not look at the page that total_pages says there is',
-    breakage: breaking<typeof pagesize>('src/walk/pagesize.ts').method(
+    breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
       'isFull',
       (sound) =>
@@ -442,14 +465,14 @@ export const premises: readonly Promised[] = [
           return sound.call(this, page, perPage)
         },
     ),
-    test: 'test/sync/paging.test.ts',
+    test: 'test/engine/run/paging.test.ts',
     name: 'where it says that pages follow, a first load looks at the next',
     on: both,
   },
   {
     promise: 'one page answers',
     broken: 'gives a page up that does not answer, with all its records',
-    breakage: breaking<typeof isolate>('src/sync/walks/isolate.ts').function(
+    breakage: breaking<typeof isolate>('src/engine/run/isolate.ts').function(
       'isolate',
       () => (_source, _request, failure) => Promise.reject(failure),
     ),
@@ -460,19 +483,19 @@ export const premises: readonly Promised[] = [
   {
     promise: 'versions only grow',
     broken: 'does not follow a source that was restored from a backup',
-    breakage: breaking<typeof wentback>('src/sync/reconcile/wentback.ts').function(
+    breakage: breaking<typeof wentback>('src/features/reconcile/sourceregression.ts').function(
       'askWhoWentBack',
       (sound) =>
         async (...given) => ({ ...(await sound(...given)), older: [] }),
     ),
-    test: 'test/reconcile/oddlists.test.ts',
+    test: 'test/features/reconcile/oddlists.test.ts',
     name: 'is followed, of',
     on: both,
   },
   {
     promise: 'verify compares what is claimed',
     broken: 'holds against a cursor what came after what it claims',
-    breakage: breaking<typeof dryrun>('src/sync/reconcile/dryrun.ts').method(
+    breakage: breaking<typeof dryrun>('src/features/reconcile/dryrun.ts').method(
       'DryRun',
       'tally',
       (sound) =>
@@ -481,14 +504,14 @@ export const premises: readonly Promised[] = [
           return { ...tally, missing: tally.missing + newer, newer: 0 }
         },
     ),
-    test: 'test/reconcile/verify.test.ts',
+    test: 'test/features/verify/verify.test.ts',
     name: 'a version above complete_through is newer',
     on: both,
   },
   {
     promise: 'a backfill claims what it saw',
     broken: 'calls a range complete without comparing with its count',
-    breakage: breaking<typeof range>('src/walk/range.ts').method(
+    breakage: breaking<typeof range>('src/engine/walk/range.ts').method(
       'RangeWalk',
       'run',
       (sound) =>
@@ -496,26 +519,26 @@ export const premises: readonly Promised[] = [
           return { ...(await sound.call(this)), verdict: 'proven', reason: null }
         },
     ),
-    test: 'test/reconcile/backfill.test.ts',
+    test: 'test/features/backfill/backfill.test.ts',
     name: '349 of 350 records',
     on: both,
   },
   {
     promise: 'a landslide of deletions is an error',
     broken: 'believes any number of deletions',
-    breakage: breaking<typeof breaker>('src/sync/reconcile/breaker.ts').method(
+    breakage: breaking<typeof breaker>('src/features/reconcile/deletionguard.ts').method(
       'Breaker',
       'trips',
       () => () => false,
     ),
-    test: 'test/reconcile/oddlists.test.ts',
+    test: 'test/features/reconcile/oddlists.test.ts',
     name: 'names the way; reconcile --accept-deletes opens it',
     on: both,
   },
   {
     promise: 'a record can be stored',
     broken: 'says nothing of records that could not be stored',
-    breakage: breaking<typeof incremental>('src/sync/walks/incremental.ts').method(
+    breakage: breaking<typeof incremental>('src/engine/run/cursorwalk.ts').method(
       'CursorWalk',
       'run',
       (sound) =>
@@ -523,39 +546,42 @@ export const premises: readonly Promised[] = [
           return { ...(await sound.call(this)), unstorable: 0 }
         },
     ),
-    test: 'test/sync/quarantine.test.ts',
+    test: 'test/features/quarantine/quarantine.test.ts',
     name: 'a record that could not be stored fails the runs that meet it',
     on: both,
   },
   {
     promise: "a day is the shop's",
     broken: 'asks the configuration for no time zone',
-    breakage: breaking<typeof zones>('src/analytics/zones.ts').function(
+    breakage: breaking<typeof zones>('src/features/analytics/zones.ts').function(
       'refreshZones',
       (sound) => (warehouse, model, settings, fence) =>
         sound(warehouse, model, { ...settings, shopTimeZones: {} }, fence),
     ),
-    test: 'test/analytics/days.test.ts',
+    test: 'test/features/analytics/days.test.ts',
     name: 'a shop has the zone of the configuration',
     on: both,
   },
   {
     promise: 'views are ours',
     broken: 'does not look at what stands where a view is to be',
-    breakage: breaking<typeof viewstore>('src/warehouse/sqlite/viewstore.ts').function(
+    breakage: breaking<typeof viewstore>('src/engine/warehouse/sqlite/viewstore.ts').function(
       'viewStore',
       (sound) =>
         (...given) => ({ ...sound(...given), live: async () => new Map() }),
     ),
-    test: 'test/analytics/makeviews.test.ts',
+    test: 'test/features/analytics/makeviews.test.ts',
     name: 'own view of the same name alone, and name it',
     on: ['sqlite'],
   },
   {
     promise: 'history ends',
     broken: 'removes nothing of the history of runs',
-    breakage: breaking<typeof prune>('src/sync/run/prune.ts').function('pruneHistory', () => async () => {}),
-    test: 'test/sync/history.test.ts',
+    breakage: breaking<typeof prune>('src/engine/run/prunehistory.ts').function(
+      'pruneHistory',
+      () => async () => {},
+    ),
+    test: 'test/engine/run/history.test.ts',
     name: 'what is older than history.keep goes',
     on: both,
   },

@@ -1,29 +1,33 @@
 /** What stays up around the runs (docs/operations.md, schedule): one function of it is broken at a time. */
-import type * as secrets from '../../../src/cli/secrets.js'
-import type * as asking from '../../../src/service/asking.js'
-import type * as heartbeat from '../../../src/service/heartbeat.js'
-import type * as http from '../../../src/service/http.js'
-import type * as incidents from '../../../src/service/incidents.js'
-import type * as jobbook from '../../../src/service/jobbook.js'
-import type * as schedule from '../../../src/service/schedule.js'
-import type * as send from '../../../src/service/send.js'
-import type * as telling from '../../../src/service/telling.js'
-import type * as webhook from '../../../src/service/webhook.js'
-import type * as ending from '../../../src/sync/run/ending.js'
-import type * as whenfree from '../../../src/sync/run/whenfree.js'
-import type * as connection from '../../../src/warehouse/postgres/connection.js'
-import type * as runs from '../../../src/warehouse/runs.js'
+
+import type * as ending from '../../../src/engine/run/ending.js'
+import type * as whenfree from '../../../src/engine/run/waitforlease.js'
+import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
+import type * as runs from '../../../src/engine/warehouse/runs.js'
+import type * as heartbeat from '../../../src/features/alerts/heartbeat.js'
+import type * as incidents from '../../../src/features/alerts/incidents.js'
+import type * as send from '../../../src/features/alerts/send.js'
+import type * as telling from '../../../src/features/alerts/telling.js'
+import type * as webhook from '../../../src/features/alerts/webhook.js'
+import type * as asking from '../../../src/features/schedule/asking.js'
+import type * as http from '../../../src/features/schedule/http.js'
+import type * as jobbook from '../../../src/features/schedule/jobbook.js'
+import type * as schedule from '../../../src/features/schedule/scheduler.js'
+import type * as secrets from '../../../src/shell/secrets.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
-const job = 'test/sync/job.test.ts'
-const alerts = 'test/service/alerts.test.ts'
+const job = 'test/engine/run/job.test.ts'
+const alerts = 'test/features/alerts/alerts.test.ts'
 
 export const service: readonly Promised[] = [
   {
     promise: 'each planned run comes once, or is caught up once',
     broken: 'does not ask whether another program has made the planned run',
-    breakage: breaking<typeof runs>('src/warehouse/runs.ts').function('hasRunSince', () => async () => false),
+    breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
+      'hasRunSince',
+      () => async () => false,
+    ),
     test: job,
     name: 'does nothing for an instant that another program',
     on: both,
@@ -31,7 +35,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'schedules are meant by the clock on the wall',
     broken: 'takes the clock on the wall for UTC',
-    breakage: breaking<typeof schedule>('src/service/schedule.ts').method(
+    breakage: breaking<typeof schedule>('src/features/schedule/scheduler.ts').method(
       'Schedule',
       'run',
       (sound) =>
@@ -41,29 +45,33 @@ export const service: readonly Promised[] = [
           return sound.call(this, jobs)
         },
     ),
-    test: 'test/service/schedule.test.ts',
+    test: 'test/features/schedule/schedule.test.ts',
     name: 'runs every planned instant',
     on: [],
   },
   {
     promise: 'job files are read again',
     broken: 'reads job files once',
-    breakage: breaking<typeof jobbook>('src/service/jobbook.ts').method('JobBook', 'look', (sound) => {
-      const read = new WeakMap<object, jobbook.ScheduledJob[]>()
-      return function (broken) {
-        const jobs = read.get(this) ?? sound.call(this, broken)
-        read.set(this, jobs)
-        return jobs
-      }
-    }),
-    test: 'test/service/schedule.test.ts',
+    breakage: breaking<typeof jobbook>('src/features/schedule/jobbook.ts').method(
+      'JobBook',
+      'look',
+      (sound) => {
+        const read = new WeakMap<object, jobbook.ScheduledJob[]>()
+        return function (broken) {
+          const jobs = read.get(this) ?? sound.call(this, broken)
+          read.set(this, jobs)
+          return jobs
+        }
+      },
+    ),
+    test: 'test/features/schedule/schedule.test.ts',
     name: 'reads job files again',
     on: both,
   },
   {
     promise: 'SIGTERM ends what is in hand',
     broken: 'takes a signal for the end of the time limit',
-    breakage: breaking<typeof ending>('src/sync/run/ending.ts').function(
+    breakage: breaking<typeof ending>('src/engine/run/ending.ts').function(
       'endingOf',
       (sound) => (signal) => sound(signal) && 'time_limit',
     ),
@@ -74,7 +82,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a job is one run',
     broken: 'does not wait for the run that holds the warehouse',
-    breakage: breaking<typeof whenfree>('src/sync/run/whenfree.ts').function(
+    breakage: breaking<typeof whenfree>('src/engine/run/waitforlease.ts').function(
       'whenFree',
       (sound) => (deps, _wait, attempt) => sound(deps, 0, attempt),
     ),
@@ -85,27 +93,27 @@ export const service: readonly Promised[] = [
   {
     promise: 'the server says whether the warehouse answers',
     broken: 'is ready whatever the warehouse says',
-    breakage: breaking<typeof http>('src/service/http.ts').function(
+    breakage: breaking<typeof http>('src/features/schedule/http.ts').function(
       'serve',
       (sound) => (where, served) =>
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
-    test: 'test/warehouse/silence.test.ts',
+    test: 'test/engine/warehouse/silence.test.ts',
     name: 'is not ready while its server is stopped in its tracks',
     on: [],
   },
   {
     promise: 'monitoring asks by any name, and a foreign page for nothing',
     broken: 'answers whoever asks, by any name',
-    breakage: breaking<typeof asking>('src/service/asking.ts').function('mayAsk', () => () => true),
-    test: 'test/service/scheduleprocess.test.ts',
+    breakage: breaking<typeof asking>('src/features/schedule/asking.ts').function('mayAsk', () => () => true),
+    test: 'test/features/schedule/scheduleprocess.test.ts',
     name: 'serves, and ends by SIGTERM with 0',
     on: [],
   },
   {
     promise: 'each kind is told',
     broken: 'tells nobody that a cursor is stale',
-    breakage: breaking<typeof incidents>('src/service/incidents.ts').function(
+    breakage: breaking<typeof incidents>('src/features/alerts/incidents.ts').function(
       'findIncidents',
       (sound) => (facts) => sound(facts).filter(({ kind }) => kind !== 'stale'),
     ),
@@ -116,7 +124,10 @@ export const service: readonly Promised[] = [
   {
     promise: 'once when it opens, and once when it is over',
     broken: 'forgets who was told',
-    breakage: breaking<typeof telling>('src/service/telling.ts').function('retold', () => (row) => row),
+    breakage: breaking<typeof telling>('src/features/alerts/telling.ts').function(
+      'retold',
+      () => (row) => row,
+    ),
     test: alerts,
     name: 'each kind is told once within a run of its fault',
     on: both,
@@ -124,7 +135,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and says no secret',
     broken: 'signs nothing',
-    breakage: breaking<typeof webhook>('src/service/webhook.ts').function(
+    breakage: breaking<typeof webhook>('src/features/alerts/webhook.ts').function(
       'postWebhook',
       (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
     ),
@@ -135,37 +146,37 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and says no secret',
     broken: 'knows of no secret that is to be concealed',
-    breakage: breaking<typeof secrets>('src/cli/secrets.ts').function('secretsOf', () => () => []),
-    test: 'test/cli/alerts.test.ts',
+    breakage: breaking<typeof secrets>('src/shell/secrets.ts').function('secretsOf', () => () => []),
+    test: 'test/features/alerts/alertscommand.test.ts',
     name: 'check --alerts sends a test',
     on: [],
   },
   {
     promise: 'a receiver that does not answer holds nothing up',
     broken: 'goes on trying for hours',
-    breakage: breaking<typeof send>('src/service/send.ts').function(
+    breakage: breaking<typeof send>('src/features/alerts/send.ts').function(
       'sendPatiently',
       (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
     ),
-    test: 'test/service/heartbeat.test.ts',
+    test: 'test/features/alerts/heartbeat.test.ts',
     name: 'follows no redirect, and ends where nobody answers',
     on: [],
   },
   {
     promise: 'heartbeats say that a run came to its end',
     broken: 'calls the heartbeat of a run that failed as that of one that was well',
-    breakage: breaking<typeof heartbeat>('src/service/heartbeat.ts').function(
+    breakage: breaking<typeof heartbeat>('src/features/alerts/heartbeat.ts').function(
       'beat',
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),
-    test: 'test/service/scheduledjobs.test.ts',
+    test: 'test/features/schedule/scheduledjobs.test.ts',
     name: 'tells who is to be told, and calls each heartbeat once',
     on: both,
   },
   {
     promise: 'a connection is made to whom the address names',
     broken: 'believes every certificate',
-    breakage: breaking<typeof connection>('src/warehouse/postgres/connection.ts').function(
+    breakage: breaking<typeof connection>('src/engine/warehouse/postgres/connection.ts').function(
       'clientConfig',
       (sound) =>
         (...given) => {
@@ -173,7 +184,7 @@ export const service: readonly Promised[] = [
           return config.ssl ? { ...config, ssl: { rejectUnauthorized: false } } : config
         },
     ),
-    test: 'test/warehouse/tls.test.ts',
+    test: 'test/engine/warehouse/tls.test.ts',
     name: 'verify-full',
     on: [],
   },

@@ -1,10 +1,10 @@
 /** The year (test/long/year.test.ts), and what some days of it have to notice: one function of the program broken at a time. */
-import type * as flatten from '../../../src/model/flatten/flatten.js'
-import type * as tombstone from '../../../src/sync/reconcile/tombstone.js'
-import type * as resume from '../../../src/sync/run/resume.js'
-import type * as runend from '../../../src/sync/run/runend.js'
-import type * as ends from '../../../src/sync/walks/ends.js'
-import type * as belonging from '../../../src/warehouse/belonging.js'
+import type * as flatten from '../../../src/engine/model/flatten/flatten.js'
+import type * as resume from '../../../src/engine/run/resumecursor.js'
+import type * as runend from '../../../src/engine/run/runend.js'
+import type * as ends from '../../../src/engine/run/walkend.js'
+import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
+import type * as tombstone from '../../../src/features/reconcile/tombstone.js'
 import { type Breakage, breaking } from '../breakage.js'
 
 export interface YearMutant {
@@ -22,7 +22,7 @@ const lost = /a whole sync of .* left record/
 export const yearMutants: readonly YearMutant[] = [
   {
     broken: 'loses a record on its way from the page to its row',
-    breakage: breaking<typeof flatten>('src/model/flatten/flatten.ts').function(
+    breakage: breaking<typeof flatten>('src/engine/model/flatten/flatten.ts').function(
       'compileFlatten',
       (sound) => (resource, options) => {
         const flat = sound(resource, options)
@@ -43,7 +43,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'moves the watermark with each page, and forgets a walk that was killed',
-    breakage: breaking<typeof ends>('src/sync/walks/ends.ts').function(
+    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
@@ -62,7 +62,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'begins walks at the watermark, without the overlap',
-    breakage: breaking<typeof resume>('src/sync/run/resume.ts').function(
+    breakage: breaking<typeof resume>('src/engine/run/resumecursor.ts').function(
       'floorOf',
       (sound) => (watermark) => sound(watermark, 0),
     ),
@@ -72,7 +72,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'finds what was deleted, and marks nothing',
-    breakage: breaking<typeof tombstone>('src/sync/reconcile/tombstone.ts').function(
+    breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
       'markDeleted',
       () => async () => [],
     ),
@@ -82,7 +82,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'says ok of a run whose cursors are skipped',
-    breakage: breaking<typeof runend>('src/sync/run/runend.ts').function(
+    breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
       'reportOf',
       (sound) =>
         (...given) => ({ ...sound(...given), status: 'ok' }),
@@ -93,7 +93,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'goes on from an address that nobody has adopted',
-    breakage: breaking<typeof belonging>('src/warehouse/belonging.ts').function(
+    breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
       'checkBelonging',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),

@@ -1,4 +1,0 @@
-import { adoptionHint } from '../../warehouse/belonging.js'
-
-/** Said of a warehouse whose source is not the one that the configuration names. */
-export const foreignAdvice = `The configuration names another source, so that runs are refused. ${adoptionHint}`

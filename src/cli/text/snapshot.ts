@@ -1,7 +1,0 @@
-import { plural } from '../../format.js'
-import type { Snapshot } from '../../sync/run/snapshot.js'
-
-export const snapshotText = ({ shops }: Snapshot): string =>
-  shops === 0
-    ? 'snapshot: no shops yet, so that nothing was kept. Type shopsync sync first'
-    : `snapshot: kept how ${plural(shops, 'shop')} ${shops === 1 ? 'stands' : 'stand'} today, in daily_snapshots`

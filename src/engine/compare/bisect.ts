@@ -1,0 +1,300 @@
+/**
+ * Finds where the warehouse and the source differ, by counting.
+ * sync/reconcile/comparing.ts runs one for each cursor.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { countOdd, sumOdd } from '../walk/anomalies.js'
+import { epoch, forever } from '../walk/cutpoint.js'
+import type { Sighting } from '../walk/observed.js'
+import { servedSize } from '../walk/pagesize.js'
+import { RangeWalk } from '../walk/range.js'
+import { goesOn } from '../walk/shown.js'
+import type { RangeOutcome, WalkPage } from '../walk/types.js'
+import type { Candidate, ComparePort, Comparison } from './comparison.js'
+import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './comparisoncost.js'
+import { Differences } from './differences.js'
+import { type Move, RowHistogram } from './histogram.js'
+
+/** A range whose ends were counted, and the requests that looking into it will cost. */
+interface CountedSpan {
+  readonly lo: string
+  readonly hi: string
+  readonly cost: number
+}
+
+/** How often a comparison is made while the source moves. */
+const rounds = 4
+
+/**
+ * Asks the source how many records are newer than t, at cut points that part the warehouse's rows evenly. Where the
+ * difference of the counts is the same at both ends of a range, both sides hold as many records in the range. Where the
+ * difference is not the same, the bisection parts the range, until a list of the range costs less
+ * (docs/architecture.md, Counting as an oracle).
+ *
+ * The source may move meanwhile. A created or updated record goes to the top of the list, and every response shows the
+ * newest record. If the newest record is not known, the bisection asks for a whole page and stores it before it
+ * compares, so that both counts are of one moment. A record that was deleted meanwhile or came late shows as a
+ * difference, and the comparison is made again. A count alone never marks a row as deleted.
+ */
+export class Bisection<P> {
+  #differences = new Differences()
+  #rows = new RowHistogram([])
+  /** The newest records known, with the `updated_at` that the source showed. */
+  #top = new Map<Int64 | string, string>()
+  #newest = ''
+  #listed = 0
+  #requests = 0
+  /** Records of the ranges listed so far that were shown in another version than their row's, and taken for a second place. */
+  #strays = 0
+  /** Records of a page. */
+  #page: number
+  /** The source has shown records that its totals leave out: no count says anything. */
+  #isUncounted = false
+
+  constructor(private readonly port: ComparePort<P>) {
+    this.#page = Math.min(pageRecords, port.known.size ?? pageRecords)
+  }
+
+  async run(): Promise<Comparison> {
+    this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
+    const rows = this.#rows.after(epoch)
+    if (rows > this.#page && fullCost(rows, this.#page) <= 1 + gridSize(rows)) return this.#ended('listing')
+    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost come first.
+    const found = await this.port.recall()
+    if (!found) return this.#ended('listing')
+    this.#moved(found)
+    for (let round = 1; round <= rounds; round++) {
+      if (round > 1) await this.#again()
+      else if (await this.#open()) break
+      if (this.#isUncounted || (await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
+      if (this.#differences.isEven) break
+    }
+    return this.#ended('counting')
+  }
+
+  #ended(method: Comparison['method']): Comparison {
+    const odd = this.#differences.oddAfter(epoch)
+    return {
+      method,
+      isEven: this.#differences.isEven,
+      odd,
+      source: this.#sourceAfter(epoch) - odd.repeated - odd.hidden,
+      warehouse: this.#rows.after(epoch),
+      counted: this.#differences.counted,
+      listed: this.#listed,
+    }
+  }
+
+  /** The source's count at a cut point, by the last comparison there. */
+  #sourceAfter(cut: string): number {
+    return this.#rows.after(cut) + sumOdd(this.#differences.oddAfter(cut)) + this.#differences.at(cut)
+  }
+
+  /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
+  async #open(): Promise<boolean> {
+    const page = await this.#fetch(epoch, 1, this.#page)
+    await this.#absorb(page)
+    this.#differences.enter(epoch, page.total, this.#rows.after(epoch))
+    this.#page = servedSize(page, this.#page, this.port.known.hidden) ?? this.#page
+    const next = (): Promise<WalkPage<P>> => this.#fetch(epoch, 2, this.#page)
+    this.#isUncounted = page.isUncounted === true || (await goesOn(page, this.#page, next))
+    if (this.#isUncounted || page.total > page.records) return false
+    const rows = await this.port.rows(epoch, forever)
+    const shown = new Set(page.sightings.map(({ id }) => id))
+    this.#differences.explain(countOdd(shown), epoch)
+    await this.#settle(notShown(rows, shown))
+    this.#listed++
+    return this.#differences.isEven
+  }
+
+  /** Prepares another comparison: the warehouse and the source may both have moved. */
+  async #again(): Promise<void> {
+    this.port.note('Counts do not agree: records moved meanwhile; comparing again', {
+      cut_points: this.#differences.uneven,
+    })
+    await this.port.refresh()
+    this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
+    this.#differences = new Differences()
+    this.#strays = 0
+    await this.#absorb(await this.#fetch(epoch, 1, this.#page))
+  }
+
+  async #compare(mayList: boolean): Promise<'listing' | 'done'> {
+    const grid = [epoch, forever]
+    const rows = this.#rows.after(epoch)
+    let open = await this.#part(grid, gridSize(rows))
+    // Near one difference there may be others of the opposite sign, which a closer grid shows.
+    if (open.length > 0) {
+      if (mayList && this.#isDearerThanAll(open, closerGrid(rows))) return 'listing'
+      open = await this.#part(grid, closerGrid(rows))
+    }
+    const missing: Candidate[] = []
+    for (;;) {
+      if (this.#isUncounted || (mayList && this.#isDearerThanAll(open))) return 'listing'
+      const span = open.pop()
+      if (!span) break
+      const { lo, hi } = span
+      if (this.#off(lo, hi) === 0) continue
+      const middle = await this.#middle(lo, hi)
+      if (middle === undefined) missing.push(...(await this.#list(lo, hi)))
+      else {
+        if (!this.#differences.has(middle)) await this.#probe(middle)
+        open.push(...this.#span(lo, middle), ...this.#span(middle, hi))
+      }
+    }
+    await this.#settle(missing)
+    return 'done'
+  }
+
+  /** Counts at further cut points, about so many; returns the ranges that differ. */
+  async #part(cuts: string[], size: number): Promise<CountedSpan[]> {
+    cuts.splice(0, cuts.length, ...new Set([...cuts, ...this.#grid(size)].sort()))
+    for (const cut of cuts) if (!this.#differences.has(cut)) await this.#probe(cut)
+    return cuts.slice(1).flatMap((hi, i) => this.#span(cuts[i] ?? epoch, hi))
+  }
+
+  /** One random cut point in each of so many equal parts: another run finds the differences that cancel out in this one. */
+  #grid(size: number): string[] {
+    const rows = this.#rows.after(epoch)
+    const places = Array.from({ length: size }, (_, i) => ((i + this.port.random()) * rows) / size)
+    return places.flatMap((place) => this.#rows.cutAt(Math.max(1, place)) ?? [])
+  }
+
+  /** How many more records of a range the source holds than the warehouse. */
+  #off(lo: string, hi: string): number {
+    return this.#differences.at(lo) - this.#differences.at(hi)
+  }
+
+  #records(lo: string, hi: string): number {
+    const rows = this.#rows.between(lo, hi)
+    return Math.max(rows, rows + this.#off(lo, hi))
+  }
+
+  /** The range if its ends differ, else nothing. */
+  #span(lo: string, hi: string): CountedSpan[] {
+    const off = Math.abs(this.#off(lo, hi))
+    const records = this.#records(lo, hi)
+    return off === 0 ? [] : [{ lo, hi, cost: this.#costOf(records, off) }]
+  }
+
+  #costOf(records: number, off: number): number {
+    return Math.min(listCost(records, this.#page), bisectCost(records, off, this.#page))
+  }
+
+  /** Whether a list of everything costs less than the open ranges will cost, or than the comparison has cost so far. */
+  #isDearerThanAll(open: readonly CountedSpan[], more = 0): boolean {
+    const rest = open.reduce((sum, { cost }) => sum + cost, more)
+    const all = fullCost(this.#sourceAfter(epoch), this.#page)
+    return rest > all || (rest > 0 && this.#requests > all)
+  }
+
+  /** The cut point at which to part a range; undefined where a list of the range costs no more. */
+  async #middle(lo: string, hi: string): Promise<string | undefined> {
+    const records = this.#records(lo, hi)
+    const off = Math.abs(this.#off(lo, hi))
+    if (listCost(records, this.#page) <= bisectCost(records, off, this.#page)) return undefined
+    const middle = this.#rows.middle(lo, hi)
+    if (middle !== undefined) return middle
+    this.#rows.refine(lo, hi, await this.port.cells(lo, hi))
+    return this.#rows.middle(lo, hi)
+  }
+
+  async #fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>> {
+    this.#requests++
+    return this.port.fetch(after, page, perPage)
+  }
+
+  /** Counts the records newer than the cut point on both sides, at one moment. */
+  async #probe(cut: string): Promise<void> {
+    let page = await this.#fetch(cut, 1, 1)
+    const [newest] = page.sightings
+    if (newest && this.#top.get(newest.id) !== newest.updatedAt) {
+      page = await this.#fetch(cut, 1, this.#page)
+      await this.#absorb(page)
+    }
+    this.#differences.enter(cut, page.total, this.#rows.after(cut))
+  }
+
+  /** Stores a first page in the warehouse, so that both sides have the newest records in one version. */
+  async #absorb(page: WalkPage<P>): Promise<void> {
+    this.#moved(await this.port.store(page))
+    await this.#settle([])
+    this.#top = new Map(page.sightings.map(({ id, updatedAt }) => [id, updatedAt]))
+    for (const { updatedAt } of page.sightings) if (updatedAt > this.#newest) this.#newest = updatedAt
+  }
+
+  /** A row that moved to the top just now has moved on both sides. Every other move has mended a difference. */
+  #moved(moves: readonly Move[]): void {
+    for (const move of moves) {
+      this.#rows.move(move)
+      const isNews = move.after !== null && this.#newest !== '' && move.after >= this.#newest
+      if (!isNews) this.#differences.mended(move)
+    }
+  }
+
+  async #settle(missing: readonly Candidate[]): Promise<void> {
+    this.#moved(await this.port.settle(missing))
+  }
+
+  /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list does not show. */
+  async #list(lo: string, hi: string): Promise<readonly Candidate[]> {
+    const rows = await this.port.rows(lo, hi)
+    const shown = new Set<Int64 | string>()
+    const strays = new Set<Int64>()
+    const take = async (page: WalkPage<P>): Promise<void> => {
+      const own = page.sightings.filter(({ updatedAt }) => updatedAt > lo && updatedAt <= hi)
+      for (const { id } of own) shown.add(id)
+      const other = own.filter(({ id, updatedAt }) => typeof id !== 'string' && rows.get(id) !== updatedAt)
+      if (other.length === 0) return
+      const moves = await this.port.store(page)
+      this.#moved(moves)
+      for (const id of notTaken(other, moves)) strays.add(id)
+    }
+    const port = {
+      fetch: (after: string, page: number, perPage: number) => this.#fetch(after, page, perPage),
+      take,
+      reached: async (): Promise<void> => {},
+      readAhead: () => 0,
+      note: (message: string, fields: Record<string, unknown>) => this.port.note(message, fields),
+    }
+    const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
+    const known = { hidden: this.port.known.hidden, ...(this.#page < pageRecords && { size: this.#page }) }
+    const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total, known }).run()
+    this.#isUncounted ||= outcome.verdict === 'listed'
+    this.#listed++
+    this.#explain(lo, outcome, { shown, strays: strays.size })
+    return notShown(rows, shown)
+  }
+
+  /**
+   * What walks have found odd about the list explains a difference; anything more stays one. The numbers are those of the
+   * whole list: what they explain in one range, they do not explain in another.
+   */
+  #explain(
+    lo: string,
+    { expected, seen }: RangeOutcome,
+    { shown, strays }: { readonly shown: ReadonlySet<Int64 | string>; readonly strays: number },
+  ): void {
+    const { known } = this.port
+    const odd = countOdd(shown)
+    const short = expected - seen
+    const isTwice = this.#strays + strays <= known.twice
+    const isHidden = short > 0 && this.#differences.oddAfter(epoch).hidden + short <= known.hidden
+    if (isTwice) this.#strays += strays
+    this.#differences.explain(
+      { ...odd, repeated: odd.repeated + (isTwice ? strays : 0), hidden: isHidden ? short : 0 },
+      lo,
+    )
+  }
+}
+
+/** Records that were shown in another version than their row's, and that storing them did not move. */
+const notTaken = (other: readonly Sighting[], moves: readonly Move[]): Int64[] => {
+  const taken = new Set(moves.map(({ after }) => after))
+  return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
+}
+
+const notShown = (
+  rows: ReadonlyMap<Int64, string>,
+  shown: ReadonlySet<Int64 | string>,
+): readonly Candidate[] => [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))

@@ -1,0 +1,130 @@
+/**
+ * How the live rows of a cursor lie in time, cell by cell.
+ * Bisection (bisect.ts) asks it for the warehouse's counts; sync/reconcile makes the cells.
+ */
+import { endOfSecond } from '../base/timestamp.js'
+import { epoch, forever } from '../walk/cutpoint.js'
+
+/** Rows of the warehouse between two cut points; `end` is the last microsecond of a second, or `forever`. */
+export interface Cell {
+  readonly end: string
+  readonly count: number
+}
+
+/** One record's row before and after a change: `updated_at` of the live row, null where there is no live row. */
+export interface Move {
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** By how much a move changes the number of rows newer than t. */
+export const gain = ({ before, after }: Move, t: string): number =>
+  (after !== null && after > t ? 1 : 0) - (before !== null && before > t ? 1 : 0)
+
+/** The first of the places `from` to `to` for which the test holds, if it holds for every later place; else `to`. */
+function firstPlace(from: number, to: number, holds: (i: number) => boolean): number {
+  let [low, high] = [from, to]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
+ * The warehouse counts its rows once; from then on the histogram is kept up to date move by move, so that a comparison
+ * with the source asks the warehouse for no more counts.
+ */
+export class RowHistogram {
+  readonly #ends: string[]
+  readonly #counts: number[]
+  /** Rows behind each cell; undefined after a change, until a count is asked for. */
+  #behind: number[] | undefined
+
+  /** Takes cells in order, oldest first. The cells made of them begin with `epoch` and end with `forever`. */
+  constructor(cells: readonly Cell[]) {
+    const whole = [{ end: epoch, count: 0 }, ...endingAt(forever, cells)]
+    this.#ends = whole.map(({ end }) => end)
+    this.#counts = whole.map(({ count }) => count)
+  }
+
+  /** Rows newer than a cut point. */
+  after(t: string): number {
+    return this.#sums()[this.#find(t)] ?? 0
+  }
+
+  #sums(): number[] {
+    if (this.#behind) return this.#behind
+    const behind = this.#counts.map(() => 0)
+    for (let i = behind.length - 2; i >= 0; i--) behind[i] = (behind[i + 1] ?? 0) + (this.#counts[i + 1] ?? 0)
+    this.#behind = behind
+    return behind
+  }
+
+  between(lo: string, hi: string): number {
+    return this.after(lo) - this.after(hi)
+  }
+
+  /** Enters a change of the warehouse. */
+  move({ before, after }: Move): void {
+    if (before !== null) this.#add(before, -1)
+    if (after !== null) this.#add(after, 1)
+  }
+
+  /** The cut point inside the range that parts its rows most evenly; undefined where the range is one cell. */
+  middle(lo: string, hi: string): string | undefined {
+    const [first, last] = [this.#find(lo) + 1, this.#find(hi)]
+    if (first >= last) return undefined
+    const half = this.after(lo) - this.between(lo, hi) / 2
+    const behind = this.#sums()
+    const i = firstPlace(first, last - 1, (cell) => (behind[cell] ?? 0) <= half)
+    const isNearer = i > first && (behind[i - 1] ?? 0) - half < half - (behind[i] ?? 0)
+    return this.#ends[isNearer ? i - 1 : i]
+  }
+
+  /** The cut point at or behind the n-th row from the oldest; undefined where that is the end. */
+  cutAt(n: number): string | undefined {
+    const rows = this.after(epoch)
+    const i = this.#sums().findIndex((behind) => rows - behind >= n)
+    return i < 0 || i === this.#ends.length - 1 ? undefined : this.#ends[i]
+  }
+
+  /** Replaces the cells between two cut points by finer ones. */
+  refine(lo: string, hi: string, cells: readonly Cell[]): void {
+    const [from, until] = [this.#find(lo) + 1, this.#find(hi)]
+    const whole = endingAt(hi, cells)
+    this.#ends.splice(from, until - from + 1, ...whole.map(({ end }) => end))
+    this.#counts.splice(from, until - from + 1, ...whole.map(({ count }) => count))
+    this.#behind = undefined
+  }
+
+  #add(time: string, n: number): void {
+    this.#behind = undefined
+    const i = this.#find(time)
+    this.#counts[i] = (this.#counts[i] ?? 0) + n
+  }
+
+  /** The first cell that ends at the instant or later. */
+  #find(time: string): number {
+    return firstPlace(0, this.#ends.length - 1, (i) => (this.#ends[i] ?? '') >= time)
+  }
+}
+
+const endingAt = (end: string, cells: readonly Cell[]): readonly Cell[] =>
+  cells.at(-1)?.end === end ? cells : [...cells, { end, count: 0 }]
+
+/** Cells of about so many rows each, from times in order. A cell never parts a second. */
+export function cellsOf(times: readonly string[], rowsEach: number): Cell[] {
+  const cells: Cell[] = []
+  let count = 0
+  for (const [i, time] of times.entries()) {
+    count++
+    const next = times[i + 1]
+    const end = endOfSecond(time)
+    if (next !== undefined && (count < rowsEach || next <= end)) continue
+    cells.push({ end, count })
+    count = 0
+  }
+  return cells
+}

@@ -1,0 +1,143 @@
+/*
+ * JSON files that people write, read by momoa: a mistake is told with its line and column, every value with its line.
+ * Stricter than momoa where JSON is (control characters in strings) and where people err (one key twice); integers
+ * beyond 2^53 stay exact, as bigint, since ids of tenants may be that large. Read by load.ts and job.ts.
+ */
+import { parse, type ValueNode } from '@humanwhocodes/momoa'
+import { Bug } from '../base/errors.js'
+
+export interface JsonDocument {
+  readonly value: unknown
+  /** Line of each value, by its path, such as `sync.tenants[2]`. */
+  readonly lines: ReadonlyMap<string, number>
+}
+
+interface Location {
+  readonly line: number
+  readonly column: number
+  readonly offset: number
+}
+
+export class JsonError extends SyntaxError {
+  readonly line: number
+  readonly column: number
+  constructor(message: string, { line, column }: Location) {
+    super(message)
+    this.line = line
+    this.column = column
+  }
+}
+
+export const memberPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
+
+export function parseDocument(file: string): JsonDocument {
+  const text = file.startsWith('\uFEFF') ? file.slice(1) : file
+  const lines = new Map<string, number>()
+  const valueAt = (node: ValueNode, path: string): unknown => {
+    lines.set(path, node.loc.start.line)
+    const source = text.slice(node.loc.start.offset, node.loc.end.offset)
+    switch (node.type) {
+      case 'Object':
+        return Object.fromEntries(
+          membersOf(node).map(([key, value]) => [key, valueAt(value, memberPath(path, key))]),
+        )
+      case 'Array':
+        return node.elements.map(({ value }, index) => valueAt(value, `${path}[${index}]`))
+      case 'Number':
+        return /^-?\d+$/.test(source) && !Number.isSafeInteger(node.value) ? BigInt(source) : node.value
+      case 'String':
+        return textOf(node, source)
+      case 'Boolean':
+        return node.value
+      case 'Null':
+        return null
+      default:
+        throw new Bug(`A ${node.type} in a file of JSON`)
+    }
+  }
+  return { value: valueAt(parsed(text), ''), lines }
+}
+
+type NodeOf<T extends ValueNode['type']> = Extract<ValueNode, { readonly type: T }>
+
+function membersOf({ members }: NodeOf<'Object'>): [key: string, value: ValueNode][] {
+  const keys = new Set<string>()
+  return members.map(({ name, value }) => {
+    const key = name.type === 'String' ? name.value : name.name
+    if (keys.has(key)) throw new JsonError(`the key "${key}" stands there twice`, name.loc.start)
+    keys.add(key)
+    return [key, value]
+  })
+}
+
+function textOf({ value, loc }: NodeOf<'String'>, source: string): string {
+  if ([...source].some((character) => character < ' ')) throw new JsonError(brokenString, loc.start)
+  return value
+}
+
+const isLocation = (error: unknown): error is Location =>
+  error instanceof Error && 'line' in error && 'column' in error && 'offset' in error
+
+/** No file of ours is nested deeper than a few levels, and the stack of a parser has an end. */
+const deepest = 100
+
+/** Where brackets are nested too deep; strings, which end with their line at the latest, are passed over. */
+function refuseDepth(text: string): void {
+  let depth = 0
+  for (const { 0: found, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[\]{}]/g)) {
+    if (found === '[' || found === '{') depth += 1
+    if (found === ']' || found === '}') depth -= 1
+    if (depth <= deepest) continue
+    const lines = text.slice(0, index).split('\n')
+    const place = { line: lines.length, column: (lines.at(-1) ?? '').length + 1, offset: index }
+    throw new JsonError(`found more than ${deepest} brackets within each other`, place)
+  }
+}
+
+function parsed(text: string): ValueNode {
+  refuseDepth(text)
+  try {
+    return parse(text, { mode: 'json' }).body
+  } catch (error) {
+    if (!isLocation(error)) throw error
+  }
+  // Where a file ends too early, momoa points at its last word. A character that is in no JSON makes it point behind.
+  try {
+    return parse(`${text}\u0000`, { mode: 'json' }).body
+  } catch (error) {
+    if (!isLocation(error)) throw error
+    const { line, column, offset } = error
+    const behind = Math.max(0, offset - text.length)
+    throw new JsonError(mistake(text, offset), { line, column: column - behind, offset: offset - behind })
+  }
+}
+
+const brokenString = 'found a string without its closing quote, or with a line break or a lone \\ in it'
+
+/** The mistake in words: momoa names its own kinds of tokens, which nobody has typed. */
+function mistake(text: string, offset: number): string {
+  const open = structure(text.slice(0, offset))
+  const next = /^(?:[\w.+-]+|\/[/*]|.)/s.exec(text.slice(offset))?.[0]
+  if (open.includes('"')) return brokenString
+  if (next === '//' || next === '/*') return 'found a comment, which JSON does not have; remove it'
+  if (open.endsWith(',') && (next === '}' || next === ']'))
+    return `found a comma before ${next}, expected none there`
+  return `found ${next === undefined ? 'the end of the file' : JSON.stringify(next)}, expected ${expectedAfter(open)}`
+}
+
+/** The brackets that are open at the end of a text, and what stands in them: `s` for a string, `v` for other values. */
+function structure(text: string): string {
+  const closed = /\{[^{}[\]]*\}|\[[^{}[\]]*\]/g
+  let shape = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, 's').replaceAll(/\s+/g, '')
+  while (closed.test(shape)) shape = shape.replaceAll(closed, 'v')
+  return shape
+}
+
+function expectedAfter(shape: string): string {
+  const bracket = /[{[](?=[^{[]*$)/.exec(shape)?.[0]
+  if (/(?:^|[:[])$/.test(shape)) return 'a value'
+  if (/[{,]$/.test(shape)) return bracket === '{' ? 'a key in double quotes' : 'a value'
+  if (bracket === undefined) return 'the end of the file'
+  if (bracket === '[') return 'a comma or ]'
+  return /[{,]s$/.test(shape) ? 'a colon' : 'a comma or }'
+}

@@ -1,0 +1,32 @@
+/* Schedules as crontab(5) writes them. The instants that a schedule stands for: instants.ts. */
+import { Cron } from 'croner'
+import { fromMicros } from '../base/timestamp.js'
+import { Instants } from './instants.js'
+
+/** The five fields of crontab(5). croner reads more (seconds, dates, `@hourly`, `L`, `#`) that cron does not. */
+const crontab = /^\s*(?:(?:[\d*,/-]|[a-z]{3})+(?:\s+|$)){5}$/i
+
+/** The next instants of a schedule behind a moment: canonical timestamps. */
+export const nextInstants = (schedule: string, zone: string, after: Date, most: number): string[] =>
+  new Instants(schedule, zone)
+    .list(after.getTime(), most)
+    .map((instant) => fromMicros(BigInt(instant) * 1000n))
+
+/** Whether two intervals of a schedule are over since a moment, going by its next instants. Milliseconds of the epoch. */
+export function isTwoIntervalsAgo(schedule: string, zone: string, since: number, now: number): boolean {
+  const [first, , third] = new Instants(schedule, zone).list(since, 3)
+  return first !== undefined && third !== undefined && now - since > third - first
+}
+
+/** Why a text is no schedule of crontab(5); undefined where it is one. */
+export function cronProblem(text: string): string | undefined {
+  const expected = 'five fields: minute hour day-of-month month day-of-week, such as "0 * * * *"'
+  if (!crontab.test(text)) return expected
+  try {
+    const cron = new Cron(text, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
+    return cron.nextRun() === null ? 'a day that comes: no year has this one' : undefined
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
+    return `${expected} (${reason})`
+  }
+}

@@ -1,0 +1,88 @@
+/*
+ * shopsync.env: the variables that a configuration refers to, such as the secret, for programs that nobody gives an
+ * environment. Used by src/shell/configuration.ts.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { Stop } from '../base/errors.js'
+import type { Environment } from './expand.js'
+
+/** The file's name beside a configuration. */
+export const usualEnvFile = 'shopsync.env'
+
+export interface EnvFile {
+  readonly file: string
+  readonly variables: Environment
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+
+/** Where containers mount secrets: their modes are those of who runs them, and nobody else is in there. */
+const mounted = /^(\/var)?\/run\/secrets\//
+
+/** Whether others than its owner and group may read a file. */
+export const isOpenToAll = (file: string): boolean =>
+  // The mode's last three bits are those of everybody.
+  !mounted.test(file) && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
+
+/** A statement: a name, and a value that a quote may stretch over several lines. */
+const statement =
+  /^(?<name>[^=\n]*?)[ \t]*=[ \t]*(?:(?<quote>["'`]).*?\k<quote>(?<behind>[^\n]*)|(?<plain>[^\n]*))/s
+
+/**
+ * Node reads a file of variables without a word about what it cannot read: a secret would be lost, or taken with its
+ * quote, and the API would seem to refuse it. No message quotes a line, which may be the secret itself.
+ */
+function refuseMistakes(text: string, file: string): void {
+  let line = 1
+  for (let rest = text.replaceAll(/\r\n?/g, '\n'); rest !== ''; ) {
+    const [skipped = ''] = /^(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:#[^\n]*$)?/.exec(rest) ?? []
+    line += skipped.split('\n').length - 1
+    rest = rest.slice(skipped.length)
+    if (rest === '') return
+    const found = statement.exec(rest)
+    const mistake = mistakeIn(found)
+    if (mistake) throw new Stop(`${file}, line ${line}: found ${mistake}`, { exitCode: 2, hint: usualLines })
+    const [whole = rest] = found ?? []
+    line += whole.split('\n').length - 1
+    rest = rest.slice(whole.length)
+  }
+}
+
+const usualLines = `Write one variable per line, such as SHOPSYNC_API_SECRET='...'; a comment begins with #`
+
+function mistakeIn(found: RegExpExecArray | null): string | undefined {
+  if (!found?.groups) return 'no = in it, expected NAME=VALUE'
+  const { name = '', plain = '', behind = '' } = found.groups
+  const bare = name.replace(/^export[ \t]+/, '')
+  if (bare === '') return 'no name before the =, expected NAME=VALUE'
+  if (/[\s"'`#]/.test(bare)) return 'a name with spaces, quotes or # in it, expected NAME=VALUE'
+  if (/^["'`]/.test(plain))
+    return `the quote ${plain[0]} opened and never closed, expected it at the end of the value`
+  if (!/^[ \t]*(?:#|$)/.test(behind)) return 'text behind the closing quote, expected the end of the line'
+  return undefined
+}
+
+/** Reads the named file, else the usual one beside the configuration; undefined where there is none. */
+export function readEnvFile(
+  named: string | undefined,
+  { workingDirectory, config }: { readonly workingDirectory: string; readonly config: string },
+): EnvFile | undefined {
+  const usual = join(dirname(resolve(workingDirectory, config)), usualEnvFile)
+  const file = named === undefined ? usual : resolve(workingDirectory, named)
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
+    refuseMistakes(text, file)
+    return { file, variables: parseEnv(text) }
+  } catch (cause) {
+    if (cause instanceof Stop) throw cause
+    if (named === undefined && codeOf(cause) === 'ENOENT') return undefined
+    throw new Stop(`Could not read the variables in ${file} (${codeOf(cause)})`, {
+      exitCode: 2,
+      hint: 'Expected a file that this user may read, with lines such as SHOPSYNC_API_SECRET=...',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,140 @@
+/*
+ * Kinds of settings that the configuration and the jobs share. The error of each names the value that is expected;
+ * problems.ts adds the value that was found and a hint. Used by schema.ts and job.ts.
+ */
+import { z } from 'zod'
+import type { Resource } from '../../../schema/resource.js'
+import { parseId } from '../base/int64.js'
+import { parseDuration } from './duration.js'
+import { isTimeZone, nearestTimeZone } from './timezone.js'
+
+// A configuration is checked once: a program of its own for each check would cost more than it saves.
+z.config({ jitless: true })
+
+export type Resources = Readonly<Record<string, Resource>>
+
+/** The tables of a resource, as far as a configuration names tables and columns: the model's `tablesOf`. */
+export type TableLister = (resource: Resource) => readonly {
+  readonly name: string
+  readonly columns: readonly { readonly name: string }[]
+}[]
+
+export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
+
+export const flag = (doc: string, preset = false) =>
+  z.boolean({ error: 'true or false' }).default(preset).describe(doc)
+
+/** A list of words to choose from. */
+export const choice = <const T extends readonly string[]>(words: T, error = `one of ${words.join(', ')}`) =>
+  z.enum(words, { error })
+
+export const whole = (from: number, to: number) => {
+  const error = `a whole number from ${from} to ${to}`
+  return z.int({ error }).min(from, { error }).max(to, { error })
+}
+
+export const share = (most: number) => {
+  const error = `a number from 0 to ${most}`
+  return z.number({ error }).min(0, { error }).max(most, { error })
+}
+
+/** A group of settings that may be left out: every one of them has a default. */
+export const section = <T extends z.core.$ZodShape>(shape: T, doc: string) =>
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(doc)
+
+/** A duration; one of more than `most` is a mistake, and the sums of times that it would go into have an end. */
+export const durationLeaf = (preset: string, doc: string, most = 'P3650D') => {
+  const error = `an ISO 8601 duration such as "${preset}"`
+  const longest = parseDuration(most) ?? 0
+  const tooLong = `${error}, of at most ${most}`
+  return z
+    .string({ error })
+    .refine((value) => parseDuration(value) !== undefined, { error, abort: true })
+    .refine((value) => (parseDuration(value) ?? 0) <= longest, { error: tooLong })
+    .transform((value) => parseDuration(value) ?? 0)
+    .prefault(preset)
+    .describe(doc)
+}
+
+/** A text, or `{"file": PATH}`: the loader puts the text of the file in its place before the check. */
+export const secret = (error: string) =>
+  z.union(
+    [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
+    { error: `${error}, or {"file": "PATH"}` },
+  )
+
+const tenantId = z
+  .unknown()
+  .refine((value) => parseId(value) !== undefined, { error: 'the id of a tenant: a positive whole number' })
+  .transform((value) => parseId(value) ?? 0)
+  .meta({ type: ['integer', 'string'], pattern: '^[0-9]{1,19}$', minimum: 1 })
+
+const allOr = <T extends z.ZodType>(item: T, error: string, doc: string) =>
+  z
+    .union([z.literal('all'), z.array(item).min(1, { error })], { error })
+    .prefault('all' as never)
+    .describe(doc)
+
+/** A choice of tenants, in the configuration and in jobs. */
+export const tenantChoice = (doc: string) =>
+  allOr(tenantId, '"all" or a list of tenant ids such as [1, 2]', doc)
+
+/** Tenants, in the configuration. */
+export const tenantList = (doc: string) =>
+  z.array(tenantId, { error: 'a list of tenant ids such as [1, 2]' }).prefault([]).describe(doc)
+
+/** A choice of resources, in the configuration and in jobs. */
+export const resourceChoice = (resources: Resources, doc: string) =>
+  allOr(choice(Object.keys(resources), 'the name of a resource'), '"all" or a list of resource names', doc)
+
+/** Where the JSON Schema of a file is: every file may say so. */
+export const schemaReference = z
+  .string()
+  .optional()
+  .describe('Where the JSON Schema of this file is, for editors.')
+
+/** JSON Schema of the text of a file, for editors; defaults and transformed values are not in it. */
+export function jsonSchema(shape: z.ZodType, head: { title: string; description: string }): object {
+  const { $schema, ...body } = z.toJSONSchema(shape, {
+    io: 'input',
+    // The settings of every resource look the same. Written out for each, an editor shows their texts in place.
+    reused: 'inline',
+    unrepresentable: 'any',
+  })
+  return { $schema, ...head, ...body }
+}
+
+const zoneError = 'the name of a time zone such as "America/Chicago"'
+const placeHint =
+  'Name a place, as the IANA list does: an offset knows no daylight saving time, and databases read it backwards'
+
+/** A duration, or "auto" for one that is measured. */
+export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {
+  const error = `an ISO 8601 duration such as "${preset}", or "auto"`
+  const longest = parseDuration(most) ?? 0
+  const isAuto = (value: string): boolean => value === 'auto'
+  return z
+    .string({ error })
+    .refine((value) => isAuto(value) || parseDuration(value) !== undefined, { error, abort: true })
+    .refine((value) => isAuto(value) || (parseDuration(value) ?? 0) <= longest, {
+      error: `${error}, of at most ${most}`,
+    })
+    .transform((value) => (isAuto(value) ? ('auto' as const) : (parseDuration(value) ?? 0)))
+    .prefault(preset)
+    .describe(doc)
+}
+
+/** The name of a time zone, as the IANA list has it. */
+export const timeZoneLeaf = (doc: string) =>
+  z
+    .string({ error: zoneError })
+    .superRefine((value, context) => {
+      if (isTimeZone(value)) return
+      const near = nearestTimeZone(value)
+      const hint = near ? `Did you mean "${near}"?` : placeHint
+      context.addIssue({ code: 'custom', message: zoneError, params: { hint } })
+    })
+    .describe(doc)

@@ -1,0 +1,225 @@
+/*
+ * From a file, or a document in memory, to the configuration that the program works with: checked, complete, frozen.
+ * Used by src/shell/configuration.ts.
+ */
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { resources as declared } from '../../../schema/index.js'
+import { alertAddressProblems, alertSecretPaths, toAlerts } from '../../features/alerts/settings.js'
+import { Stop } from '../base/errors.js'
+import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
+import type { Config } from './config.js'
+import { JsonError, parseDocument } from './configtext.js'
+import { type Environment, expand, type SecretFile } from './expand.js'
+import type { Resources, TableLister } from './leaf.js'
+import { privacyProblems } from './privacy.js'
+import {
+  inWords,
+  listProblems,
+  type Problem,
+  problemsOf,
+  type SettingPaths,
+  settingPaths,
+} from './problems.js'
+import { proxyFor, proxyProblem } from './proxy.js'
+import { type ConfigDocument, configSchema, configShape } from './schema.js'
+import { Secret } from './secret.js'
+
+/** What a configuration is checked against, and where its values come from. */
+interface Surroundings {
+  readonly environment: Environment
+  readonly workingDirectory: string
+  readonly tablesOf: TableLister
+  readonly resources?: Resources
+}
+
+export interface LoadOptions extends Surroundings {
+  /** From --config. */
+  readonly file?: string | undefined
+}
+
+export interface Loaded {
+  readonly config: Config
+  /** Names of the environment variables that the file refers to. */
+  readonly variables: readonly string[]
+  /** Files that hold a secret, the configuration itself included. */
+  readonly secretFiles: readonly SecretFile[]
+}
+
+/** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
+const secretPaths: SettingPaths = settingPaths([
+  'api.secret',
+  'api.proxy',
+  'warehouse.url',
+  ...alertSecretPaths,
+])
+
+/** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
+export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
+  file ?? (environment.SHOPSYNC_CONFIG || 'config.json')
+
+/** Reads and checks the configuration that --config, else SHOPSYNC_CONFIG names, else config.json. */
+export function load(options: LoadOptions): Loaded {
+  const name = configName(options)
+  const file = resolve(options.workingDirectory, name)
+  const text = readConfig(file, options)
+  const { value, lines } = parseFile(text, name)
+  return readDocument(value, { ...options, name, file, lines })
+}
+
+export interface DocumentOptions extends Surroundings {
+  /** What messages call the document. */
+  readonly name: string
+  readonly file?: string | undefined
+  /** Line of each value, where the document was read from a file. */
+  readonly lines?: ReadonlyMap<string, number>
+}
+
+/** Checks a configuration that is already parsed: the part of loading that needs no file. */
+export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
+  const { resources = declared, tablesOf, environment } = options
+  const folder = options.file ? dirname(options.file) : options.workingDirectory
+  const { value, problems, variables, files, held } = expand(raw, {
+    environment,
+    folder,
+    secrets: secretPaths,
+  })
+  const parsed = configShape(tablesOf, resources).safeParse(value, { error: inWords })
+  if (!parsed.success) {
+    const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
+    problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
+  } else {
+    problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
+    problems.push(...privacyProblems(parsed.data, tablesOf, resources))
+  }
+  if (problems.length > 0 || !parsed.success) return refuse(problems, options)
+  const config = freeze(toConfig(parsed.data, { ...options, resources }))
+  const { file } = options
+  const own = file === undefined ? [] : held.map((key) => ({ file, key }))
+  return { config, variables: [...variables], secretFiles: [...files, ...own] }
+}
+
+/** A value that could not be filled in is one problem, not two. */
+export const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Problem[] =>
+  more.filter(
+    (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
+  )
+
+function addressProblems(document: ConfigDocument, raw: unknown, environment: Environment): Problem[] {
+  const { baseUrl, allowInsecure } = document.api
+  const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
+  const api = baseUrlProblem(baseUrl, shown, allowInsecure)
+  const warehouse = warehouseProblem(textOf(document.warehouse.url))
+  const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
+  const told = alertAddressProblems(document.alerts, allowInsecure)
+  return [api, proxy, warehouse, ...told].filter((problem) => problem !== undefined)
+}
+
+const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
+
+const proxyText = (value: ConfigDocument['api']['proxy']): string | false | undefined =>
+  value === 'environment' ? undefined : typeof value === 'object' ? textOf(value) : value
+
+/** The text of a configuration file; a Stop says how to make one where there is none. */
+export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    if (code !== 'ENOENT')
+      throw new Stop(`Could not read the configuration ${file} (${code})`, {
+        exitCode: 2,
+        hint: 'Expected a file that this user may read. Check its permissions',
+        cause,
+      })
+    const from = options.file
+      ? '--config'
+      : options.environment.SHOPSYNC_CONFIG
+        ? 'SHOPSYNC_CONFIG'
+        : undefined
+    throw new Stop(`Found no configuration at ${file}`, {
+      exitCode: 2,
+      hint: `${from ? `Expected a JSON file where ${from} says. ` : ''}Type shopsync init, which makes one in the working directory, or shopsync demo, which needs none`,
+      cause,
+    })
+  }
+}
+
+/** Parses a JSON file that a person wrote; messages call the file `name`. */
+export function parseFile(text: string, name: string): ReturnType<typeof parseDocument> {
+  try {
+    return parseDocument(text)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new Stop(
+      `${name} is not valid JSON: line ${error.line}, column ${error.column}: ${error.message}`,
+      { exitCode: 2, hint: 'Mend it there and try again' },
+    )
+  }
+}
+
+const everySetting =
+  'Every setting is described in schema/config.schema.json; config.example.json shows them all.'
+
+/** Stops with all problems of a file at once. */
+export function refuse(
+  problems: readonly Problem[],
+  options: { name: string; lines?: ReadonlyMap<string, number>; help?: string },
+): never {
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
+  const list = listProblems(problems, options.lines ?? new Map())
+  throw new Stop(`${options.name} has ${count}:\n${list}\n${options.help ?? everySetting}`, { exitCode: 2 })
+}
+
+function toConfig(
+  document: ConfigDocument,
+  {
+    file,
+    resources,
+    environment,
+    workingDirectory,
+  }: Pick<DocumentOptions, 'file' | 'environment' | 'workingDirectory'> & { readonly resources: Resources },
+): Config {
+  const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, metrics, log } =
+    document
+  const { attempts, base, max } = api.retry
+  const url = atHome(textOf(warehouse.url), homedir())
+  const settings = Object.keys(resources).map((name) => {
+    const { enabled = true, path, columns = {}, history = false } = document.resources[name] ?? {}
+    return [name, { enabled, path, columns, history }] as const
+  })
+  return {
+    file,
+    api: {
+      ...api,
+      baseUrl: api.baseUrl.replace(/\/+$/, ''),
+      secret: new Secret(textOf(api.secret)),
+      proxy: proxyFor(api.baseUrl, proxyText(api.proxy), environment),
+      retry: { attempts, baseMs: base, maxMs: max },
+    },
+    warehouse: { ...warehouse, url: new Secret(inFolder(url, workingDirectory)), label: warehouseLabel(url) },
+    sync,
+    resources: Object.fromEntries(settings),
+    reconcile,
+    status,
+    history,
+    alerts: toAlerts(alerts),
+    report: { ...report, schema: report.schema, names: given(report.names) },
+    schedule,
+    metrics: { ...metrics, textfile: metrics.textfile },
+    log: { level: log.level, format: log.format },
+  }
+}
+
+/** Without the settings that were left out. */
+const given = <T>(settings: Readonly<Record<string, T | undefined>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, T] => entry[1] !== undefined))
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) freeze(member)
+  }
+  return value
+}

@@ -1,0 +1,284 @@
+/*
+ * The configuration file: every setting with its check, its default and its description. load.ts checks a file against
+ * it; the build writes schema/config.schema.json from it, for editors.
+ */
+import { z } from 'zod'
+import { resources as declared } from '../../../schema/index.js'
+import { kinds, type Resource } from '../../../schema/resource.js'
+import { alerts } from '../../features/alerts/settings.js'
+import { report } from '../../features/analytics/settings.js'
+import { scheduleSection } from '../../features/schedule/settings.js'
+import { metricsSection } from '../../features/telemetry/settings.js'
+import { logLevels } from './config.js'
+import {
+  choice,
+  durationLeaf,
+  durationOrAutoLeaf,
+  flag,
+  jsonSchema,
+  type Resources,
+  resourceChoice,
+  schemaReference,
+  secret,
+  section,
+  share,
+  type TableLister,
+  tenantChoice,
+  tenantList,
+  textLeaf,
+  whole,
+} from './leaf.js'
+import { privacy } from './privacy.js'
+
+const isPartnerId = (value: unknown): boolean =>
+  (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) ||
+  typeof value === 'bigint' ||
+  Number.isSafeInteger(value)
+
+const partnerId = z
+  .unknown()
+  .refine(isPartnerId, { error: 'the partner identifier: a whole number, or a text without spaces' })
+  .transform(String)
+  .meta({
+    description: 'Partner identifier, as issued by the operator of the API (header X-Api-Partner-Id).',
+    type: ['string', 'integer'],
+    minLength: 1,
+  })
+
+const timeouts = section(
+  {
+    connect: durationLeaf('PT10S', 'Until a connection is open.'),
+    headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
+    body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
+    request: durationLeaf('PT60S', 'From the request to the end of its answer, the whole body included.'),
+  },
+  'How long to wait before a request counts as failed, as ISO 8601 durations.',
+)
+
+const retry = section(
+  {
+    attempts: whole(1, 20).default(6).describe('How often a request is sent before its cursor fails.'),
+    base: durationLeaf(
+      'PT0.5S',
+      'Longest first pause. It doubles from try to try, and the length of each pause is drawn at random.',
+    ),
+    max: durationLeaf('PT30S', 'Longest pause between two tries.'),
+  },
+  'Repetition of requests after lost connections, time-outs and server errors.',
+)
+
+const api = z
+  .strictObject(
+    {
+      baseUrl: textLeaf('an address such as "https://api.example.com"').meta({
+        description:
+          'Address of the API, without api/v1. Plain http is refused except for loopback addresses (see allowInsecure).',
+        examples: ['https://api.example.com'],
+      }),
+      partnerId,
+      secret: secret('the partner secret').meta({
+        description:
+          'Partner secret (header X-Api-Secret). Best taken from the environment as "${NAME}", or from a file as {"file": "PATH"}.',
+        examples: ['${SHOPSYNC_API_SECRET}', { file: '/run/secrets/shopsync' }],
+      }),
+      rateReserve: share(0.9)
+        .default(0)
+        .describe('Share of each rate-limit window that is left to other clients of the API.'),
+      allowInsecure: flag(
+        'Allow plain http to other machines. The secret then crosses the network in clear text.',
+      ),
+      proxy: z
+        .union([secret('the address of a proxy'), z.literal(false)], {
+          error: 'an address such as "http://proxy.example.com:3128", {"file": "PATH"}, or false',
+        })
+        .default('environment')
+        .meta({
+          description:
+            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it opens tunnels, and sees no request and no secret. "environment": HTTPS_PROXY, unless NO_PROXY names the host. false: none.',
+          examples: ['http://proxy.example.com:3128'],
+        }),
+      timeouts,
+      maxWait: durationLeaf(
+        'PT1H',
+        'Longest wait that is sat out where the API asks to wait. Beyond it, cursors end as failed, and the next run looks again.',
+        'P20D',
+      ),
+      maxBodyBytes: whole(65_536, 1_073_741_824)
+        .default(67_108_864)
+        .describe('Largest answer that is read; a larger one counts as failed.'),
+      concurrency: whole(1, 64)
+        .default(8)
+        .describe('Connections to the API; each carries one request at a time.'),
+      gzip: flag('Ask for compressed answers: less traffic, more work. Worth it on slow lines only.'),
+      retry,
+    },
+    { error: 'an object with baseUrl, partnerId and secret' },
+  )
+  .describe('The API that shopsync reads.')
+
+const warehouse = z
+  .strictObject(
+    {
+      url: secret('"sqlite:PATH" or "postgres://USER@HOST/DATABASE"').meta({
+        description:
+          'Address of the warehouse: "sqlite:PATH" (relative to the working directory) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+        examples: ['sqlite:./warehouse.db', 'postgres://shopsync:${PGPASSWORD}@localhost/warehouse'],
+      }),
+      schema: z
+        .string({ error: 'the name of a Postgres schema, such as "shopsync"' })
+        .regex(/^[a-z_][a-z0-9_]{0,62}$/, {
+          error: 'the name of a Postgres schema: lower case letters, digits and _',
+        })
+        .default('shopsync')
+        .describe('Postgres schema that holds the tables; SQLite has none.'),
+      pooler: flag(
+        'A pooler in transaction mode (PgBouncer, Supavisor) stands before Postgres: nothing is left in a session between two transactions.',
+      ),
+      autoMigrate: flag(
+        'Create and extend the tables when a run starts. If false, a run stops while tables are out of date, and `shopsync migrate` brings them up to date.',
+        true,
+      ),
+    },
+    { error: 'an object with url' },
+  )
+  .describe('The database that shopsync writes.')
+
+const sync = (resources: Resources) =>
+  section(
+    {
+      tenants: tenantChoice('The tenants to sync: all that have granted access, or these.'),
+      exceptTenants: tenantList(
+        'Tenants that are not walked, and of which nothing is said: a customer who left. Their rows stay until `shopsync forget`.',
+      ),
+      resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
+      overlap: durationOrAutoLeaf(
+        'PT5M',
+        'How far before its watermark a run starts again, for records that became visible late. "auto": twice the largest lateness of the last 30 days, from a minute to six hours.',
+      ),
+      concurrency: whole(1, 64)
+        .default(8)
+        .describe('Cursors (a resource of a tenant) that a run works on at one time.'),
+    },
+    'What a sync reads, and how.',
+  )
+
+const columnName = 'the name of a field as the API sends it'
+
+const history = flag(
+  'Keep versions that are replaced or deleted, with their nested rows, in NAME_history (docs/history.md).',
+)
+
+const noHistory = z
+  .literal(false, { error: 'false, for names in a bare list have no versions' })
+  .default(false)
+  .describe('Always false: names in a bare list have no versions.')
+
+const resource = (of: Resource, tablesOf: TableLister) => {
+  const taken = (tablesOf(of)[0]?.columns ?? []).map(({ name }) => name)
+  return z
+    .strictObject({
+      enabled: flag('false: no request asks for the resource.', true),
+      path: textLeaf('a path below tenants/:tenant_id/')
+        .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: `a path below tenants/:tenant_id/ such as "${of.name}"` })
+        .optional()
+        .describe('Path below tenants/:tenant_id/, if the API has it elsewhere.'),
+      columns: z
+        .record(z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: columnName }), choice(kinds), {
+          error: 'an object such as {"vin": "text"}',
+        })
+        .superRefine((columns, context) => {
+          // SQLite takes names that differ in capitals for one column; one configuration fits both databases.
+          const known = new Map(taken.map((name) => [name.toLowerCase(), name]))
+          for (const name of Object.keys(columns)) {
+            const other = known.get(name.toLowerCase())
+            known.set(name.toLowerCase(), other ?? name)
+            if (other === undefined) continue
+            const there = `${of.name}.${other} is there already`
+            const why = other === name ? there : `${there}, and SQLite takes both names for one column`
+            const message = `a field that has no column yet; ${why}`
+            context.addIssue({ code: 'custom', path: [name], message, params: { isKey: true } })
+          }
+        })
+        .prefault({})
+        .describe(
+          'Fields that the API sends and its document does not show, by name and type. Each gets a column of its own, and is no part of _extra any more.',
+        ),
+      history: of.list === 'records' ? history : noHistory,
+    })
+    .optional()
+    .describe(of.doc)
+}
+
+/** The configuration as people write it, `${NAME}` and `{"file"}` already replaced. */
+export const configShape = (tablesOf: TableLister, resources: Resources = declared) =>
+  z.strictObject(
+    {
+      $schema: schemaReference,
+      api,
+      warehouse,
+      sync: sync(resources),
+      resources: section(
+        Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of, tablesOf)])),
+        'Settings of single resources.',
+      ),
+      privacy: privacy(resources, tablesOf),
+      reconcile: section(
+        {
+          maxDeletes: share(1)
+            .default(0.2)
+            .describe(
+              "Share of a cursor's rows that may be marked deleted at once; more needs --accept-deletes.",
+            ),
+        },
+        'Limits of `shopsync reconcile`.',
+      ),
+      status: section(
+        {
+          staleAfter: durationLeaf(
+            'PT26H',
+            'A cursor whose last complete run is older is stale, and `status` exits with 1.',
+          ),
+          deletesUncheckedAfter: durationLeaf(
+            'P3D',
+            'Only `reconcile` sees deletions: a cursor whose deletions were checked once, and not for so long, makes `status` exit with 1.',
+          ),
+        },
+        'When `shopsync status` exits with 1.',
+      ),
+      history: section(
+        {
+          keep: durationLeaf(
+            'P90D',
+            'How long runs, their cursors and requests are kept. Of runs that brought nothing and are older than a week, one row a day and cursor stays.',
+          ),
+        },
+        'The history of runs, for `shopsync why` and for those who look back.',
+      ),
+      alerts,
+      report,
+      schedule: scheduleSection,
+      metrics: metricsSection,
+      log: section(
+        {
+          level: choice(logLevels)
+            .optional()
+            .describe('Least severe messages to log; default: warn on a terminal, else info.'),
+          format: choice(['auto', 'text', 'json'], '"auto", "text" or "json"')
+            .default('auto')
+            .describe('Lines of text or of JSON; auto: text on a terminal, else JSON.'),
+        },
+        'Messages on stderr.',
+      ),
+    },
+    { error: 'an object' },
+  )
+
+export type ConfigDocument = z.output<ReturnType<typeof configShape>>
+
+/** JSON Schema of the configuration file. */
+export function configSchema(tablesOf: TableLister, resources: Resources = declared): object {
+  return jsonSchema(configShape(tablesOf, resources), {
+    title: 'shopsync configuration',
+    description: 'Settings of shopsync. In any text, ${NAME} is replaced by the environment variable NAME.',
+  })
+}

@@ -1,0 +1,144 @@
+/**
+ * Makes the rows of derived tables: of the records of one page, from the tuples that flatten made of them, or of stored
+ * records, from their rows. Used by the warehouse, which stores them with the records.
+ */
+import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
+import type { Int64 } from '../../../../schema/resource.js'
+import type { NumberForm } from '../../base/numbertoken.js'
+import type { DerivedModel, ResourceModel } from '../registry.js'
+import { type Column, placeOf, type Table, tupleColumns } from '../table.js'
+import type { Flattened, Tuple, Value } from './batch.js'
+
+export interface DerivingContext {
+  readonly tenantId: Int64
+  readonly settings: RuleSettings
+  /** How the warehouse holds numbers. */
+  readonly form: NumberForm
+}
+
+/** A row as a rule reads it: the tuple itself, by names. Copies would be as many objects as the page has values. */
+type RowReader = new (tuple: Tuple) => StoredRow
+
+function rowReader(table: Table, columns: readonly string[]): RowReader {
+  class Row {
+    declare readonly tuple: Tuple
+    constructor(tuple: Tuple) {
+      this.tuple = tuple
+    }
+  }
+  for (const name of columns) {
+    const place = placeOf(table, name)
+    const get = function (this: Row): Stored {
+      return this.tuple[place] ?? null
+    }
+    Object.defineProperty(Row.prototype, name, { get, enumerable: true })
+  }
+  return Row as unknown as RowReader
+}
+
+/** What is read of one table. */
+interface TableReading {
+  readonly name: string
+  readonly Row: RowReader
+  /** The place of the record's id in a tuple. */
+  readonly owner: number
+}
+
+/** What a derived table needs of each page and record, found once. */
+interface Plan {
+  readonly reads: readonly TableReading[]
+  /** The columns of a tuple behind the record's id. */
+  readonly columns: readonly Column[]
+}
+
+const plans = new WeakMap<DerivedModel, Plan>()
+
+function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
+  const known = plans.get(one)
+  if (known) return known
+  const reads = tables.flatMap((table) => {
+    const columns = one.declared.reads[table.name]
+    if (!columns) return []
+    const owner = placeOf(table, table.owner ?? table.key[1] ?? '')
+    return [{ name: table.name, Row: rowReader(table, columns), owner }]
+  })
+  const plan = { reads, columns: tupleColumns(one.table).slice(1) }
+  plans.set(one, plan)
+  return plan
+}
+
+/** The rows of one table by the record that they belong to; those of one record nearly always follow each other. */
+function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, StoredRow[]> {
+  const found = new Map<Value, StoredRow[]>()
+  let last: Value | undefined
+  let rows: StoredRow[] = []
+  for (const tuple of tuples) {
+    const id = tuple[owner] ?? null
+    if (id !== last) {
+      rows = found.get(id) ?? []
+      found.set(id, rows)
+      last = id
+    }
+    rows.push(new Row(tuple))
+  }
+  return found
+}
+
+const none: readonly never[] = []
+
+function quarantinedPaths({ quarantine }: Pick<Flattened, 'quarantine'>): ReadonlyMap<string, string[]> {
+  const paths = new Map<string, string[]>()
+  for (const { recordId, path } of quarantine) {
+    const known = paths.get(recordId)
+    if (known) known.push(path)
+    else paths.set(recordId, [path])
+  }
+  return paths
+}
+
+/** A number that the rule gave as text has more digits than a double. */
+const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
+  kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
+
+/** The tuples of one record's rows. */
+export function deriveRecord(
+  { declared, table }: DerivedModel,
+  id: Value,
+  record: WholeRecord,
+  { settings, form }: DerivingContext,
+  columns: readonly Column[] = tupleColumns(table).slice(1),
+): Tuple[] {
+  return declared.rule(record, settings).map((row) => {
+    const tuple: Tuple = [id]
+    for (const column of columns) tuple.push(heldAs(row[column.name] ?? null, column, form))
+    return tuple
+  })
+}
+
+/** The row of one tuple of a derived table, tenant and stamps left out. */
+export const rowOfTuple = (table: Table, tuple: Tuple): Record<string, Value> =>
+  Object.fromEntries(tupleColumns(table).map(({ name }, place) => [name, tuple[place] ?? null]))
+
+/** The tuples of a page's derived tables, by table. */
+export function derivePage(
+  { derived, tables }: Pick<ResourceModel, 'derived' | 'tables'>,
+  page: Pick<Flattened, 'rows' | 'quarantine' | 'records'>,
+  context: DerivingContext,
+): Map<string, Tuple[]> {
+  if (derived.length === 0) return new Map()
+  const paths = quarantinedPaths(page)
+  return new Map(
+    derived.map((one) => {
+      const { reads, columns } = planOf(one, tables)
+      const names = reads.map(({ name }) => name)
+      const read = reads.map((reading) => byOwner(reading, page.rows.get(reading.name) ?? none))
+      const tuples = page.records.flatMap(({ id }) => {
+        const rows: Record<string, readonly StoredRow[]> = {}
+        for (let i = 0; i < names.length; i++) rows[names[i] ?? ''] = read[i]?.get(id) ?? none
+        const quarantined = paths.get(String(id)) ?? none
+        return deriveRecord(one, id, { tenantId: context.tenantId, rows, quarantined }, context, columns)
+      })
+      return [one.table.name, tuples] as const
+    }),
+  )
+}

@@ -1,0 +1,270 @@
+/**
+ * Takes whatever the readers do not: values to convert, values for quarantine, drift, unknown fields, embedded records.
+ * Used by members.ts, readers.ts and flatten.ts.
+ */
+import { createHash } from 'node:crypto'
+import type { Kind } from '../../../../schema/resource.js'
+import type { NumberForm } from '../../base/numbertoken.js'
+import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
+import { convert } from './convert.js'
+import { Extra, type UnknownMember } from './extra.js'
+import { cut, rawJson, readJsonText, storable } from './jsontext.js'
+
+const VALUE_LENGTH = 4096
+const EXAMPLE_LENGTH = 200
+/** How many unknown values of one enumeration a page reports; more would tell nothing new. */
+const DETAILS_A_PAGE = 20
+
+/** One declared value: a reader hands it over with a value that the reader does not take. */
+export interface DeclaredValue {
+  readonly kind: Kind
+  /** Path without positions, such as `services[].parts[].cost_cents`. */
+  readonly path: string
+  readonly values: ReadonlySet<string> | null
+}
+
+/** The findings of one page besides its rows: its records, quarantine and drift. */
+export class PageFindings {
+  readonly records: FlatRecord[] = []
+  readonly quarantine: QuarantineEntry[] = []
+  unstorable = 0
+  /** Some number went to a place that keeps numbers as they were sent. */
+  wantsTokens = false
+  /** Unknown members that were reported already. */
+  readonly reported = new Set<UnknownMember>()
+  readonly #drift = new Map<string, Map<string, DriftEntry>>()
+
+  constructor(private readonly resource: string) {}
+
+  /** Reports a detail once a page. */
+  drift(kind: DriftEntry['kind'], path: string, detail: string, value: unknown): void {
+    const group = `${kind} ${path}`
+    const entries = this.#drift.get(group) ?? new Map<string, DriftEntry>()
+    if (entries.size === 0) this.#drift.set(group, entries)
+    if (entries.size >= DETAILS_A_PAGE || entries.has(detail)) return
+    const example = cut(rawJson(value), EXAMPLE_LENGTH)
+    entries.set(detail, { resource: this.resource, path, kind, detail, example })
+  }
+
+  /** The first entry of each place: a record that cannot be stored may stand in a page twice. */
+  entries(): QuarantineEntry[] {
+    if (this.quarantine.length < 2) return this.quarantine
+    const byPlace = new Map<string, QuarantineEntry>()
+    for (const entry of this.quarantine) {
+      const place = `${entry.recordId} ${entry.path}`
+      if (!byPlace.has(place)) byPlace.set(place, entry)
+    }
+    return [...byPlace.values()]
+  }
+
+  drifts(): DriftEntry[] {
+    return [...this.#drift.values()].flatMap((entries) => [...entries.values()])
+  }
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Rows of records that stand inside other records: the newest of each id, and the first of equally new ones. */
+export interface Embedded {
+  readonly name: string
+  readonly rows: Map<Value, Tuple>
+  readonly row: (item: unknown) => Tuple | null
+  readonly versionAt: number
+  readonly idAt: number
+  readonly sink: SlowPath
+}
+
+/** A name as part of a path. The path is a key in the warehouse: bounded, and free of characters that it cannot hold. */
+const segment = (name: string): string => cut(storable(name), EXAMPLE_LENGTH)
+const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** The record id of a record without one: the same every time the same record comes. */
+const digest = (record: unknown): string =>
+  `?${createHash('sha256').update(readJsonText(record)).digest('hex').slice(0, 16)}`
+
+export class SlowPath {
+  /** Positions of the items that are being read, outermost first; set by the readers. */
+  readonly at: number[] = []
+  careful = false
+  form: NumberForm = 'double'
+  recordId: Value = ''
+  extra: Extra | null = null
+  embedded: Embedded | null = null
+  findings: PageFindings
+  /** Rows of the record by table and key; used only when a page was found to hold duplicates. */
+  readonly #rows = new Map<number, Map<Value, Tuple>>()
+  /** Path of the record inside its owner, for embedded records: with positions, and without. */
+  #base = ''
+  #driftBase = ''
+
+  constructor(
+    findings: PageFindings,
+    private readonly isEmbedded = false,
+  ) {
+    this.findings = findings
+  }
+
+  begin(id: Value): void {
+    this.extra = null
+    if (this.#rows.size > 0) this.#rows.clear()
+    if (!this.isEmbedded) this.recordId = id
+  }
+
+  /** The path with the positions of the items that are being read. */
+  #where(path: string): string {
+    const here = this.#positioned(path)
+    return this.#base === '' ? here : here === '' ? this.#base : `${this.#base}.${here}`
+  }
+
+  /** As `#where`, from the record on that is being read, which may stand inside another. */
+  #positioned(path: string): string {
+    const [first = '', ...more] = path.split('[]')
+    return more.reduce((before, part, depth) => `${before}[${this.at[depth]}]${part}`, first)
+  }
+
+  #driftPath(path: string): string {
+    return this.#driftBase === '' ? path : `${this.#driftBase}.${path}`
+  }
+
+  /** A number that is kept as it was sent: where the page prints some numbers its own way, it is read again. */
+  #wantTokens(value: unknown): void {
+    if (typeof value === 'number' || (typeof value === 'object' && value !== null))
+      this.findings.wantsTokens = true
+  }
+
+  quarantine(path: string, value: unknown, reason: string): void {
+    this.#wantTokens(value)
+    this.findings.quarantine.push({
+      recordId: String(this.recordId),
+      path: this.#where(path),
+      value: cut(rawJson(value), VALUE_LENGTH),
+      reason,
+    })
+  }
+
+  /** Converts a value that is neither null nor absent, and not plainly as declared. */
+  value(value: unknown, site: DeclaredValue): Value {
+    if (site.kind === 'text' || site.kind === 'json') this.#wantTokens(value)
+    const converted = convert[site.kind](value, this.form)
+    if (converted.reason !== null) this.quarantine(site.path, value, converted.reason)
+    if (converted.replaced) this.findings.drift('replaced_character', this.#driftPath(site.path), '', value)
+    const text = converted.value
+    // A blank text is how the API shows that a text is empty: it is no new value of an enumeration.
+    if (site.values !== null && typeof text === 'string' && text !== '' && !site.values.has(text)) {
+      this.findings.drift('unknown_value', this.#driftPath(site.path), cut(text, EXAMPLE_LENGTH), value)
+    }
+    return text
+  }
+
+  /** The key of an item or record; null when it has none that can be used. */
+  key(value: unknown, kind: Kind): Value {
+    return value === null || value === undefined ? null : convert[kind](value, this.form).value
+  }
+
+  badRecord(record: unknown, id: Value, reason: string): null {
+    if (!this.isEmbedded) {
+      this.findings.unstorable++
+      this.recordId = id ?? digest(record)
+    }
+    this.quarantine('', record, reason)
+    return null
+  }
+
+  /** An item of a list of plain strings, where each item is a record; null when it cannot be stored. */
+  stringItem(item: unknown, site: DeclaredValue): Value {
+    if (item === null || item === undefined) return this.badRecord(item, null, 'null where a text is due')
+    this.recordId = digest(item)
+    const value = this.value(item, site)
+    if (value === null) this.findings.unstorable++
+    return value
+  }
+
+  /** The record's row that has the key already; undefined where there is none, and the tuple becomes it. */
+  rowBefore(table: number, key: Value, tuple: Tuple): Tuple | undefined {
+    const rows = this.#rows.get(table) ?? new Map<Value, Tuple>()
+    if (rows.size === 0) this.#rows.set(table, rows)
+    const before = rows.get(key)
+    if (before === undefined) rows.set(key, tuple)
+    return before
+  }
+
+  /** Converts as this does, and reports nothing: for a row that is only compared. */
+  silent(): SlowPath {
+    const sink = new SlowPath(new PageFindings(''))
+    sink.careful = this.careful
+    sink.form = this.form
+    sink.at.push(...this.at)
+    return sink
+  }
+
+  /** Whether a value of a set can be stored and is not in the set already. */
+  isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
+    if (value === null) {
+      if (item === null) this.quarantine(path, item, 'null where a value is due')
+      return false
+    }
+    if (seen.has(value)) {
+      this.quarantine(path, item, 'duplicate: the same value stands before it')
+      return false
+    }
+    seen.add(value)
+    return true
+  }
+
+  /** Takes the members of an object that its declaration does not show. `path`: of the object, without positions. */
+  unknown(object: JsonObject, members: readonly UnknownMember[], path: string): void {
+    const place = this.#positioned(path)
+    for (const member of members) {
+      const value = object[member.name]
+      if (this.embedded !== null && member.name === this.embedded.name)
+        this.readEmbedded(value, join(path, segment(member.name)))
+      else this.#unknownField(value, member, path, place)
+    }
+  }
+
+  #unknownField(value: unknown, member: UnknownMember, path: string, place: string): void {
+    const { reported } = this.findings
+    if (this.isEmbedded || !reported.has(member)) {
+      reported.add(member)
+      const driftPath = this.#driftPath(join(path, segment(member.name)))
+      this.findings.drift('unknown_field', driftPath, '', value)
+    }
+    this.#wantTokens(value)
+    this.extra ??= new Extra()
+    const reason = this.extra.add(place, member, value, this)
+    if (reason !== null) this.quarantine('', value, `${reason}: ${join(place, member.stored)}`)
+  }
+
+  /** `_extra` of the record, as JSON text. */
+  takeExtra(): string | null {
+    return this.extra?.text() ?? null
+  }
+
+  /** Takes the records of the embedded resource that stand inside this record. */
+  readEmbedded(value: unknown, path: string): void {
+    const embedded = this.embedded
+    if (embedded === null || value === null) return
+    if (!Array.isArray(value)) this.quarantine(path, value, 'not an array')
+    else for (let i = 0; i < value.length; i++) this.#embeddedItem(embedded, value[i], path, i)
+  }
+
+  #embeddedItem(embedded: Embedded, item: unknown, path: string, position: number): void {
+    const sink = embedded.sink
+    const [base, driftBase, extra] = [sink.#base, sink.#driftBase, sink.extra]
+    const owner = this.#where(path)
+    sink.#base = `${owner}[${position}]`
+    sink.#driftBase = `${this.#driftPath(path)}[]`
+    sink.recordId = this.recordId
+    const tuple = embedded.row(item)
+    sink.#base = base
+    sink.#driftBase = driftBase
+    sink.extra = extra
+    if (tuple === null) return
+    const id = tuple[embedded.idAt] ?? null
+    const before = embedded.rows.get(id)
+    if (before === undefined || isNewer(tuple, before, embedded.versionAt)) embedded.rows.set(id, tuple)
+  }
+}
+
+const isNewer = (a: Tuple, b: Tuple, versionAt: number): boolean =>
+  String(a[versionAt]) > String(b[versionAt])

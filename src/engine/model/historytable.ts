@@ -1,0 +1,67 @@
+import type { Resource } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import { type Column, type Table, tablesOf } from './table.js'
+
+/**
+ * The table that keeps the versions of a resource's records which were seen replaced or deleted (docs/history.md).
+ * src/engine/warehouse/versions.ts writes it.
+ */
+
+const column = (name: string, kind: Column['kind'], nullable: boolean, doc: string): Column => ({
+  name,
+  kind,
+  nullable,
+  doc,
+})
+
+const seenFrom = column(
+  '_seen_from',
+  'timestamp',
+  false,
+  'When the request was sent that first brought this version; of a version that was there before its history was kept: when it had last been seen by then.',
+)
+
+const own: readonly Column[] = [
+  column(
+    '_children',
+    'json',
+    false,
+    'The rows of its nested arrays: an object with a list for each table, the rows without tenant_id, the id of the record and _synced_at.',
+  ),
+  column('_valid_from', 'timestamp', false, 'updated_at of the version: since when the source had it.'),
+  column(
+    '_seen_to',
+    'timestamp',
+    false,
+    'When the request was sent that showed another version, or that the record is gone. The version itself may have ended earlier.',
+  ),
+  column(
+    '_ended_by',
+    'text',
+    false,
+    '`replaced`: another version came; `deleted`: the record was found to be gone.',
+  ),
+]
+
+/** Every resource may have one that has records with versions. */
+export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>
+  list === 'records' ? `${name}_history` : undefined
+
+/** Undefined where the configuration keeps no versions of the resource. */
+export function historyTable(resource: Resource): Table | undefined {
+  const name = historyName(resource)
+  if (!resource.history || name === undefined) return undefined
+  const [root] = tablesOf(resource)
+  if (!root) throw new Bug(`${resource.name} has no table`)
+  return {
+    name,
+    resource: resource.name,
+    doc: `Versions of ${resource.name.replaceAll('_', ' ')} that were seen replaced or deleted. The present one is in ${resource.name}.`,
+    grain: `one version that was observed and has ended, of ${root.grain.replace(/^one /, 'a ')}`,
+    role: 'history',
+    columns: [...root.columns.filter((known) => known.name !== seenFrom.name), seenFrom, ...own],
+    // Of requests under way together, one may end a version at the instant at which it began, where the next one begins.
+    key: [...root.key, seenFrom.name, '_valid_from'],
+    indexes: [],
+  }
+}

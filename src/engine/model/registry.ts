@@ -1,0 +1,121 @@
+/**
+ * The resources as the rest of the product knows them: composed once, from the declarations and the configuration.
+ * Used wherever a resource, its tables or its flatten is needed.
+ */
+import type { Derived } from '../../../schema/derive.js'
+import { derivedTables } from '../../../schema/index.js'
+import type { Kind, Resource } from '../../../schema/resource.js'
+import { Bug, Stop } from '../base/errors.js'
+import { withColumns } from './addedcolumns.js'
+import type { Flatten } from './flatten/flatten.js'
+import { compileFlatten } from './flatten/flatten.js'
+import { historyName, historyTable } from './historytable.js'
+import type { Table } from './table.js'
+import { derivedTable, tablesOf } from './table.js'
+
+/** The configuration of one resource. */
+export interface ResourceSettings {
+  readonly enabled?: boolean | undefined
+  readonly path?: string | undefined
+  readonly columns?: Readonly<Record<string, Kind>> | undefined
+  readonly history?: boolean | undefined
+}
+
+/** A table that follows from a resource's records, and how. */
+export interface DerivedModel {
+  readonly declared: Derived
+  readonly table: Table
+}
+
+export interface ResourceModel {
+  readonly name: string
+  /** The declaration, promoted columns included. */
+  readonly resource: Resource
+  /** The resource's own table first, owners before children. */
+  readonly tables: readonly Table[]
+  /** What follows from its records: the rows are stored, deleted and revived with them. */
+  readonly derived: readonly DerivedModel[]
+  /** Where versions go that were replaced or deleted; undefined where none are kept. */
+  readonly history: Table | undefined
+  /** Path below `tenants/:tenant_id/`. */
+  readonly path: string
+  readonly enabled: boolean
+  readonly flatten: Flatten
+  /** The columns that the configuration adds, by their kinds. */
+  readonly promoted: Readonly<Record<string, Kind>>
+}
+
+/** Every table that the resource's records are written to. */
+export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
+  ...tables,
+  ...derived.map(({ table }) => table),
+]
+
+/**
+ * The names of all tables that hold versions, where a configuration keeps or has kept them: whoever copies or erases a
+ * warehouse looks which of them are there (Warehouse.histories).
+ */
+export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
+  list.flatMap(({ resource }) => historyName(resource) ?? [])
+
+export interface Model {
+  /** In the order of the declarations. */
+  readonly list: readonly ResourceModel[]
+  readonly byName: ReadonlyMap<string, ResourceModel>
+  /** Every table of every resource, whether enabled or not; derived tables last. */
+  readonly tables: readonly Table[]
+  /** The tables of versions that have ended, of the resources whose versions are kept. */
+  readonly histories: readonly Table[]
+  readonly tableByName: ReadonlyMap<string, Table>
+  /** The resource whose records also stand inside the records of others. */
+  readonly embedded: ResourceModel | undefined
+}
+
+export type Settings = Readonly<Record<string, ResourceSettings>>
+
+function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
+  for (const name of Object.keys(settings)) {
+    if (Object.hasOwn(resources, name)) continue
+    throw new Stop(`Configuration: resources.${name} is no resource`, {
+      exitCode: 2,
+      hint: `Known resources: ${Object.keys(resources).join(', ')}`,
+    })
+  }
+}
+
+export function model(resources: Readonly<Record<string, Resource>>, settings: Settings = {}): Model {
+  checkNames(resources, settings)
+  const declared = Object.values(resources).map((resource) => {
+    const { columns = {}, history = false } = settings[resource.name] ?? {}
+    return { ...withColumns(resource, columns), ...(history && resource.list === 'records' && { history }) }
+  })
+  const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
+  if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
+  const list = declared.map(
+    (resource): ResourceModel => ({
+      name: resource.name,
+      resource,
+      tables: tablesOf(resource),
+      derived: Object.values(derivedTables)
+        .filter(({ of }) => of === resource.name)
+        .map((derived) => ({ declared: derived, table: derivedTable(derived) })),
+      history: historyTable(resource),
+      path: settings[resource.name]?.path ?? resource.path ?? resource.name,
+      enabled: settings[resource.name]?.enabled ?? true,
+      promoted: settings[resource.name]?.columns ?? {},
+      flatten: compileFlatten(resource, { embedded }),
+    }),
+  )
+  const tables = [
+    ...list.flatMap((entry) => entry.tables),
+    ...list.flatMap((entry) => entry.derived.map(({ table }) => table)),
+  ]
+  return {
+    list,
+    byName: new Map(list.map((entry) => [entry.name, entry])),
+    tables,
+    histories: list.flatMap(({ history }) => history ?? []),
+    tableByName: new Map(tables.map((table) => [table.name, table])),
+    embedded: list.find((entry) => entry.resource === embedded),
+  }
+}

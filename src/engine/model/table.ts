@@ -1,0 +1,292 @@
+import type { Derived } from '../../../schema/derive.js'
+import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import type { GrownKey } from './statetable.js'
+
+/**
+ * The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary.
+ */
+
+/** One column of a warehouse table. */
+export interface Column {
+  readonly name: string
+  readonly kind: Kind
+  /** false for keys and versions, which every row must have; a value that goes to quarantine leaves null behind. */
+  readonly nullable: boolean
+  /** The API's document says that the value may be null; absent on columns that do not come from the API. */
+  readonly mayBeNull?: boolean
+  readonly doc: string
+  /** The documented values of an enumeration. */
+  readonly values?: readonly string[]
+  /** The table whose id this is. */
+  readonly references?: string
+}
+
+/** One warehouse table, in the order in which its columns are created and its tuples are written. */
+export interface Table {
+  readonly name: string
+  readonly resource: string
+  readonly doc: string
+  readonly grain: string
+  /**
+   * `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row; `derived`: computed
+   * from a root row and its children, deleted and revived with it; `history`: versions of a root row that have ended.
+   */
+  readonly role: 'root' | 'child' | 'derived' | 'history'
+  readonly columns: readonly Column[]
+  /** Names of the key's columns; the first is always tenant_id. */
+  readonly key: readonly string[]
+  /** Of a child: the column that holds its root's id. */
+  readonly owner?: string
+  /** Of a child: its rows move from record to record, and keep their ids (warehouse/sharedrows.ts). */
+  readonly moves?: boolean
+  /** Secondary indexes, each a list of columns. */
+  readonly indexes: readonly (readonly string[])[]
+  /** Columns that are unique, each by itself. */
+  readonly unique?: readonly string[]
+  /** A column that became part of the key later. */
+  readonly grown?: GrownKey
+  /** Indexes that earlier versions made and that serve no longer: migration drops them. */
+  readonly formerIndexes?: readonly (readonly string[])[]
+}
+
+const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
+  name,
+  kind,
+  nullable,
+  doc,
+})
+
+const tenantId = column('tenant_id', 'id', false, 'The tenant (repair business) that the row belongs to.')
+const syncedAt = column(
+  '_synced_at',
+  'timestamp',
+  false,
+  'When the request was sent that brought this version of the row; the row is as the source was then, or later.',
+)
+const deletedAt = column(
+  '_deleted_at',
+  'timestamp',
+  true,
+  'When the record was found to be gone at the source; null while it exists there.',
+)
+const extra = column(
+  '_extra',
+  'json',
+  true,
+  'What the API sent and its document does not show, by path; null when there is nothing.',
+)
+
+/** Only where the versions of a resource are kept (src/engine/model/historytable.ts). */
+const seenFrom = column(
+  '_seen_from',
+  'timestamp',
+  true,
+  'When the request was sent that first brought this version; of a row that was there before its history was kept: when it had last been seen by then.',
+)
+
+/** Columns whose value is the same in every row of a batch: apply writes them, flatten does not. */
+export const stampColumns: ReadonlySet<string> = new Set([
+  'tenant_id',
+  '_synced_at',
+  '_deleted_at',
+  seenFrom.name,
+])
+
+const ofField = (name: string, field: Field, nullable: boolean): Column => ({
+  name,
+  kind: field.kind,
+  nullable,
+  mayBeNull: field.nullable,
+  doc: field.doc,
+  ...(field.values ? { values: field.values } : {}),
+  ...(field.references ? { references: field.references } : {}),
+})
+
+/** The columns of an object's own values, nested objects included, in declared order. */
+const ownColumns = (fields: Shape, required: ReadonlySet<string>, prefix = ''): Column[] =>
+  Object.entries(fields).flatMap(([name, member]) => {
+    if (member.type === 'field') return [ofField(prefix + name, member, !required.has(prefix + name))]
+    if (member.type === 'object') return ownColumns(member.fields, required, `${prefix}${name}_`)
+    return []
+  })
+
+const indexed = (fields: Shape): string[] =>
+  Object.entries(fields).flatMap(([name, member]) =>
+    member.type === 'field' && member.indexed ? [name] : [],
+  )
+
+const rootTable = (resource: Resource): Table => {
+  const records = resource.list === 'records'
+  const key = records ? 'id' : 'name'
+  return {
+    name: resource.name,
+    resource: resource.name,
+    doc: resource.doc,
+    grain: resource.grain,
+    role: 'root',
+    columns: [
+      tenantId,
+      ...ownColumns(resource.fields, new Set([key, 'updated_at'])),
+      syncedAt,
+      deletedAt,
+      extra,
+      ...(resource.history ? [seenFrom] : []),
+    ],
+    key: ['tenant_id', key],
+    indexes: [
+      ...(records ? [['tenant_id', 'updated_at']] : []),
+      ...indexed(resource.fields).map((name) => ['tenant_id', name]),
+    ],
+  }
+}
+
+interface Owner {
+  readonly resource: Resource
+  readonly rootColumn: string
+  /** Owner columns below the root's, such as service_id, with the tables whose ids they hold. */
+  readonly path: readonly { readonly column: string; readonly table: string }[]
+  /** The item that its children cannot name, where there is one: their places would stand for those of several items. */
+  readonly nameless?: string
+  readonly grain: string
+}
+
+const ownerColumns = (owner: Owner): Column[] =>
+  [{ column: owner.rootColumn, table: owner.resource.name }, ...owner.path].map(
+    ({ column: name, table }) => ({
+      ...column(
+        name,
+        'id',
+        false,
+        `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')} it is part of.`,
+      ),
+      references: table,
+    }),
+  )
+
+const ownerNames = ({ rootColumn, path }: Owner): string[] => [
+  rootColumn,
+  ...path.map(({ column: name }) => name),
+]
+
+const position = column('position', 'integer', false, 'Its 0-based place in the array.')
+
+/** The key of rows that only their owner and a column of their own tell apart. */
+function placedKey(owner: Owner, table: string, column: string): string[] {
+  const { resource, nameless } = owner
+  if (nameless !== undefined)
+    throw new Bug(
+      `schema: ${resource.name}: the items of ${table} are told apart by their ${column} inside of ${nameless}, whose id they do not carry; expected an ownerColumn in ${nameless}, or key: 'id' in ${table}`,
+    )
+  return ['tenant_id', ...ownerNames(owner), column]
+}
+
+const childrenTable = (owner: Owner, child: Children): Table => {
+  const hasId = child.key === 'id'
+  // A record's rows follow from that record alone: an id that two records show is a row of each.
+  const key = hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
+  return {
+    name: `${owner.resource.singular}_${child.table}`,
+    resource: owner.resource.name,
+    doc: child.doc,
+    grain: `one item of ${child.table.replaceAll('_', ' ')} of ${owner.grain}`,
+    role: 'child',
+    columns: [
+      tenantId,
+      ...ownerColumns(owner),
+      position,
+      ...ownColumns(child.fields, new Set(hasId ? ['id'] : [])),
+      syncedAt,
+    ],
+    key,
+    owner: owner.rootColumn,
+    ...(child.moves && { moves: true }),
+    indexes: child.moves ? [['tenant_id', 'id']] : [],
+    // Of the time when the key did not begin with the record.
+    ...(hasId && { formerIndexes: [['tenant_id', ...ownerNames(owner)]] }),
+  }
+}
+
+const scalarsTable = (owner: Owner, child: Scalars): Table => {
+  const byValue = child.key === 'value'
+  const key = placedKey(owner, child.table, byValue ? child.column : 'position')
+  return {
+    name: `${owner.resource.singular}_${child.table}`,
+    resource: owner.resource.name,
+    doc: child.doc,
+    grain: `one ${child.column.replace(/_id$/, '')} of ${owner.grain}`,
+    role: 'child',
+    columns: [
+      tenantId,
+      ...ownerColumns(owner),
+      position,
+      ofField(child.column, child.of, !byValue),
+      syncedAt,
+    ],
+    key,
+    owner: owner.rootColumn,
+    indexes: [],
+  }
+}
+
+const childTables = (owner: Owner, fields: Shape): Table[] =>
+  Object.values(fields).flatMap((member) => {
+    if (member.type === 'scalars') return [scalarsTable(owner, member)]
+    if (member.type !== 'many' && member.type !== 'one') return []
+    return [childrenTable(owner, member), ...childTables(ownerBelow(owner, member), member.fields)]
+  })
+
+/** The owner of what stands inside an item. An object that is the only one of its record needs no name. */
+function ownerBelow(owner: Owner, member: Children): Owner {
+  const { resource, path } = owner
+  const { table, ownerColumn, key, type } = member
+  const grain = `a ${table.replace(/s$/, '')} of ${owner.grain}`
+  if (ownerColumn === undefined) return { ...owner, grain, ...(type === 'many' && { nameless: table }) }
+  if (key !== 'id')
+    throw new Bug(
+      `schema: ${resource.name}: the items of ${table} have no id that ${ownerColumn} could hold; expected key: 'id'`,
+    )
+  const tableName = `${resource.singular}_${table}`
+  return { ...owner, grain, path: [...path, { column: ownerColumn, table: tableName }] }
+}
+
+/** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
+export function tablesOf(resource: Resource): Table[] {
+  const owner: Owner = {
+    resource,
+    rootColumn: `${resource.singular}_id`,
+    path: [],
+    grain: `a ${resource.singular.replaceAll('_', ' ')}`,
+  }
+  return [rootTable(resource), ...childTables(owner, resource.fields)]
+}
+
+/** The table of a declaration of schema/derived/. */
+export function derivedTable(derived: Derived): Table {
+  const { name, of, doc, grain, ownerColumn, key = [], fields, indexes = [], unique = [] } = derived
+  const required = new Set<string>([...key, ...unique])
+  const owner = {
+    ...column(ownerColumn, 'id', false, 'Id of the record that it follows from.'),
+    references: of,
+  }
+  return {
+    name,
+    resource: of,
+    doc,
+    grain,
+    role: 'derived',
+    columns: [tenantId, owner, ...ownColumns(fields, required), syncedAt, deletedAt],
+    key: ['tenant_id', ownerColumn, ...key],
+    owner: ownerColumn,
+    indexes: indexes.map((columns) => ['tenant_id', ...columns]),
+    unique,
+  }
+}
+
+/** The columns of a tuple, in order: all columns but those whose values a whole batch shares. */
+export const tupleColumns = (table: Table): readonly Column[] =>
+  table.columns.filter((c) => !stampColumns.has(c.name))
+
+/** Where a column's value stands in the tuples of a table; -1 when there is none. */
+export const placeOf = (table: Table, column: string): number =>
+  tupleColumns(table).findIndex((c) => c.name === column)

@@ -1,0 +1,99 @@
+/*
+ * What a 404 means for a cursor: the tenant is revoked, the resource is gone, or the API never offered it. The
+ * authorizations decide about the tenant, asked again; what the cursor once answered decides about the rest. A revoked
+ * tenant must not look like a resource that is not offered, because the advice would be to switch the resource off.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { describeError, Skip } from '../base/errors.js'
+import type { Reason } from '../base/reasons.js'
+import type { CursorState } from '../warehouse/cursors.js'
+import { type CursorContext, type CursorTask, type GrantStanding, stateOf } from './runcontext.js'
+
+/** What a failure means for a cursor. */
+export interface Explained {
+  readonly text: string
+  readonly status: 'failed' | 'skipped'
+  readonly reason: Reason
+  /** A 404 on a resource whose path the document does not show, and that never answered. */
+  readonly absent: boolean
+}
+
+const wasThere = (state: CursorState | undefined): boolean =>
+  state !== undefined && (state.watermark !== null || state.lastSuccessAt !== null || state.status === 'ok')
+
+export const revokedText = (tenantId: Int64): string =>
+  `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+
+const missingText = (tenantId: Int64): string =>
+  `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total, shows others twice, or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
+
+/** What a tenant that is not granted means for each of its cursors. */
+export function notGranted(tenantId: Int64, standing: Exclude<GrantStanding, 'granted'>): Explained {
+  if (standing === 'revoked')
+    return { text: revokedText(tenantId), status: 'skipped', reason: 'revoked', absent: false }
+  return { text: missingText(tenantId), status: 'failed', reason: 'grants_incomplete', absent: false }
+}
+
+/** What an answer 404 means for the cursor. */
+export async function explainAbsence(
+  context: CursorContext,
+  task: CursorTask,
+  error: Skip,
+): Promise<Explained> {
+  const text = describeError(error)
+  const isGone = wasThere(stateOf(context, task))
+  const failed = { text, status: 'failed', reason: 'unreachable' } as const
+  if (!isGone && !task.resource.resource.documented) return { ...failed, absent: true }
+  const [standing = 'granted'] = await standingsOf(context, [task.tenantId])
+  if (standing !== 'granted') return notGranted(task.tenantId, standing)
+  if (!isGone) return { ...failed, absent: false }
+  const gone = `${error.message}, and has answered before. Its rows and its watermark stay, and the next run asks again. If the API has it at another path, set resources.${task.resource.name}.path; if it is gone for good, resources.${task.resource.name}.enabled: false`
+  return { text: gone, status: 'failed', reason: 'gone', absent: false }
+}
+
+/** Where the source cannot be asked now, a tenant counts as granted: the cursor then reports its own failure. */
+async function standingsOf(
+  context: CursorContext,
+  tenantIds: readonly Int64[],
+): Promise<readonly GrantStanding[]> {
+  try {
+    return await context.grants.standingOf(tenantIds)
+  } catch (error) {
+    if (context.signal.aborted || error instanceof Skip) return tenantIds.map(() => 'granted')
+    throw error
+  }
+}
+
+/**
+ * The tenants of these cursors that are not granted. The cursors answered 404 and never answered otherwise: a revoked
+ * tenant answers so too. One question for all of them, and none for a cursor that was not offered before either.
+ */
+export async function ungrantedOf(
+  context: CursorContext,
+  absent: readonly CursorTask[],
+): Promise<ReadonlyMap<Int64, Exclude<GrantStanding, 'granted'>>> {
+  const fresh = absent.filter((task) => stateOf(context, task)?.status !== 'unavailable')
+  const tenants = [...new Set(fresh.map(({ tenantId }) => tenantId))]
+  if (tenants.length === 0 || context.signal.aborted) return new Map()
+  const standings = await standingsOf(context, tenants)
+  return new Map(
+    tenants.flatMap((tenantId, i) => {
+      const standing = standings[i]
+      return standing === undefined || standing === 'granted' ? [] : [[tenantId, standing] as const]
+    }),
+  )
+}
+
+/** The tenants that answer: in this run, or by what is known of the resources that this run leaves out. */
+export function answeringTenants(
+  { cursors }: Pick<CursorContext, 'cursors'>,
+  ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],
+): (tenantId: Int64) => boolean {
+  const answering = new Set(
+    ends.filter(({ report }) => report.status === 'ok').map(({ task }) => task.tenantId),
+  )
+  const asked = new Set(ends.map(({ task }) => `${task.tenantId} ${task.resource.name}`))
+  const known = [...cursors].filter(([name, { status }]) => status === 'ok' && !asked.has(name))
+  const elsewhere = new Set(known.map(([name]) => name.slice(0, name.indexOf(' '))))
+  return (tenantId) => answering.has(tenantId) || elsewhere.has(String(tenantId))
+}

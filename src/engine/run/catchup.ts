@@ -1,0 +1,68 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { describeError, Skip } from '../base/errors.js'
+import { count } from '../base/format.js'
+import type { MovedColumn } from '../warehouse/migratecolumns.js'
+import { type Rederived, readOutdated, rederive } from '../warehouse/recompute.js'
+import { asWriter, type Dependencies, now, type WriterLease } from './runcontext.js'
+
+const words: Readonly<Record<MovedColumn['to'], string>> = {
+  column: 'Values of a field moved from _extra into its column',
+  _extra: 'A column is no longer configured: its values moved back into _extra; the column stays, empty',
+  history: 'Versions that end are kept from now on; what is there counts as seen since its last request',
+  'no history': 'Versions that end are no longer kept: the history stays, and gets no more rows',
+}
+
+/**
+ * Moves values to where the configuration wants them, before a run stores anything: a record that comes during the move
+ * would else be moved or not, as chance has it.
+ */
+export async function settleColumns(
+  { warehouse, observer }: Pick<Dependencies, 'warehouse' | 'observer'>,
+  lease: Pick<WriterLease, 'fence' | 'signal'>,
+): Promise<readonly MovedColumn[]> {
+  const moved = await warehouse.settleColumns(lease)
+  for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
+  return moved
+}
+
+/** Computes anew what a changed rule, or changed settings, have left behind (src/engine/warehouse/recompute.ts). */
+export async function settleDerived(
+  { warehouse, model, clock, observer }: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'observer'>,
+  lease: Pick<WriterLease, 'fence' | 'signal'>,
+): Promise<readonly Rederived[]> {
+  const progress = (table: string, tenantId: Int64, records: number): void =>
+    observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
+  const how = { ...lease, at: () => now({ clock }), progress }
+  const done = await rederive(warehouse, model, how).catch((error) => {
+    // The next run goes on where a signal has ended the work.
+    if (lease.signal.aborted) return []
+    // One table's trouble is that table's: the next run tries again.
+    if (!(error instanceof Skip)) throw error
+    observer.warning?.('Rows that follow from others were not computed anew', { error: describeError(error) })
+    return []
+  })
+  for (const { table, tenantId, records } of done)
+    observer.notice?.(
+      'Rows were computed anew from the stored records: their rule or settings have changed',
+      {
+        table,
+        tenant_id: tenantId,
+        records,
+      },
+    )
+  return done
+}
+
+/** As `settleColumns`, without a run; claims the warehouse only where something is to be moved. */
+export async function settleAlone(
+  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer'>,
+): Promise<{ readonly moved: readonly MovedColumn[]; readonly rederived: readonly Rederived[] }> {
+  const { warehouse, model } = deps
+  await warehouse.learnRules()
+  if (!(await warehouse.isUnsettled()) && (await readOutdated(warehouse, model)).length === 0)
+    return { moved: [], rederived: [] }
+  return asWriter(deps, 'migrate', async (lease) => ({
+    moved: await warehouse.settleColumns(lease),
+    rederived: await settleDerived(deps, lease),
+  }))
+}

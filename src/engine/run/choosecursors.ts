@@ -1,0 +1,108 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../base/errors.js'
+import type { ResourceModel } from '../model/registry.js'
+import { cursorName } from '../warehouse/cursors.js'
+import { refuseForgotten } from '../warehouse/tenants.js'
+import type { ChosenCursors } from './cursor.js'
+import type { Grants } from './granted.js'
+import { remaining } from './resumecursor.js'
+import { type CursorContext, type CursorTask, type Dependencies, keyOf, stateOf } from './runcontext.js'
+import type { CursorChoice } from './runreport.js'
+import { zonesFirst } from './zonesfirst.js'
+
+/** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
+function chooseTenants(
+  { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
+  choice: CursorChoice,
+  grants: Grants,
+): readonly Int64[] {
+  const configured = config.sync.tenants
+  const named = choice.tenants ?? (configured === 'all' ? null : configured)
+  const known = [...grants.granted, ...grants.revoked, ...grants.missing]
+  if (named === null) return known
+  refuseForgotten(choice, grants.forgotten)
+  const wanted = named.filter((tenant) => !grants.forgotten.has(tenant))
+  if (wanted.length < named.length) {
+    const away = named.filter((tenant) => grants.forgotten.has(tenant))
+    const hint = `Take it out of sync.tenants or the job, or type shopsync forget --tenant ${away[0]} --lift`
+    observer.warning?.('A tenant that was forgotten is named, and stays away', { tenant_id: away, hint })
+  }
+  if (wanted.length === 0) return []
+  const chosen = wanted.filter((tenant) => !config.sync.exceptTenants.includes(tenant))
+  if (chosen.length === 0)
+    throw new Stop(
+      `Tenant ${wanted.join(', ')} is in sync.exceptTenants; expected a tenant that is to be walked`,
+      {
+        exitCode: 2,
+        hint: 'Take it out of sync.exceptTenants, or name another --tenant',
+      },
+    )
+  const unknown = chosen.filter((tenant) => !known.includes(tenant))
+  // A list that is short of its total says nothing of a tenant, and the run says so.
+  if (unknown.length === 0 || grants.reason === 'grants_incomplete') return chosen
+  // Nobody is granted: that is what the run says, and of whom the warehouse has rows.
+  if (grants.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
+  throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
+    exitCode: 2,
+    hint: `Granted are: ${grants.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+  })
+}
+
+/** The resources of a run. Throws Stop for a name that is no resource, or is switched off. */
+export function chooseResources(
+  { config, model }: Pick<Dependencies, 'config' | 'model'>,
+  choice: CursorChoice,
+): ResourceModel[] {
+  const configured = config.sync.resources
+  const wanted = choice.resources ?? (configured === 'all' ? null : configured)
+  const enabled = model.list.filter((resource) => resource.enabled && resource.resource.scope === 'tenant')
+  if (wanted === null) return enabled
+  const chosen = wanted.map((name) => {
+    const resource = enabled.find((candidate) => candidate.name === name)
+    if (resource) return resource
+    throw new Stop(`There is no resource ${name}, or it is switched off`, {
+      exitCode: 2,
+      hint: `Expected one of ${enabled.map((candidate) => candidate.name).join(', ')}`,
+    })
+  })
+  return [...new Set(chosen)]
+}
+
+interface TaskChoice {
+  readonly resources: readonly ResourceModel[]
+  readonly grants: Grants
+  readonly turns?: ReadonlyMap<string, string> | undefined
+}
+
+/**
+ * The cursors of a run, longest first, so that no large cursor runs alone at the end: first the walks that were cut
+ * short, by the records still before them; then resources by the number of their tables. Among equals tenants take
+ * turns, so that a large tenant does not hold up the small ones. Tells the observer how many there are. The cursors of
+ * tenants that are not granted are left out, and said.
+ *
+ * With `turns` (the last turn of each cursor, by name) those that have waited longest come before all others: under a
+ * time limit that ends every run, the same cursors would starve otherwise. Shops come before what waits for their zones.
+ */
+export function planTasks(
+  context: CursorContext,
+  choice: CursorChoice,
+  { resources, grants, turns }: TaskChoice,
+): ChosenCursors {
+  const tenants = chooseTenants(context, choice, grants)
+  const granted = new Set(grants.granted)
+  const revoked = new Set(grants.revoked)
+  const remains = (task: CursorTask): number => remaining(stateOf(context, task))
+  const turnOf = (task: CursorTask): string => turns?.get(cursorName(keyOf(task))) ?? ''
+  const all = resources
+    .toSorted((a, b) => b.tables.length - a.tables.length)
+    .flatMap((resource) => tenants.map((tenantId) => ({ tenantId, resource })))
+  const tasks = all
+    .filter(({ tenantId }) => granted.has(tenantId))
+    .toSorted((a, b) => remains(b) - remains(a))
+    .toSorted((a, b) => turnOf(a).localeCompare(turnOf(b)))
+  const left = all
+    .filter(({ tenantId }) => !granted.has(tenantId))
+    .map((task) => ({ ...task, standing: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
+  context.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
+  return { tasks: zonesFirst(context, tasks), left }
+}

@@ -1,0 +1,160 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { Retry } from '../base/errors.js'
+import type { NumberForm } from '../base/numbertoken.js'
+import { endOfSecond, fromMicros } from '../base/timestamp.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import type { PageNumbers } from '../model/flatten/flatten.js'
+import type { ListRequest, Page, Priority, Source } from '../source/source.js'
+import type { Clocks } from '../walk/clocks.js'
+
+import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
+import type { WalkPage } from '../walk/types.js'
+import { withHoles } from './holes.js'
+import { isolate, mayBeOfRecords } from './isolate.js'
+import { sightingsIn } from './observe.js'
+import type { CursorTask } from './runcontext.js'
+import type { Fetched, FlatPage } from './store.js'
+
+interface ListOptions {
+  readonly priority: Priority
+  readonly signal: AbortSignal
+  /** How the warehouse holds numbers. */
+  readonly form: NumberForm
+  /** See ListRequest. */
+  readonly whenFree?: () => Promise<void>
+}
+
+/** One cursor's list whose pages are compared, or encoded when they are stored. */
+export const flatList = (source: Source, task: CursorTask, options: ListOptions): CursorList<Flattened> =>
+  new CursorList(source, task, options, (flattened) => flattened)
+
+/** The first year that no timestamp can name. */
+const year10000 = 253_402_300_800_000_000n
+
+/** A `Date` has whole seconds: within its second, every stamp is possible. */
+export function clocksOf({ serverDate, startedAt }: Pick<Page, 'serverDate' | 'startedAt'>): Clocks {
+  const isUsable = serverDate !== undefined && serverDate >= 0n && serverDate < year10000
+  return { source: isUsable ? endOfSecond(fromMicros(serverDate)) : null, own: startedAt }
+}
+
+/** One cursor's list at the source: its pages, its counts, and single records. */
+export class CursorList<P extends FlatPage = Flattened> {
+  /** Records that were read. */
+  records = 0
+  /** A record that the list showed on its last page. */
+  witness: Int64 | undefined
+  /** The source has counted this list before. */
+  #isCounted = false
+  /** Pages that failed before: they are asked for once before they are read in smaller ones again. */
+  readonly #failed = new Set<string>()
+
+  constructor(
+    private readonly source: Source,
+    private readonly task: CursorTask,
+    private readonly options: ListOptions,
+    /** Runs on each page before a promise holds the page: the tuples of a page that waits would be copied again and again. */
+    private readonly form: (flattened: Flattened) => P,
+  ) {}
+
+  get #request() {
+    const { tenantId, resource } = this.task
+    const { priority, signal, whenFree } = this.options
+    return { tenantId, path: resource.path, priority, signal, whenFree }
+  }
+
+  /** A page of what is newer than `after`. With `wanted`, only the records that it accepts are kept of the page. */
+  async fetch(
+    after: string,
+    page: number,
+    perPage: number,
+    wanted?: (record: unknown) => boolean,
+  ): Promise<WalkPage<Fetched<P>>> {
+    const request = { ...this.#request, updatedAfter: after, page, perPage }
+    const name = `${after} ${page} ${perPage}`
+    const first = { ...request, ...(this.#failed.has(name) && { attempts: 1 }) }
+    try {
+      return await this.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
+    } catch (error) {
+      if (!mayBeOfRecords(error)) throw error
+      this.#failed.add(name)
+      const isolated = await isolate(this.source, request, error)
+      return withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
+    }
+  }
+
+  /** A page that is asked for once, whatever comes of it; undefined where the source fails. */
+  async attempt(after: string, page: number, perPage: number): Promise<WalkPage<Fetched<P>> | undefined> {
+    const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
+    try {
+      return await this.source.take(request, (answer) => this.#pageOf(answer, request, undefined))
+    } catch (error) {
+      if (mayBeOfRecords(error)) return undefined
+      throw error
+    }
+  }
+
+  /** How many records are newer than the second of an instant, by the source's count. */
+  async countAfter(t: string): Promise<number> {
+    return (await this.fetch(cutPoint(t), 1, 1)).total
+  }
+
+  /** How many records there are, by the source's count without a filter by time. */
+  async countAll(): Promise<number> {
+    return (await this.fetch(unfiltered, 1, 1)).total
+  }
+
+  #pageOf(
+    answer: Page,
+    { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
+    wanted: ((record: unknown) => boolean) | undefined,
+  ): WalkPage<Fetched<P>> {
+    const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
+    // One answer of a source that counts is a slip; the end of the list must not be read out of it.
+    if (isUncounted && this.#isCounted)
+      throw new Retry('Not a list: "total_count" is missing, and the answers before had it')
+    this.#isCounted ||= !isUncounted
+    const { resource } = this.task
+    const numbers: PageNumbers = { ...answer, form: this.options.form }
+    const flattened = resource.flatten(records, careful, numbers)
+    this.witness = flattened.records[0]?.id
+    this.records += records.length
+    const kept = wanted ? records.filter(wanted) : records
+    const isPart = kept.length < records.length
+    const isKept = new Set(kept)
+    const part = (): Flattened =>
+      resource.flatten(kept, careful, {
+        ...numbers,
+        tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),
+      })
+    const sightings = sightingsIn(records, flattened)
+    const byTotal = Math.ceil(total / perPage)
+    return {
+      total,
+      ...(isUncounted && { isUncounted }),
+      page,
+      totalPages: byTotal,
+      // What the source says of its pages never ends a list; where it says that more follow, that is looked at.
+      ...(totalPages > page && byTotal <= page && { goesOn: true }),
+      records: records.length,
+      sightings,
+      clocks: clocksOf(answer),
+      payload: {
+        flattened: this.form(isPart ? part() : flattened),
+        records: kept.length,
+        startedAt,
+        requestId,
+        page,
+      },
+    }
+  }
+
+  /** One record; undefined where the source answers that it does not exist. */
+  async item(id: Int64): Promise<Fetched<P> | undefined> {
+    const item = await this.source.item({ ...this.#request, id })
+    if (!item) return undefined
+    const { record, careful, startedAt, requestId } = item
+    const numbers = { ...item, form: this.options.form, tokens: () => [item.tokens()] }
+    const flattened = this.form(this.task.resource.flatten([record], careful, numbers))
+    return { flattened, records: 1, startedAt, requestId, page: undefined }
+  }
+}

@@ -1,0 +1,274 @@
+/*
+ * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Users: `sync`,
+ * `sync --full`, and `reconcile`, which walks before it compares.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Source } from '../source/source.js'
+import type { Hole } from '../walk/anomalies.js'
+import { isWholeFrom } from '../walk/cutpoint.js'
+import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
+import {
+  movesWatermark,
+  type PageCommit,
+  type WalkOutcome,
+  type WalkPage,
+  type WalkPlan,
+  type WalkPort,
+} from '../walk/types.js'
+import { Walk } from '../walk/walk.js'
+import { moveCursor } from '../warehouse/cursors.js'
+import type { WalkSlot } from '../warehouse/storedwalk.js'
+import type { EncodedPage } from '../warehouse/versionbatch.js'
+import { CursorList } from './cursorlist.js'
+import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
+import { Freshness } from './freshness.js'
+import { overlapOf } from './lateness.js'
+import { wentBack } from './olderversions.js'
+import { Pace } from './pace.js'
+import {
+  type AskedWalk,
+  floorOf,
+  refillOf,
+  resumable,
+  type WalkMode,
+  walkMode,
+  walkPlan,
+} from './resumecursor.js'
+import { beyondHoles, tryHole } from './retryhole.js'
+import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from './runcontext.js'
+import { isSearchDue } from './searchdue.js'
+import { believedWatermark, warnOfStamps } from './stampsahead.js'
+import { type Fetched, PageStore } from './store.js'
+import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
+
+/** One cursor's incremental walk. */
+export class CursorWalk implements CursorWork {
+  #floor: string
+  #before: string | null
+  #watermark: string | null
+  readonly #list: CursorList<EncodedPage>
+  readonly #pace: Pace
+  readonly #startedAt: string
+  readonly #store: PageStore
+  #memory: Memory
+  /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
+  #committed: WalkOutcome | undefined
+  /** What the last walk itself can claim, whatever is remembered. */
+  claim: Pick<WalkOutcome, 'verdict' | 'reason'> | undefined
+  /** Of the walk under way; undefined where it was begun by an earlier run. */
+  #freshness: Freshness | undefined
+  /** Records that the last walk has met in older versions than their rows. */
+  #older = 0
+  readonly #asked: AskedWalk
+  /** Nothing of the list is here yet. */
+  #isFirstLoad = false
+  /** The list was read whole: what follows brings what is new. */
+  #isFilled = false
+  readonly mode: WalkMode
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+    source: Source,
+    asked: AskedWalk,
+  ) {
+    const { warehouse, signal } = context
+    this.#asked = asked
+    this.mode = walkMode(this.#state, asked)
+    const form = warehouse.dialect.numbers
+    const options = { priority: 'incremental', signal, form, whenFree: () => warehouse.free() } as const
+    this.#list = new CursorList(source, task, options, (page) => warehouse.encode(page, keyOf(task)))
+    this.#pace = new Pace(context)
+    this.#startedAt = now(context)
+    this.#store = new PageStore(context, keyOf(task), 'walk')
+    this.#before = this.#state?.watermark ?? null
+    this.#watermark = this.#before
+    this.#memory = memoryOf(this.#state?.remembered)
+    this.#floor = floorOf(this.mode === 'full' ? null : this.#before, this.#overlapMs)
+  }
+
+  get #key() {
+    return keyOf(this.task)
+  }
+
+  get #state() {
+    return stateOf(this.context, this.task)
+  }
+
+  get #overlapMs(): number {
+    return overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name)
+  }
+
+  get #refill(): string | null {
+    return this.#isFilled ? null : refillOf(this.#state, this.#asked)
+  }
+
+  get #slot(): WalkSlot {
+    return this.#refill === null ? 'walk' : 'refill_walk'
+  }
+
+  get #underWay(): WalkUnderWay {
+    return {
+      context: this.context,
+      task: this.task,
+      mode: this.mode,
+      refill: this.#refill,
+      slot: this.#slot,
+      isFirstLoad: this.#isFirstLoad,
+      isWhole: isWholeFrom(this.#floor),
+      startedAt: this.#startedAt,
+      before: this.#before,
+      freshness: this.#freshness,
+    }
+  }
+
+  get progress(): CursorProgress {
+    return { ...this.#store.counts, watermark: this.#watermark }
+  }
+
+  /** When the last walk began; null where that is not known. */
+  get walkedAt(): string | null {
+    return this.#freshness?.walkedAt ?? null
+  }
+
+  /** Records that the last walk has met in older versions than their rows. */
+  get older(): ReadonlySet<Int64> {
+    return this.#freshness?.older ?? new Set()
+  }
+
+  /** What is remembered of the list, this walk included. */
+  get memory(): Memory {
+    return this.#memory
+  }
+
+  async run(): Promise<CursorResult> {
+    const { warehouse } = this.context
+    await this.#doubtWatermark()
+    if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
+    else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
+    // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
+    if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
+    const refill = this.#refill
+    if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
+    const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
+    const resume = await resumable(warehouse, { ...this.#key, slot: this.#slot }, this.#state, begun)
+    this.#isFirstLoad = this.#before === null && !resume && (await this.#hasNoRows())
+    const expected =
+      this.mode === 'full' && this.#before !== null
+        ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
+        : undefined
+    const outcome = await this.#walk({
+      ...(resume && { resume }),
+      ...(expected !== undefined && { expected }),
+    })
+    if (!resume || !movesWatermark(outcome))
+      return { ...this.progress, ...wentBack(this.#asked === 'full' ? this.#older : 0, outcome) }
+    this.#isFilled = true
+    // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
+    // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
+    this.#before = this.#watermark
+    this.#floor = floorOf(this.#before, this.#overlapMs)
+    const next = await this.#walk({})
+    return {
+      ...this.progress,
+      outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
+    }
+  }
+
+  /** Rows may be here without a watermark: of another source, or of a first load that was cut short. */
+  async #hasNoRows(): Promise<boolean> {
+    const { warehouse } = this.context
+    return (await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)) === 0
+  }
+
+  async #doubtWatermark(): Promise<void> {
+    const ask = async () => (await this.#fetch(1, 1)).clocks
+    const believed = await believedWatermark(this.context, this.task, this.#before, ask)
+    if (believed === this.#before) return
+    this.#before = believed
+    this.#watermark = believed
+    this.#floor = floorOf(this.mode === 'full' ? null : believed, this.#overlapMs)
+  }
+
+  /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
+  async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
+    const own = now(this.context)
+    const answer = await this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
+    const clocks = { source: answer.clocks?.source ?? null, own }
+    this.#freshness?.answered(clocks)
+    return { ...answer, clocks }
+  }
+
+  async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
+    const known = knownOf(this.#memory)
+    const how = {
+      isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor),
+      isNews: this.#refill === null,
+    }
+    this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, how)
+    const looksAgain = isWholeFrom(this.#floor)
+    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
+    const outcome = await new Walk(this.#port(), whole).run()
+    this.claim = outcome
+    if (movesWatermark(outcome)) {
+      const twice = this.#memory.twice ?? 0
+      this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0
+      return this.#committed ?? outcome
+    }
+    warnOfStamps(this.context, this.task, outcome)
+    await giveUp(this.#underWay, outcome)
+    return outcome
+  }
+
+  /** Tries one remembered hole again, the one that has waited longest, and begins behind those that are left. */
+  async #tryHole([hole, ...others]: readonly Hole[]): Promise<void> {
+    const answer = hole && (await tryHole(this.#list, hole, this.#memory.size))
+    const left = hole && !answer?.isClosed ? [...others, hole] : others
+    const { holes: _, ...rest } = this.#memory
+    this.#memory = left.length > 0 ? { ...rest, holes: left } : rest
+    if (answer) {
+      const remembered = storedMemory(this.#memory)
+      const statements = [moveCursor(this.context.warehouse.db, this.#key, { remembered })]
+      await this.#store.store(answer.page.payload, { statements })
+    }
+    if (answer?.isClosed && hole?.from !== undefined && hole.from < this.#floor) this.#floor = hole.from
+    const { floor, memory } = beyondHoles(this.#floor, this.#memory)
+    this.#floor = floor
+    this.#memory = memory
+  }
+
+  #port(): WalkPort<Fetched<EncodedPage>> {
+    return {
+      fetch: (page, perPage) => this.context.warehouse.fetching(() => this.#fetch(page, perPage)),
+      store: (page, commit) => this.#commit(page, commit),
+      countAfter: (t) => this.#list.countAfter(t),
+      readAhead: () => this.#pace.readAhead(),
+      note: noteOf(this.context, this.#key),
+    }
+  }
+
+  async #commit(
+    page: WalkPage<Fetched<EncodedPage>>,
+    commit: PageCommit,
+  ): Promise<(id: number | bigint) => string | undefined> {
+    const isWhole = isWholeFrom(this.#floor)
+    const end = { isWhole, today: this.#startedAt.slice(0, 10), isSearch: false }
+    const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
+    const statements = pageStatements(
+      this.#underWay,
+      recall ? { ...commit, ...recall } : commit,
+      recall?.memory,
+    )
+    const applied = await this.#pace.storing(
+      this.#store.store(page.payload, { statements, expected: page.total }),
+    )
+    this.#freshness?.stored(page.payload.flattened.records, applied)
+    if (recall) {
+      this.#watermark = watermarkAfter(this.#before, recall.outcome)
+      this.#memory = recall.memory
+      this.#committed = recall.outcome
+      warnOfStamps(this.context, this.task, recall.outcome)
+    }
+    return (id) => applied.previous.get(id)?.updatedAt
+  }
+}

@@ -1,0 +1,63 @@
+/*
+ * The work on one cursor, whatever its mode: how it is begun, what it counts, what comes of it. Every walk and
+ * comparison is such a work, and run/cursor.ts runs it to its end.
+ */
+
+import type { Source } from '../source/source.js'
+import type { WalkOutcome } from '../walk/types.js'
+import type { CursorTask } from './runcontext.js'
+import type { Reconciled } from './runreport.js'
+
+/** Records read, and records and rows that changed. */
+export interface Counts {
+  /** Records that the source showed. */
+  readonly records: number
+  /** Records that were new to the warehouse, or other than it had them; the rest was read again. */
+  readonly changed: number
+  /** Records that could not be stored. */
+  readonly unstorable: number
+  /** Rows written. */
+  readonly written: number
+  /** Rows removed, or marked deleted. */
+  readonly removed: number
+}
+
+export const noCounts: Counts = { records: 0, changed: 0, unstorable: 0, written: 0, removed: 0 }
+
+export const addCounts = (a: Counts, b: Counts): Counts => ({
+  records: a.records + b.records,
+  changed: a.changed + b.changed,
+  unstorable: a.unstorable + b.unstorable,
+  written: a.written + b.written,
+  removed: a.removed + b.removed,
+})
+
+/** How far a cursor has come; also after a failure. */
+export interface CursorProgress extends Counts {
+  readonly watermark: string | null
+}
+
+/** What came of one cursor, before the run judges it. */
+export interface CursorResult extends CursorProgress {
+  readonly outcome: WalkOutcome | null
+  readonly reconciled?: Reconciled
+  /** What kept the work from being complete, where no walk is to blame. */
+  readonly problem?: string
+}
+
+/** Work on one cursor. */
+export interface CursorWork {
+  run(): Promise<CursorResult>
+  readonly progress: CursorProgress
+}
+
+/** How the work of a mode is begun. `source` counts the requests of this cursor alone. */
+export type Begin = (task: CursorTask, source: Source) => CursorWork
+
+/** The outcome where a list of so many records was shown whole by one answer. */
+export const wholeOutcome = (records: number): WalkOutcome => ({
+  verdict: 'proven',
+  ceiling: null,
+  books: { first: records, last: records, distinct: records, entered: 0, fallen: 0 },
+  reason: null,
+})

@@ -1,0 +1,42 @@
+/*
+ * Why a run is to end before its work is done: a signal, or its time limit. What is in hand is committed, the cursors
+ * that are not done are skipped, and the next run goes on with them. Used by the run, and by the command line.
+ */
+import type { Clock } from '../base/clock.js'
+import { Stop } from '../base/errors.js'
+import type { Reason } from '../base/reasons.js'
+
+export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
+
+/** What ends a run whose time is over. */
+const timeIsOver = (): Stop =>
+  new Stop('The time limit ended the run; the next run goes on with the cursors that have waited longest', {
+    exitCode: 1,
+    code: 'time_limit',
+  })
+
+/** Why the signal has fired; null while it has not. */
+export function endingOf(signal: AbortSignal): Ending | null {
+  if (!signal.aborted) return null
+  const { reason } = signal
+  return reason instanceof Stop && reason.details.code === 'time_limit' ? 'time_limit' : 'interrupted'
+}
+
+/** Does the work under a signal that fires when the given one does, or when so many milliseconds are over. */
+export async function within<T>(
+  milliseconds: number | undefined,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  work: (limited: { readonly signal: AbortSignal; readonly timeLimited: boolean }) => Promise<T>,
+): Promise<T> {
+  if (milliseconds === undefined) return work({ signal, timeLimited: false })
+  const limit = new AbortController()
+  const done = new AbortController()
+  void clock.sleep(milliseconds, done.signal).then(() => {
+    if (!done.signal.aborted) limit.abort(timeIsOver())
+  })
+  try {
+    return await work({ signal: AbortSignal.any([signal, limit.signal]), timeLimited: true })
+  } finally {
+    done.abort()
+  }
+}

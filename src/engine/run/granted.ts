@@ -1,0 +1,137 @@
+/*
+ * Which tenants have granted access. Every run asks first, and again where a 404 casts doubt on a tenant. The
+ * authorizations alone say that a tenant is revoked, twice in one run: a list that shows less than it counts revokes
+ * nobody, since rows that stop being fetched in a green run were judged worse than a run that fails.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { describeError, Skip, Stop } from '../base/errors.js'
+import type { Reason } from '../base/reasons.js'
+import { type KnownTenant, knownTenants, wasForgotten } from '../warehouse/tenants.js'
+import {
+  type AuthorizationList,
+  isShort,
+  readAuthorizations,
+  readAuthorizationsAgain,
+  saysWhoIsGranted,
+} from './authorizations.js'
+import type { Dependencies, GrantStanding } from './runcontext.js'
+
+export interface Grants {
+  /** In the order of their ids. Tenants of sync.exceptTenants, and forgotten ones, are in none of these lists. */
+  readonly granted: readonly Int64[]
+  /** Tenants that the warehouse knows and that the authorizations do not name. */
+  readonly revoked: readonly Int64[]
+  /** Tenants that the warehouse knows, and of which the authorizations do not say anything. */
+  readonly missing: readonly Int64[]
+  /** What concerns the whole run. */
+  readonly reason: Reason | null
+  /** The tenants that are revoked since this question. */
+  readonly fresh: readonly Int64[]
+  /** Tenants that stay away, granted or not. */
+  readonly forgotten: ReadonlySet<Int64>
+  /** Without those that stay away: nothing is kept of them. */
+  readonly list: AuthorizationList
+}
+
+export interface Asking {
+  /** The warehouse has no tables to read from. */
+  readonly isNew?: boolean
+  readonly forgotten: ReadonlySet<Int64>
+}
+
+type GrantQuestion = Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>
+
+/**
+ * Asks which tenants there are, and writes nothing. Costs one request a hundred tenants; as many again where a tenant
+ * is missing that was granted before.
+ */
+export async function askGrants(deps: GrantQuestion, { isNew = false, forgotten }: Asking): Promise<Grants> {
+  const known = isNew ? [] : await knownTenants(deps.warehouse)
+  const except = new Set(deps.config.sync.exceptTenants)
+  const lost = (list: AuthorizationList): KnownTenant[] =>
+    known.filter(({ tenantId }) => !except.has(tenantId) && !list.rows.has(tenantId))
+  const isFresh = ({ revokedAt }: KnownTenant): boolean => revokedAt === null
+  let list = await readAuthorizations(deps)
+  if (saysWhoIsGranted(list) && lost(list).some(isFresh)) list = await readAuthorizationsAgain(deps, list)
+  const gone = lost(list)
+  const revoked = saysWhoIsGranted(list) ? gone : gone.filter((tenant) => !isFresh(tenant))
+  const missing = gone.filter((tenant) => !revoked.includes(tenant))
+  const ids = (tenants: readonly KnownTenant[]): Int64[] => tenants.map(({ tenantId }) => tenantId)
+  const isMeant = (id: Int64): boolean => !except.has(id) && !forgotten.has(id)
+  const granted = [...list.rows.keys()].filter(isMeant).sort((a, b) => (a < b ? -1 : 1))
+  const isEmptied = async () => forgotten.size > 0 || (await wasForgotten(deps.warehouse))
+  const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await isEmptied())
+  return {
+    granted,
+    revoked: ids(revoked),
+    missing: ids(missing),
+    reason: reasonOf(list, { isLacking: missing.length > 0, isAlone: list.rows.size === 0 && isLeft }),
+    fresh: ids(revoked.filter(isFresh)),
+    forgotten,
+    list: without(list, forgotten),
+  }
+}
+
+/** A list that says nothing of some tenants; how long it is, it tells all the same. */
+function without(list: AuthorizationList, tenants: ReadonlySet<Int64>): AuthorizationList {
+  if (tenants.size === 0) return list
+  return {
+    ...list,
+    rows: new Map([...list.rows].filter(([tenantId]) => !tenants.has(tenantId))),
+    findings: list.findings.filter(({ row }) => row === null || !tenants.has(row.tenant_id)),
+  }
+}
+
+/** `isLacking`: nothing tells of some tenant. `isAlone`: somebody ought to be granted, and nobody is. */
+function reasonOf(
+  list: AuthorizationList,
+  { isLacking, isAlone }: { readonly isLacking: boolean; readonly isAlone: boolean },
+): Reason | null {
+  if (isShort(list)) return 'grants_incomplete'
+  if (list.unusable > 0) return 'record_unstorable'
+  if (isLacking) return 'grants_incomplete'
+  return isAlone ? 'no_grants' : null
+}
+
+/** Asks at the beginning of a run. Throws Stop when the API does not answer: no run can start. */
+export async function firstGrants(ask: () => Promise<Grants>): Promise<Grants> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    const { code = 'unreachable', status } = error.details
+    // An API that asks to wait has been found, and has said itself what it wants.
+    const isBusy = code === 'told_to_wait' || status === 429
+    throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
+      exitCode: 3,
+      code,
+      ...(!isBusy && {
+        hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
+      }),
+      cause: error,
+    })
+  }
+}
+
+const standingIn = ({ granted, revoked }: Grants, tenantId: Int64): GrantStanding =>
+  granted.includes(tenantId) ? 'granted' : revoked.includes(tenantId) ? 'revoked' : 'missing'
+
+/** Asks for the authorizations again: once a run and tenant that a 404 casts doubt on. */
+export class GrantWatch {
+  readonly #asked = new Map<Int64, Promise<GrantStanding>>()
+
+  constructor(private readonly ask: () => Promise<Grants>) {}
+
+  /** One question for all of them that nobody has asked about. */
+  standingOf(tenantIds: readonly Int64[]): Promise<GrantStanding[]> {
+    const unasked = tenantIds.filter((id) => !this.#asked.has(id))
+    const answer = unasked.length > 0 ? this.ask() : undefined
+    if (answer)
+      for (const id of unasked)
+        this.#asked.set(
+          id,
+          answer.then((grants) => standingIn(grants, id)),
+        )
+    return Promise.all(tenantIds.map((id) => this.#asked.get(id) ?? ('missing' as const)))
+  }
+}

@@ -1,0 +1,133 @@
+/*
+ * Reads a page that never answers in smaller pages, so that one record that breaks every answer keeps back itself
+ * alone. CursorList (list.ts) turns to it when a page has failed for good.
+ */
+
+import { Skip } from '../base/errors.js'
+import type { ListRequest, Page, Source } from '../source/source.js'
+
+/** A page with the places that no answer shows. */
+export interface IsolatedPage extends Page {
+  /** Places on the page, from 0, in order; the records at them are missing from `records`. */
+  readonly unread: readonly number[]
+  /** The records before and behind each place that stand on other pages, where they were needed. */
+  readonly around: { readonly before: unknown; readonly behind: unknown }
+}
+
+/** A page far behind the end of any list shows its total and no record. */
+const farPage = 1_000_000
+/** Records of the smaller pages. */
+const few = 10
+/** More of the smaller pages than this fail where not some records are the cause, but the source. */
+const mostBroken = 3
+const attemptsOfFew = 2
+const attemptsOfOne = 3
+
+type Ask = (page: number, perPage: number, attempts: number) => Promise<Page>
+
+/** Whether a failure may be of the page's records: the source answered wrongly or not at all, as often as it was asked. */
+export const mayBeOfRecords = (error: unknown): error is Skip =>
+  error instanceof Skip &&
+  error.reason === 'failed' &&
+  error.details.code === undefined &&
+  (error.details.status === undefined || error.details.status >= 500)
+
+async function orFailure<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (mayBeOfRecords(error)) return undefined
+    throw error
+  }
+}
+
+/** Numbers of a page are read out while it is held: its body is released with the request. */
+const keepTokens = (page: Page): Page => {
+  const [tokens, isOdd] = [page.tokens(), page.isOdd()]
+  return { ...page, tokens: () => tokens, isOdd: () => isOdd }
+}
+
+/** Reads the places of a page one by one, or in small pages where they answer. */
+class Isolation {
+  readonly #answers: Page[] = []
+  readonly #places = new Map<number, { readonly record: unknown; readonly token: unknown }>()
+  #broken = 0
+
+  constructor(
+    private readonly ask: Ask,
+    private readonly failure: Skip,
+  ) {}
+
+  async run({ page, perPage }: ListRequest): Promise<IsolatedPage> {
+    const far = await orFailure(this.ask(farPage, 1, 1))
+    // Nothing is answered at all, or nothing that tells how long the list is: the failure is no record's.
+    if (!far || far.isUncounted || far.records.length > 0) throw this.failure
+    const from = (page - 1) * perPage
+    const to = Math.min(from + perPage, far.total)
+    if (perPage > 1) await this.#small({ from, to, size: Math.min(few, perPage) })
+    const numbers = Array.from({ length: Math.max(0, to - from) }, (_, i) => i)
+    const unread = numbers.filter((i) => !this.#places.has(from + i))
+    const read = numbers.flatMap((i) => this.#places.get(from + i) ?? [])
+    const answers = [...this.#answers, far]
+    const stamps = answers.map(({ startedAt }) => startedAt).sort()
+    const last = answers.at(-2) ?? far
+    return {
+      ...far,
+      // The guard takes the rows for as old as the first answer that brought any of them.
+      startedAt: stamps[0] ?? far.startedAt,
+      careful: answers.some(({ careful }) => careful),
+      isOdd: () => answers.some((answer) => answer.isOdd()),
+      records: read.map(({ record }) => record),
+      tokens: () => read.map(({ token }) => token),
+      total: last.total,
+      page,
+      totalPages: Math.ceil(last.total / perPage),
+      unread,
+      around: await this.#around(unread, { from, to }),
+    }
+  }
+
+  async #small({ from, to, size }: { from: number; to: number; size: number }): Promise<void> {
+    for (let k = Math.floor(from / size); k * size < to; k++) {
+      const answer = await orFailure(this.ask(k + 1, size, attemptsOfFew))
+      if (answer) this.#take(answer, k * size)
+      else await this.#single(Math.max(from, k * size), Math.min(to, (k + 1) * size))
+    }
+  }
+
+  async #single(from: number, to: number): Promise<void> {
+    if (++this.#broken > mostBroken) throw this.failure
+    for (let place = from; place < to; place++) {
+      const answer = await orFailure(this.ask(place + 1, 1, attemptsOfOne))
+      if (answer) this.#take(answer, place)
+    }
+  }
+
+  #take(answer: Page, from: number): void {
+    const { records } = answer
+    const tokens = answer.tokens()
+    this.#answers.push(answer)
+    for (const [i, record] of records.entries()) this.#places.set(from + i, { record, token: tokens[i] })
+  }
+
+  /** A record at the edge of the page has its neighbour on another page. */
+  async #around(unread: readonly number[], { from, to }: { readonly from: number; readonly to: number }) {
+    const neighbour = async (place: number): Promise<unknown> => {
+      if (this.#places.has(place)) return this.#places.get(place)?.record
+      return (await orFailure(this.ask(place + 1, 1, 1)))?.records[0]
+    }
+    const isFirst = unread.includes(0) && from > 0
+    const isLast = unread.includes(to - from - 1)
+    return {
+      before: isFirst ? await neighbour(from - 1) : undefined,
+      behind: isLast ? await neighbour(to) : undefined,
+    }
+  }
+}
+
+/** Throws the failure where it is not of single records. */
+export function isolate(source: Source, request: ListRequest, failure: Skip): Promise<IsolatedPage> {
+  const ask: Ask = (page, perPage, attempts) =>
+    source.take({ ...request, page, perPage, attempts }, keepTokens)
+  return new Isolation(ask, failure).run(request)
+}

@@ -1,0 +1,57 @@
+/* Who is at work in a warehouse, and how its last run ended. Used by status.ts. */
+import type { Int64 } from '../../../schema/resource.js'
+import { fromMicros } from '../base/timestamp.js'
+import { isDead, isOver } from '../warehouse/lease.js'
+import { recordedOrder } from '../warehouse/runs.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+
+type Db = Warehouse['db']
+
+export interface StatusHolder {
+  readonly run_id: string
+  readonly command: string | null
+  readonly host: string | null
+  readonly pid: Int64 | null
+  readonly since: string | null
+  readonly expires_at: string | null
+}
+
+export interface LastRun {
+  readonly run_id: string
+  readonly job: string | null
+  readonly mode: string | null
+  readonly status: string | null
+  readonly started_at: string | null
+  readonly finished_at: string | null
+  readonly error: string | null
+  readonly reason: string | null
+  /** Nobody recorded its end, and nobody is at work on it: it was killed, or its machine went down. */
+  readonly ended_without_a_word: boolean
+}
+
+/** The run that holds the lease and lives; null where there is none. */
+export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
+  const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
+  if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros)) || isDead(row)) return null
+  const { owner, command, host, pid, claimed_at, expires_at } = row
+  return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
+}
+
+/** The run that was recorded last. */
+export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {
+  // All columns, by no name: an older version's warehouse, which nobody has migrated yet, has fewer.
+  const row = await db
+    .selectFrom('sync_runs')
+    .selectAll()
+    .orderBy(await recordedOrder(db), 'desc')
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const { run_id, job, mode, status, started_at, finished_at, error } = row
+  return {
+    ...{ run_id, job, mode, status, started_at, finished_at, error },
+    reason: row.reason ?? null,
+    ended_without_a_word: status === 'running' && holder?.run_id !== run_id,
+  }
+}

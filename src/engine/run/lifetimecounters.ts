@@ -1,0 +1,189 @@
+/*
+ * What a run adds to the lifetime totals of its warehouse, in the transaction that records its end: so that the metrics
+ * of a process that cron started, and of `shopsync schedule`, are the same. A run that was killed has recorded no end; its
+ * counts are lost with it, and the next run counts that it was interrupted.
+ */
+
+import { Distribution } from '../base/distribution.js'
+import { toMicros } from '../base/timestamp.js'
+import { answerBounds } from '../source/http/traffic.js'
+import type { SourceStats, SourceTraffic } from '../source/source.js'
+import type { CounterEntry } from '../warehouse/counters.js'
+import type { CursorReport, RunReport } from './runreport.js'
+import { latenessBounds, type RunTally } from './runstats.js'
+
+/** A metric whose numbers sync_counters holds. */
+interface KeptMetric {
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
+/** Totals. */
+export const keptCounters = {
+  shopsync_runs_total: {
+    help: 'Runs on record, by job and by how they ended.',
+    labels: ['job', 'outcome'],
+  },
+  shopsync_api_requests_total: {
+    help: 'Requests that runs sent to the API, by what for and with which status; none: no answer came.',
+    labels: ['purpose', 'status'],
+  },
+  shopsync_ratelimit_wait_seconds_total: {
+    help: 'Seconds in which runs stood still because the rate limit left no request.',
+    labels: [],
+  },
+  shopsync_records_applied_total: {
+    help: 'Records that runs stored because they were new or changed.',
+    labels: ['resource'],
+  },
+  shopsync_deletes_detected_total: {
+    help: 'Records that runs found deleted at the source, and marked so.',
+    labels: ['resource'],
+  },
+} as const satisfies Record<string, KeptMetric>
+
+/** Totals by ranges of a value in seconds. */
+export const keptHistograms = {
+  shopsync_run_duration_seconds: {
+    help: 'How long runs took, from the lock to the end, in seconds.',
+    labels: ['job'],
+    bounds: [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800],
+  },
+  shopsync_api_request_duration_seconds: {
+    help: 'How long the API took to answer a request, in seconds; waiting for the rate limit is not part of it.',
+    labels: ['purpose'],
+    bounds: answerBounds,
+  },
+  shopsync_record_lateness_seconds: {
+    help: 'How much later than stamped records became visible, in seconds; 0: in time.',
+    labels: ['resource'],
+    bounds: latenessBounds,
+  },
+} as const satisfies Record<string, KeptMetric & { readonly bounds: readonly number[] }>
+
+/** What the last run found, or when it was. */
+export const keptGauges = {
+  shopsync_run_last_end_timestamp_seconds: {
+    help: 'When a run of the job last ended that way.',
+    labels: ['job', 'outcome'],
+  },
+  shopsync_ratelimit_remaining: {
+    help: "Requests that the API's rate limit left when the last run ended.",
+    labels: [],
+  },
+  shopsync_reconcile_difference_records: {
+    help: 'Records by which source and warehouse differed when they were last reconciled.',
+    labels: ['resource'],
+  },
+} as const satisfies Record<string, KeptMetric>
+
+/** In the part of an entry: the sum of a histogram's values, and the range without an upper end. */
+export const sumPart = 'sum'
+export const lastPart = '+Inf'
+
+type CounterName = keyof typeof keptCounters | keyof typeof keptGauges
+type Labels = CounterEntry['labels']
+
+const micros = (seconds: number): number => Math.round(seconds * 1e6)
+
+const entry = (metric: CounterName, labels: Labels, value: number): CounterEntry => ({
+  metric,
+  labels,
+  part: '',
+  value,
+})
+
+/** The ranges that hold something, and the sum. */
+function spread(
+  metric: keyof typeof keptHistograms,
+  labels: Labels,
+  { bounds, counts, sum }: Distribution,
+): CounterEntry[] {
+  const ranges = counts.map((value, i) => ({ metric, labels, part: String(bounds[i] ?? lastPart), value }))
+  return [...ranges, { metric, labels, part: sumPart, value: micros(sum) }].filter(({ value }) => value > 0)
+}
+
+/** What a run is called in metrics: its job, else its command. */
+export const jobLabel = (job: string | null, mode: string | null): string =>
+  job ?? (mode === 'full' ? 'sync' : (mode ?? 'unknown'))
+
+export const runEntry = (job: string, outcome: string, runs: number): CounterEntry =>
+  entry('shopsync_runs_total', { job, outcome }, runs)
+
+/** A run that has ended. */
+export interface EndedWork {
+  readonly report: RunReport
+  /** As sync_runs.status. */
+  readonly outcome: string
+  /** Of all steps that have ended. */
+  readonly cursors: readonly CursorReport[]
+  readonly counted: RunTally
+  readonly stats: Pick<SourceStats, 'window'> & SourceTraffic
+}
+
+/** What the run adds to totals, and what it found in place of what runs before it found. */
+export function entriesOf(work: EndedWork): {
+  readonly added: readonly CounterEntry[]
+  readonly found: readonly CounterEntry[]
+} {
+  const { report, outcome, counted, cursors, stats } = work
+  const job = jobLabel(report.job, report.mode)
+  const deleted = byResource(cursors, ({ deleted: records }) => records)
+  const differing = byResource(cursors, (found) => found.stored + found.deleted + found.went_back)
+  const waited = Math.round(stats.waited * 1000)
+  const totals = [
+    runEntry(job, outcome, 1),
+    entry('shopsync_ratelimit_wait_seconds_total', {}, waited),
+    ...[...counted.applied].map(([resource, records]) =>
+      entry('shopsync_records_applied_total', { resource }, records),
+    ),
+    ...[...deleted].map(([resource, records]) =>
+      entry('shopsync_deletes_detected_total', { resource }, records),
+    ),
+  ]
+  const ended = entry('shopsync_run_last_end_timestamp_seconds', { job, outcome }, endOf(report))
+  const { window } = stats
+  return {
+    added: [...totals.filter(({ value }) => value > 0), ...durations(job, work), ...requests(stats)],
+    found: [
+      ended,
+      ...(window ? [entry('shopsync_ratelimit_remaining', {}, window.remaining)] : []),
+      ...[...differing].map(([resource, records]) =>
+        entry('shopsync_reconcile_difference_records', { resource }, records),
+      ),
+    ],
+  }
+}
+
+const endOf = ({ finished_at }: RunReport): number => Number(toMicros(finished_at))
+
+function durations(job: string, { report, counted }: EndedWork): CounterEntry[] {
+  const took = (endOf(report) - Number(toMicros(report.started_at))) / 1e6
+  const lasted = new Distribution(keptHistograms.shopsync_run_duration_seconds.bounds)
+  lasted.take(Math.max(0, took))
+  return [
+    ...spread('shopsync_run_duration_seconds', { job }, lasted),
+    ...[...counted.lateness].flatMap(([resource, late]) =>
+      spread('shopsync_record_lateness_seconds', { resource }, late),
+    ),
+  ]
+}
+
+const requests = ({ traffic }: SourceTraffic): CounterEntry[] => [
+  ...traffic.answers.map(({ purpose, status, requests: sent }) =>
+    entry('shopsync_api_requests_total', { purpose, status }, sent),
+  ),
+  ...[...traffic.times].flatMap(([purpose, times]) =>
+    spread('shopsync_api_request_duration_seconds', { purpose }, times),
+  ),
+]
+
+function byResource(
+  cursors: readonly CursorReport[],
+  count: (found: NonNullable<CursorReport['reconciled']>) => number,
+): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const { resource, reconciled } of cursors)
+    if (reconciled) sums.set(resource, (sums.get(resource) ?? 0) + count(reconciled))
+  return sums
+}

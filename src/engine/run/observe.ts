@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { canonical } from '../base/timestamp.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import { convert } from '../model/flatten/convert.js'
+import { readJsonText } from '../model/flatten/jsontext.js'
+import { type Sighting, sightingsOf } from '../walk/observed.js'
+
+const member = (record: unknown, name: string): unknown =>
+  typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
+
+/** `updated_at` of a record as it came; empty when it has none that can be used. */
+export function timeOf(record: unknown): string {
+  const time = member(record, 'updated_at')
+  return (typeof time === 'string' ? canonical(time) : null) ?? ''
+}
+
+/** The record's id as flatten stores it; a digest of the content where it has none that can be used. */
+function keyOf(record: unknown): string {
+  const id = member(record, 'id') ?? null
+  const usable = id === null ? null : convert.id(id, 'double').value
+  if (usable !== null) return String(usable)
+  return `?${createHash('sha256').update(readJsonText(record)).digest('base64url').slice(0, 16)}`
+}
+
+/** The sightings of a page's records. Where flatten stored every record, its records are the sightings. */
+export function sightingsIn(records: readonly unknown[], flattened: Flattened): readonly Sighting[] {
+  if (flattened.records.length === records.length) return flattened.records
+  const stored = new Map(flattened.records.map((record) => [String(record.id), record]))
+  return sightingsOf(
+    records.map((record) => {
+      const key = keyOf(record)
+      return { stored: stored.get(key), key, updatedAt: timeOf(record) }
+    }),
+  )
+}

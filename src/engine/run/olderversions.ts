@@ -1,0 +1,57 @@
+/*
+ * Older versions than the warehouse has: what a walk meets where the source was restored from a backup. The guard keeps
+ * the newer rows, and the walk says so, since only reconcile may follow the source.
+ */
+
+import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../base/format.js'
+import type { WalkOutcome } from '../walk/types.js'
+import type { Version } from '../warehouse/versionbatch.js'
+import type { CursorResult } from './cursorwork.js'
+import type { Note } from './runreport.js'
+
+export class OlderVersions {
+  readonly #ids = new Set<Int64>()
+
+  /** `since`: rows that this run has brought may be newer than a page that was under way meanwhile. */
+  constructor(private readonly since: string) {}
+
+  take(
+    records: readonly { readonly id: Int64; readonly updatedAt: string }[],
+    previous: ReadonlyMap<Int64, Version>,
+  ): void {
+    for (const { id, updatedAt } of records) {
+      const stored = previous.get(id)
+      if (stored?.deletedAt === null && updatedAt < stored.updatedAt && stored.syncedAt < this.since)
+        this.#ids.add(id)
+    }
+  }
+
+  get ids(): ReadonlySet<Int64> {
+    return this.#ids
+  }
+
+  /** Returns how many there are. `twice`: places at which the list shows a record again, perhaps as it was. */
+  tell(note: Note, twice: number): number {
+    const records = this.#ids.size
+    if (records <= twice) return 0
+    note(
+      'The source shows older versions than the warehouse has, which keeps its own. If the source was restored from a backup, type shopsync reconcile: it asks by id, and follows the source',
+      { records },
+    )
+    return records
+  }
+}
+
+/**
+ * A walk of everything that was asked for, and that leaves rows as the source does not have them, proves nothing of
+ * them. A source whose copy lags behind for a moment fails such a run, too; that was judged better than to call rows
+ * whole that nobody mends.
+ */
+export const wentBack = (records: number, outcome: WalkOutcome): Pick<CursorResult, 'outcome' | 'problem'> =>
+  records === 0
+    ? { outcome }
+    : {
+        outcome: { ...outcome, verdict: 'unproven', reason: 'source_went_back' },
+        problem: `The source has ${plural(records, 'record')} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
+      }

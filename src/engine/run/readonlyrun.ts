@@ -1,0 +1,58 @@
+import { setMaxListeners } from 'node:events'
+import type { Reason } from '../base/reasons.js'
+import { readCursors } from '../warehouse/cursors.js'
+import { readLateness } from '../warehouse/latenessrows.js'
+import { checkBelonging, readListsFrom } from '../warehouse/sourceidentity.js'
+import { forgottenTenants } from '../warehouse/tenants.js'
+import { chooseResources, planTasks } from './choosecursors.js'
+import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
+import type { Begin } from './cursorwork.js'
+import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
+import { latenessOf } from './lateness.js'
+import { type CursorContext, type Dependencies, now } from './runcontext.js'
+import type { CursorChoice } from './runreport.js'
+import { RunTally } from './runstats.js'
+import { Beginning, WholeLists } from './wholelists.js'
+
+/** What came of a run that writes nothing. */
+export interface ReadOnlyEnd {
+  readonly ends: readonly CursorEnd[]
+  /** What concerns the whole run; null where nothing does. */
+  readonly reason: Reason | null
+}
+
+/**
+ * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
+ * so that nothing is read from it either.
+ */
+export async function readOnlyRun(
+  deps: Dependencies,
+  choice: CursorChoice,
+  begin: (context: CursorContext) => Begin,
+  isNew = false,
+): Promise<ReadOnlyEnd> {
+  // Every request under way listens to the signal.
+  setMaxListeners(0, deps.signal)
+  const resources = chooseResources(deps, choice)
+  await checkBelonging(deps.warehouse, deps.source.address)
+  const forgotten = await forgottenTenants(deps.warehouse)
+  const ask = (): Promise<Grants> => askGrants(deps, { isNew, forgotten })
+  const grants = await firstGrants(ask)
+  const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
+  const context: CursorContext = {
+    ...deps,
+    source: new WholeLists(deps.source, beginning),
+    cursors: isNew ? new Map() : await readCursors(deps.warehouse),
+    lateness: latenessOf(
+      (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
+    ),
+    counted: new RunTally(),
+    grants: new GrantWatch(ask),
+  }
+  const { tasks, left } = planTasks(context, choice, { resources, grants })
+  // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
+  const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
+  const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
+  const ends = await runCursors(context, turned, begin(context))
+  return { ends, reason: endingOfRun(context, ends) ?? grants.reason }
+}

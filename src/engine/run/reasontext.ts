@@ -1,0 +1,19 @@
+/* What concerns a whole run, in words. Used by the texts of the commands and by the alerts. */
+import { type Reason, reasons } from '../base/reasons.js'
+
+/** What to do about what concerns a whole run. */
+export const reasonAdvice: Partial<Record<Reason, string>> = {
+  no_grants:
+    "Ask the tenants' owners for grants, or the API's operator what became of this partner; shopsync forget --tenant ID takes a tenant away that is not to come back",
+  grants_incomplete:
+    'Nobody is taken for revoked, and the next run asks again. If this stays so, tell the operator of the API',
+  record_unstorable: 'Some authorizations cannot be read: see shopsync quarantine list',
+}
+
+/** What concerns the whole run, in a line; an empty text where nothing does. */
+export function reasonText(reason: Reason | null): string {
+  if (reason === null || reason === 'interrupted' || reason === 'time_limit') return ''
+  const hint = reasonAdvice[reason]
+  const found = reasons[reason]
+  return `${found.charAt(0).toUpperCase()}${found.slice(1)}${hint === undefined ? '' : `. ${hint}`}`
+}

@@ -1,0 +1,148 @@
+/*
+ * What a run records of itself: its beginning and end in sync_runs, its cursors in sync_run_cursors, and failures in
+ * sync_cursors. run/run.ts calls it.
+ */
+import { hostname } from 'node:os'
+import { describeError } from '../base/errors.js'
+import { fromMicros, toMicros } from '../base/timestamp.js'
+import { addToCounters, setCounters } from '../warehouse/counters.js'
+import { moveCursor } from '../warehouse/cursors.js'
+import { forgetKnownFields } from '../warehouse/drift.js'
+import {
+  endOrphans,
+  endRun,
+  hasEnded,
+  newestOrphanStamp,
+  orphansBeside,
+  startRun,
+  storeRunCursors,
+} from '../warehouse/runs.js'
+import type { CursorEnd } from './cursor.js'
+import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
+import { type Dependencies, keyOf, type RunContext, stateOf, type WriterLease } from './runcontext.js'
+import type { Mode, RunReport, RunRequest } from './runreport.js'
+
+/** Cursors in one statement. */
+const cursorsAtOnce = 200
+
+/**
+ * Records that the run has begun. Killed runs are recorded as interrupted, and the stamps of this run begin after
+ * theirs, even if the clock was set back since. Unknown fields that have columns by now are known, and no drift.
+ */
+export async function recordStart(
+  {
+    warehouse,
+    model,
+    stamps,
+    runId,
+    fence,
+  }: Pick<Dependencies, 'warehouse' | 'model' | 'stamps'> & WriterLease,
+  { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
+  startedAt: string,
+): Promise<void> {
+  const newest = await newestOrphanStamp(warehouse)
+  if (newest !== undefined) stamps.raise(toMicros(newest))
+  const row = {
+    run_id: runId,
+    job,
+    mode,
+    status: 'running',
+    started_at: startedAt,
+    host: hostname(),
+    pid: process.pid,
+  }
+  const known = model.list.flatMap(({ name, promoted }) => {
+    const names = Object.keys(promoted)
+    return names.length > 0 ? [forgetKnownFields(warehouse.db, name, names)] : []
+  })
+  const { db } = warehouse
+  await warehouse.transaction(async (session) => {
+    // The work is repeated when the answer to its commit was lost: this run is on record then, and no orphan.
+    const orphans = await session.run(orphansBeside(db, runId))
+    const killed = new Map<string, number>()
+    for (const { job: name, mode: its } of orphans.rows) {
+      const label = jobLabel(name, its)
+      killed.set(label, (killed.get(label) ?? 0) + 1)
+    }
+    const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
+    const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
+    for (const statement of statements) await session.run(statement)
+  }, fence)
+}
+
+/**
+ * Records what failed in the cursors themselves; a success was recorded in the transaction of its last rows. A backfill
+ * moves no cursor, and so says nothing of how fresh one is. What is recorded of a revoked tenant already is not written
+ * again by each run.
+ */
+export async function recordFailures(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
+  const { warehouse, runId, fence } = context
+  const changes = ends.flatMap(({ task, report, interrupted }) => {
+    if (report.status === 'ok' || interrupted) return []
+    const before = stateOf(context, task)
+    if (report.reason === 'revoked' && before?.reason === 'revoked') return []
+    const change = {
+      status: report.status,
+      last_error: report.error,
+      reason: report.reason,
+      last_run_id: runId,
+      ...(report.status === 'failed' && { completeness: report.completeness }),
+    }
+    return [moveCursor(warehouse.db, keyOf(task), change)]
+  })
+  for (let i = 0; i < changes.length; i += cursorsAtOnce)
+    await warehouse.write(changes.slice(i, i + cursorsAtOnce), fence)
+}
+
+/** `mode`: what the step did that the cursors belong to. */
+export async function recordCursors(
+  { warehouse, runId, fence }: Pick<Dependencies, 'warehouse'> & WriterLease,
+  ends: readonly CursorEnd[],
+  mode: Mode,
+): Promise<void> {
+  const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => {
+    const { reconciled: _reconciled, ...columns } = report
+    return {
+      ...columns,
+      mode,
+      run_id: runId,
+      started_at: startedAt,
+      finished_at: finishedAt,
+      quarantined,
+      books: books === null ? null : JSON.stringify(books),
+    }
+  })
+  for (let i = 0; i < rows.length; i += cursorsAtOnce)
+    await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))], fence)
+}
+
+/** What a run has counted, for the lifetime totals. */
+type Counted = Pick<EndedWork, 'counted' | 'cursors'>
+
+/**
+ * Records the end of the run, and adds it to the lifetime totals once, however often its end is recorded. Without the
+ * fence: a run that has lost its lease records its end all the same.
+ */
+export async function recordEnd(
+  { warehouse, source, stamps, runId }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & WriterLease,
+  report: RunReport,
+  { status, error, ...counts }: { readonly status: string; readonly error: unknown } & Counted,
+): Promise<void> {
+  const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
+  const row = {
+    status,
+    finished_at,
+    // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
+    stamped_until: fromMicros(stamps.next()),
+    reason: report.reason,
+    ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
+    error: error === null ? null : describeError(error),
+  }
+  const { db } = warehouse
+  const { added, found } = entriesOf({ report, outcome: status, stats: source.stats(), ...counts })
+  await warehouse.transaction(async (session) => {
+    const { rows: ended } = await session.run(hasEnded(db, runId))
+    const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]
+    for (const statement of [...totals, endRun(db, runId, row)]) await session.run(statement)
+  })
+}

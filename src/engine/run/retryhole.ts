@@ -1,0 +1,65 @@
+/*
+ * Tries the remembered holes of a cursor again, at two requests a run, and lets walks begin behind those that stay.
+ * incremental.ts does so before each walk.
+ */
+import { endOfSecond } from '../base/timestamp.js'
+import type { Hole } from '../walk/anomalies.js'
+import { cutBefore } from '../walk/cutpoint.js'
+import type { Memory } from '../walk/memory.js'
+import type { WalkPage } from '../walk/types.js'
+import type { CursorList } from './cursorlist.js'
+import type { Fetched, FlatPage } from './store.js'
+
+/** Places more than the hole has, since times may be printed with less than they hold, and the list may move. */
+const margin = 2
+
+/**
+ * Tries a hole again by two requests: how many records are newer than the one behind it, and the page on which it then
+ * stands. Returns the page if it answers, and whether it shows all that is there: then nothing is missing.
+ */
+export async function tryHole<P extends FlatPage>(
+  list: CursorList<P>,
+  { after, records }: Hole,
+  most: number | undefined,
+): Promise<{ readonly page: WalkPage<Fetched<P>>; readonly isClosed: boolean } | undefined> {
+  const newer = (await list.attempt(after, 1, 1))?.total
+  if (newer === undefined) return undefined
+  const place = pageOver(Math.max(0, newer - records - margin), newer + 1, most)
+  const page = await list.attempt(cutBefore(after), place.page, place.perPage)
+  if (!page) return undefined
+  const isEnd = page.total <= place.page * place.perPage
+  return { page, isClosed: isEnd || page.sightings.some(({ updatedAt }) => updatedAt <= after) }
+}
+
+/** The smallest page that holds the places from one to another, where the source serves pages of that size. */
+function pageOver(from: number, to: number, most = 100): { page: number; perPage: number } {
+  for (let perPage = to - from; perPage < most; perPage++) {
+    const page = Math.floor(from / perPage)
+    if (to <= (page + 1) * perPage) return { page: page + 1, perPage }
+  }
+  return { page: Math.floor(from / most) + 1, perPage: most }
+}
+
+/**
+ * Where a walk begins so that it does not meet a remembered hole: behind it. A record that becomes visible late there
+ * waits for the hole to close; then the list is read from `from`.
+ */
+export function beyondHoles(
+  floor: string,
+  memory: Memory,
+): { readonly floor: string; readonly memory: Memory } {
+  const { holes = [] } = memory
+  const isAbove = ({ until }: Hole): boolean => endOfSecond(until) > floor
+  if (!holes.some(isAbove)) return { floor, memory }
+  const tops = holes.filter(isAbove).map(({ until }) => endOfSecond(until))
+  return {
+    floor: tops.reduce((top, time) => (time > top ? time : top), floor),
+    memory: {
+      ...memory,
+      holes: holes.map((hole) => (isAbove(hole) ? { ...hole, from: earlier(hole.from, floor) } : hole)),
+    },
+  }
+}
+
+const earlier = (one: string | undefined, other: string): string =>
+  one !== undefined && one < other ? one : other

@@ -1,0 +1,113 @@
+/*
+ * A run that writes: `sync`, `backfill`, `reconcile`, and the steps of a job. The command line and the tests start it;
+ * `plan` and `verify` use run/readonlyrun.ts instead.
+ */
+import { setMaxListeners } from 'node:events'
+import { describeError, Skip } from '../base/errors.js'
+import { fromMicros } from '../base/timestamp.js'
+import { type ResourceModel, writtenTables } from '../model/registry.js'
+import { readCursors } from '../warehouse/cursors.js'
+import { readLateness } from '../warehouse/latenessrows.js'
+import { lastTurns } from '../warehouse/runs.js'
+import { checkBelonging, readListsFrom, storeListsFrom } from '../warehouse/sourceidentity.js'
+import { readForgotten } from '../warehouse/tenants.js'
+import { forAnalysts } from './analysts.js'
+import { settleColumns } from './catchup.js'
+import { chooseResources, planTasks } from './choosecursors.js'
+import { endingOfRun } from './cursor.js'
+import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
+import { latenessOf } from './lateness.js'
+import { recordGrants } from './recordauthorizations.js'
+import { recordCursors, recordFailures } from './records.js'
+import { workOnCursors } from './refilling.js'
+import { asWriter, type Dependencies, now, type RunContext, type WriterLease } from './runcontext.js'
+import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
+import { onRecord, type RecordedRun } from './runonrecord.js'
+import type { RunReport, RunRequest } from './runreport.js'
+import { takeSource } from './takesource.js'
+import { Beginning, WholeLists } from './wholelists.js'
+
+/**
+ * Runs `sync`, `reconcile` or `backfill`: claims the warehouse, asks which tenants there are, does the work on every
+ * cursor, and records what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole
+ * cannot go on. When the signal fires, what is in hand is committed, and the report says what was not reached.
+ */
+export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
+  // A wrong choice is refused before anything is claimed.
+  chooseResources(deps, request)
+  return asWriter(deps, request.job ?? request.mode, async (lease) => {
+    await checkBelonging(deps.warehouse, deps.source.address)
+    return onRecord(deps, lease, request, (run) => runStep(deps, lease, request, run))
+  })
+}
+
+/** The work of a run, or of one step of a job: `run` is on record already. */
+export async function runStep(
+  deps: Dependencies,
+  lease: WriterLease,
+  request: RunRequest,
+  { counted }: Pick<RecordedRun, 'counted'>,
+  step = 1,
+): Promise<RunReport> {
+  const startedAt = now(deps)
+  const resources = chooseResources(deps, request)
+  // Every request under way listens to the signal.
+  setMaxListeners(0, lease.signal)
+  await settleColumns(deps, lease)
+  const forgotten = await readForgotten(deps.warehouse)
+  const ask = async (): Promise<Grants> =>
+    recordGrants({ ...deps, counted }, await askGrants(deps, { forgotten }), lease.fence)
+  const beginning = new Beginning(await readListsFrom(deps.warehouse), async (text) => {
+    await deps.warehouse.write([storeListsFrom(deps.warehouse, text)], lease.fence)
+  })
+  const context: RunContext = {
+    ...deps,
+    source: new WholeLists(deps.source, beginning),
+    ...lease,
+    cursors: await readCursors(deps.warehouse),
+    lateness: latenessOf(await readLateness(deps.warehouse, startedAt)),
+    counted,
+    grants: new GrantWatch(ask),
+  }
+  // A long walk is ahead: what it needs is started while the source is asked for the tenants.
+  if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0))
+    deps.warehouse.warm()
+  const since = fromMicros(context.stamps.next())
+  const done = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
+  const end = inStep(await withQuarantine(context, done, since), step)
+  if (lease.signal.aborted && !deps.signal.aborted) throw lease.signal.reason
+  if (request.mode !== 'backfill') await recordFailures(context, end.ends)
+  await recordCursors(context, end.ends, request.mode)
+  const report = reportOf(context, request, startedAt, end)
+  if (report.rows_upserted > 0) await optimize(deps, resources)
+  return report
+}
+
+/** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
+async function optimize(
+  { warehouse, observer }: Dependencies,
+  resources: readonly ResourceModel[],
+): Promise<void> {
+  try {
+    await warehouse.optimize(resources.flatMap(writtenTables))
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    observer.warning?.('The warehouse made no statistics', { error: describeError(error) })
+  }
+}
+
+async function workOnAll(
+  context: RunContext,
+  request: RunRequest,
+  { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
+): Promise<RunEnd> {
+  await takeSource(context, grants)
+  const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
+  const chosen = planTasks(context, request, { resources, grants, turns })
+  const ends = await forAnalysts(context, () => workOnCursors(context, request, chosen))
+  return {
+    ends,
+    reason: endingOfRun(context, ends) ?? grants.reason,
+    quarantined: context.counted.quarantined,
+  }
+}

@@ -1,0 +1,77 @@
+/*
+ * What comes of a run: the document that it prints, made of the ends of its cursors. Used by run.ts.
+ */
+import { Retry, Skip, Stop } from '../base/errors.js'
+import type { Reason } from '../base/reasons.js'
+import { cursorName } from '../warehouse/cursors.js'
+import { quarantinedSince } from '../warehouse/quarantine.js'
+import type { CursorEnd } from './cursor.js'
+import { keyOf, now, type RunContext } from './runcontext.js'
+import type { RunReport, RunRequest } from './runreport.js'
+
+/** What came of a run's cursors, and what concerns the whole run. */
+export interface RunEnd {
+  readonly ends: readonly CursorEnd[]
+  readonly reason: Reason | null
+  /** Values, items and records that the run has met and that are in quarantine. */
+  readonly quarantined: number
+}
+
+/** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
+export async function withQuarantine(context: RunContext, end: RunEnd, since: string): Promise<RunEnd> {
+  if (end.quarantined === 0) return end
+  const counts = await quarantinedSince(context.warehouse, since)
+  const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
+  return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
+}
+
+/** The same end, as that of a step of a job. */
+export const inStep = (end: RunEnd, step: number): RunEnd => ({
+  ...end,
+  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
+})
+
+/** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
+const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
+
+function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport['status'] {
+  if (reason === null && ends.every(isDone)) return 'ok'
+  return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
+}
+
+type Changes = Pick<RunReport, 'rows_upserted' | 'rows_deleted'>
+
+export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number =>
+  reports.reduce((total, report) => total + report[name], 0)
+
+export function reportOf(
+  context: Pick<RunContext, 'source' | 'clock' | 'runId'>,
+  request: Pick<RunRequest, 'job' | 'mode'>,
+  startedAt: string,
+  { ends, reason, quarantined }: RunEnd,
+): RunReport {
+  const stats = context.source.stats()
+  const reports = ends.map(({ report }) => report)
+  return {
+    run_id: context.runId,
+    job: request.job,
+    mode: request.mode,
+    status: statusOf(ends, reason),
+    started_at: startedAt,
+    finished_at: now(context),
+    requests: stats.requests,
+    rate_limited: stats.rateLimited,
+    retries: stats.retries,
+    rows_upserted: rowsIn(reports, 'rows_upserted'),
+    rows_deleted: rowsIn(reports, 'rows_deleted'),
+    quarantined,
+    reason,
+    cursors: reports,
+  }
+}
+
+/** What a failure of the whole run is counted as. */
+export const reasonOf = (error: unknown): Reason | null =>
+  error instanceof Stop || error instanceof Skip || error instanceof Retry
+    ? (error.details.code ?? null)
+    : null

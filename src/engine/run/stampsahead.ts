@@ -1,0 +1,52 @@
+/*
+ * What stamps ahead of the clocks mean for one cursor: which stored watermark still counts, what people are told, what
+ * is stored. The incremental walk uses it, and `verify` for the watermark.
+ */
+import { type Clocks, possibleUntil } from '../walk/clocks.js'
+import type { WalkOutcome } from '../walk/types.js'
+import { soundWatermark } from '../warehouse/runs.js'
+import {
+  type CursorContext,
+  type CursorTask,
+  keyOf,
+  now,
+  type RunContext,
+  stateOf,
+  warningOf,
+} from './runcontext.js'
+
+/**
+ * The watermark to walk from. One that lies ahead of both clocks hides every change until that time: it was left behind
+ * by a version that took the stamps of records for true, or by a clock that was wrong. `ask`: the clocks at a request.
+ */
+export async function believedWatermark(
+  context: CursorContext,
+  task: CursorTask,
+  stored: string | null,
+  ask: () => Promise<Clocks | undefined>,
+): Promise<string | null> {
+  if (stored === null || stored <= now(context)) return stored
+  const clocks = await ask()
+  const until = clocks ? possibleUntil(clocks) : stored
+  if (stored <= until) return stored
+  const watermark = await soundWatermark(context.warehouse, keyOf(task), until)
+  warningOf(context, keyOf(task))(
+    'The watermark lies ahead of the clocks of the source and of this machine: walking from an earlier one',
+    { watermark: stored, walks_from: watermark },
+  )
+  return watermark
+}
+
+/** Tells once of records that are stamped ahead: while a cursor has such records, `status` shows them. */
+export function warnOfStamps(context: RunContext, task: CursorTask, { ahead }: WalkOutcome): void {
+  if (!ahead || stateOf(context, task)?.stampsAheadUntil) return
+  warningOf(context, keyOf(task))(
+    'Records are stamped ahead of the source’s clock: every run reads them again until their time has come',
+    { ...ahead },
+  )
+}
+
+export const stampsAheadColumns = ({ ahead }: WalkOutcome) => ({
+  stamps_ahead: ahead?.records ?? null,
+  stamps_ahead_until: ahead?.until ?? null,
+})

@@ -1,0 +1,184 @@
+/*
+ * A job: several steps as one run, under one lease, with one row in sync_runs. What a step does is its own business: a
+ * run's work on cursors, a comparison, a snapshot, a report. The command line makes the steps (src/features/jobs/jobstep.ts).
+ */
+import { Retry, Skip, Stop } from '../base/errors.js'
+import { quarantinedSince } from '../warehouse/quarantine.js'
+import { hasRunSince, newestStamp } from '../warehouse/runs.js'
+import { checkBelonging } from '../warehouse/sourceidentity.js'
+import { type Ending, endingOf, within } from './ending.js'
+import { asWriter, type Dependencies, now, type WriterLease } from './runcontext.js'
+import { rowsIn } from './runend.js'
+import { onRecord, type RecordedRun } from './runonrecord.js'
+import type { RunReport } from './runreport.js'
+import { whenFree } from './waitforlease.js'
+
+/** What a step is given. */
+export interface StepGiven extends Pick<RecordedRun, 'counted'> {
+  /** The source counts the requests of this step alone. */
+  readonly deps: Dependencies
+  readonly lease: WriterLease
+  /** Of the job, from 1. */
+  readonly step: number
+}
+
+/** A step of a job, its settings checked. */
+export interface JobWork {
+  /** false: it asks the source nothing, and takes seconds. */
+  readonly asksSource: boolean
+  carryOut(given: StepGiven): Promise<RunReport>
+}
+
+export interface JobPlan {
+  readonly name: string
+  readonly steps: readonly JobWork[]
+  /** Milliseconds that the steps may take together, from when the warehouse is claimed; undefined: any. */
+  readonly timeLimit: number | undefined
+  /** Milliseconds that the job waits for another run to end. */
+  readonly wait: number
+  /** The instant for which a scheduler begins it; undefined: it runs in any case. */
+  readonly plannedAt?: string | undefined
+  /** What follows on a step that did not do all of its work. */
+  readonly onFailure: 'continue' | 'stop'
+}
+
+/** Runs a job. Throws what ended the job as a whole: with exit code 4 where another run holds the warehouse too long. */
+export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
+  return whenFree(deps, plan.wait, (begun) =>
+    asWriter(deps, plan.name, async (lease) => {
+      begun()
+      // The run that was waited for may have set stamps that lie ahead of the clock.
+      deps.stamps.raise(await newestStamp(deps.warehouse))
+      await checkStillDue(deps, plan)
+      if (plan.steps.some(({ asksSource }) => asksSource))
+        await checkBelonging(deps.warehouse, deps.source.address)
+      return onRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
+        const cut = await within(plan.timeLimit, deps, (limited) =>
+          new Steps({ ...deps, ...lease, signal: deps.signal }, lease, plan, run, limited).carryOut(),
+        )
+        return reportOfJob(deps, lease, run, plan, cut)
+      })
+    }),
+  )
+}
+
+/** Two schedulers of one warehouse wait for each other's lock: the second one would do all the work again. */
+async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
+  if (plannedAt === undefined) return
+  if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
+  throw new Stop(`Another program has run ${name}, which was due at ${plannedAt}`, {
+    exitCode: 4,
+    hint: 'Let one shopsync schedule alone look after a warehouse',
+  })
+}
+
+type Limited = Pick<Dependencies, 'signal'> & { readonly timeLimited: boolean }
+
+/** The steps of a job, one after the other. */
+class Steps {
+  /** What ended a step as a whole. */
+  #failure: unknown
+  /** It was a step that asks the source: every other one that does would meet it again. */
+  #isSourceAway = false
+
+  constructor(
+    private readonly deps: Dependencies,
+    private readonly lease: WriterLease,
+    private readonly plan: JobPlan,
+    private readonly run: RecordedRun,
+    private readonly limited: Limited,
+  ) {}
+
+  /** Carries out the steps whose turn comes; says what cut them short, or throws it. */
+  async carryOut(): Promise<Ending | null> {
+    const left: number[] = []
+    for (const [i, work] of this.plan.steps.entries()) {
+      if (this.#isOver(work)) left.push(i + 1)
+      else await this.#one(work, i + 1)
+    }
+    if (this.#failure !== undefined) throw this.#failure
+    return left.length > 0 || this.deps.signal.aborted ? endingOf(this.limited.signal) : null
+  }
+
+  /**
+   * Whether a step is left out. One that asks the source nothing has its turn even when time is over, or when the source
+   * is away: a day without a snapshot can never be charted, and the step takes seconds.
+   */
+  #isOver({ asksSource }: JobWork): boolean {
+    if (this.deps.signal.aborted || this.#isStopped) return true
+    return asksSource && (this.#isSourceAway || this.limited.signal.aborted)
+  }
+
+  get #isStopped(): boolean {
+    const isBad = this.#failure !== undefined || this.run.done.some(({ status }) => status !== 'ok')
+    return this.plan.onFailure === 'stop' && isBad
+  }
+
+  async #one(work: JobWork, step: number): Promise<void> {
+    const { deps, lease, limited } = this
+    const its = work.asksSource ? limited : { signal: deps.signal, timeLimited: false }
+    try {
+      const report = await work.carryOut({
+        deps: { ...deps, ...its, source: deps.source.tagged() },
+        lease: { ...lease, signal: AbortSignal.any([lease.signal, its.signal]) },
+        counted: this.run.counted,
+        step,
+      })
+      this.run.done.push(report)
+    } catch (error) {
+      const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
+      if (!isExpected || lease.signal.aborted) throw error
+      this.#failure ??= error
+      this.#isSourceAway ||= work.asksSource
+    }
+  }
+}
+
+/** What came of all steps: the document of a job is that of a run. */
+async function reportOfJob(
+  { source, warehouse, clock }: Dependencies,
+  { runId }: WriterLease,
+  { startedAt, done }: RecordedRun,
+  { name }: JobPlan,
+  cut: Ending | null,
+): Promise<RunReport> {
+  const { requests, rateLimited, retries } = source.stats()
+  return {
+    run_id: runId,
+    job: name,
+    mode: 'job',
+    status: statusOfJob(done, cut),
+    started_at: startedAt,
+    finished_at: now({ clock }),
+    requests,
+    rate_limited: rateLimited,
+    retries,
+    rows_upserted: rowsIn(done, 'rows_upserted'),
+    rows_deleted: rowsIn(done, 'rows_deleted'),
+    quarantined: await quarantinedBy(warehouse, done, startedAt),
+    reason: cut ?? done.find(({ reason }) => reason !== null)?.reason ?? null,
+    cursors: done.flatMap(({ cursors }) => cursors),
+  }
+}
+
+function statusOfJob(done: readonly RunReport[], cut: Ending | null): RunReport['status'] {
+  const [first, ...more] = new Set(done.map(({ status }) => status))
+  if (first === undefined) return 'failed'
+  if (more.length > 0) return 'partial'
+  return first === 'ok' && cut !== null ? 'partial' : first
+}
+
+/** A value that several steps have met is in quarantine once. */
+async function quarantinedBy(
+  warehouse: Dependencies['warehouse'],
+  done: readonly RunReport[],
+  since: string,
+): Promise<number> {
+  const met = done.reduce((sum, { quarantined }) => sum + quarantined, 0)
+  if (met === 0) return 0
+  const counts = await quarantinedSince(warehouse, since)
+  return Math.min(
+    met,
+    [...counts.values()].reduce((sum, count) => sum + count, 0),
+  )
+}

@@ -1,0 +1,116 @@
+/*
+ * The one way of a fetched page into the warehouse. The walks, the reconciliation and the replay of quarantined records
+ * store their pages here; nothing else calls `warehouse.apply`.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { inSpan } from '../base/trace.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import type { CursorKey } from '../warehouse/cursors.js'
+import { demandLook } from '../warehouse/sharedrows.js'
+import type { Applied, EncodedPage, Origin } from '../warehouse/versionbatch.js'
+import { addCounts, type Counts, noCounts } from './cursorwork.js'
+import { noteOf, type RunContext } from './runcontext.js'
+
+/** A page without its rows, which are tuples in a flattened page and the dialect's own form in an encoded one. */
+export type FlatPage = Omit<Flattened, 'rows'>
+
+/** An answer of the source, flattened: on its way into the warehouse, or into a comparison with it. */
+export interface Fetched<P extends FlatPage = Flattened> {
+  readonly flattened: P
+  /** Records that it shows, those included that cannot be stored. */
+  readonly records: number
+  /** When its request was sent. */
+  readonly startedAt: string
+  readonly requestId: string | undefined
+  /** Page of the list; undefined for a record that was asked for by its id. */
+  readonly page: number | undefined
+}
+
+/** What commits with a page, and what is told of it. */
+export interface PageDetails {
+  /** State that speaks of the rows: it commits in their transaction. */
+  readonly statements?: readonly CompiledQuery[]
+  /** Records that the whole list holds, so that the observer can tell how far the cursor has come. */
+  readonly expected?: number
+  /** See Batch. */
+  readonly disowned?: ReadonlyMap<Int64, string>
+}
+
+type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId' | 'fence'>
+
+/** Stores the pages of one cursor, counts what they bring, and tells of drift and of values in quarantine. */
+export class PageStore {
+  #counts = noCounts
+
+  /** `way`: how the pages come, for `why`; undefined where their requests are not recorded. */
+  constructor(
+    private readonly context: StoreContext,
+    private readonly key: CursorKey,
+    private readonly way: Origin['way'] | undefined,
+  ) {}
+
+  /** What the pages have brought so far. */
+  get counts(): Counts {
+    return this.#counts
+  }
+
+  /** Encodes a page that was compared first, and stores it. */
+  storeFlat(fetched: Fetched, details?: PageDetails): Promise<Applied> {
+    return this.store(
+      { ...fetched, flattened: this.context.warehouse.encode(fetched.flattened, this.key) },
+      details,
+    )
+  }
+
+  async store(
+    fetched: Fetched<EncodedPage>,
+    { statements = [], expected, disowned }: PageDetails = {},
+  ): Promise<Applied> {
+    const { flattened, records, startedAt, requestId = null, page = null } = fetched
+    const { warehouse, runId, fence, observer, counted } = this.context
+    const { tenantId, resource } = this.key
+    const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
+    const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
+    const hasMovingRows = warehouse.hasMovingRows(resource)
+    const isMarked = !hasMovingRows || counted.touched(this.key) !== undefined
+    const applied = await inSpan('store', facts, async (tell) => {
+      const done = await warehouse.apply({
+        ...this.key,
+        page: flattened,
+        syncedAt: startedAt,
+        statements,
+        ...(!isMarked && { ifChanged: demandLook(warehouse.db, this.key) }),
+        fence,
+        ...(disowned && { disowned }),
+        ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
+      })
+      tell({ 'shopsync.rows': done.written })
+      return done
+    })
+    const { written, changed, removed } = applied
+    const { unstorable } = flattened
+    this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
+    counted.stored(resource, changed)
+    if (hasMovingRows && written + removed > 0)
+      counted.touch(
+        this.key,
+        flattened.records.map(({ id }) => id),
+      )
+    this.#tell(flattened, applied)
+    if (expected !== undefined)
+      observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })
+    return applied
+  }
+
+  #tell({ quarantine }: FlatPage, { drift }: Applied): void {
+    const note = noteOf(this.context, this.key)
+    this.context.counted.quarantined += quarantine.length
+    if (drift.length > 0)
+      note('The API sends fields or values that its document does not show; they are kept, see sync_drift', {
+        found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
+      })
+    if (quarantine.length > 0)
+      note('Values could not be stored: see sync_quarantine', { count: quarantine.length })
+  }
+}

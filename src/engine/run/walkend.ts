@@ -1,0 +1,103 @@
+/*
+ * The state of a cursor that commits with the pages of its walk: parts of the walk under way, its progress, its end.
+ * Used by incremental.ts, which stores each page together with these statements.
+ */
+import type { CompiledQuery } from 'kysely'
+import { reasons } from '../base/reasons.js'
+import { encodeIds } from '../walk/idset.js'
+import { type Memory, storedMemory } from '../walk/memory.js'
+import type { PageCommit, WalkOutcome } from '../walk/types.js'
+import { endRefill, moveCursor } from '../warehouse/cursors.js'
+import { forgetNameless } from '../warehouse/quarantine.js'
+import { forgetWalkParts, storeWalkPart, type WalkSlot } from '../warehouse/storedwalk.js'
+import { type Freshness, unmeasured } from './freshness.js'
+import type { WalkMode } from './resumecursor.js'
+import { type CursorTask, keyOf, now, type RunContext } from './runcontext.js'
+import { stampsAheadColumns } from './stampsahead.js'
+
+/** The walk whose state is stored. Canonical timestamps. */
+export interface WalkUnderWay {
+  readonly context: RunContext
+  readonly task: CursorTask
+  readonly mode: WalkMode
+  /** Why the whole list is read once; null where that is not so. */
+  readonly refill: string | null
+  readonly slot: WalkSlot
+  /** Nothing of the list was here before. */
+  readonly isFirstLoad: boolean
+  /** Whether it reads the list from its beginning. */
+  readonly isWhole: boolean
+  readonly startedAt: string
+  /** The watermark before it. */
+  readonly before: string | null
+  readonly freshness: Freshness | undefined
+}
+
+/** A watermark never moves back: the newest record may have been deleted since. */
+export function watermarkAfter(before: string | null, { ceiling }: WalkOutcome): string | null {
+  if (ceiling === null) return before
+  return before !== null && before > ceiling ? before : ceiling
+}
+
+/** The state that commits with a page: the part of the walk, then its progress or, with the last page, its end. */
+export function pageStatements(
+  walk: WalkUnderWay,
+  { progress, part, outcome }: PageCommit,
+  memory: Memory = {},
+): CompiledQuery[] {
+  const { db } = walk.context.warehouse
+  const key = { ...keyOf(walk.task), slot: walk.slot }
+  const statements: CompiledQuery[] = []
+  if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
+  if (part) {
+    const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
+    statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
+  }
+  if (outcome) {
+    if (walk.isWhole) statements.push(forgetNameless(db, key, walk.startedAt))
+    if (walk.refill !== null) statements.push(endRefill(db, key, walk.refill))
+    statements.push(finished(walk, outcome, memory))
+  } else if (progress !== undefined) {
+    const kept = progress && { ...progress, mode: walk.mode, refill: walk.refill }
+    statements.push(moveCursor(db, key, { [walk.slot]: kept }))
+  }
+  return statements
+}
+
+/** The walk is at its end: the watermark moves in the transaction of its last rows. */
+function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): CompiledQuery {
+  const { context, task, before, freshness } = walk
+  const { reason, verdict } = outcome
+  const isDone = verdict !== 'unproven'
+  return moveCursor(context.warehouse.db, keyOf(task), {
+    watermark: watermarkAfter(before, outcome),
+    status: isDone ? 'ok' : 'failed',
+    completeness: verdict,
+    reason,
+    ...(isDone && { last_success_at: now(context) }),
+    last_error: isDone ? null : reason && reasons[reason],
+    last_run_id: context.runId,
+    [walk.slot]: null,
+    remembered: storedMemory(memory),
+    ...stampsAheadColumns(outcome),
+    ...freshness?.columns(outcome),
+    // A list that was empty here has no row that is gone there: its first load has seen all there is.
+    ...(walk.isFirstLoad && freshness?.firstLoad(outcome)),
+  })
+}
+
+/** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
+export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
+  const { warehouse, runId, fence } = context
+  const cursor = moveCursor(warehouse.db, keyOf(task), {
+    status: 'failed',
+    completeness: 'unproven',
+    reason: outcome.reason,
+    last_error: outcome.reason && reasons[outcome.reason],
+    last_run_id: runId,
+    [slot]: null,
+    ...stampsAheadColumns(outcome),
+    ...unmeasured,
+  })
+  await warehouse.write([forgetWalkParts(warehouse.db, { ...keyOf(task), slot }), cursor], fence)
+}

@@ -1,0 +1,100 @@
+/*
+ * Where the lists of a source begin: before the year 1 where it accepts such a time, since records may be stamped with
+ * .NET's 0001-01-01. Every run asks the source through this one; what it accepts is kept in sync_source.
+ */
+
+import { Skip } from '../base/errors.js'
+import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../source/source.js'
+import { isWholeFrom, unfiltered } from '../walk/cutpoint.js'
+
+/** From the earliest on. The first lies before the year 1 begins in UTC, because the filter leaves out its own instant. */
+export const beginnings = [
+  '0001-01-01T00:00:00+12:00',
+  '0001-01-01T00:00:00Z',
+  '1970-01-01T00:00:00Z',
+] as const
+
+/** What the sources of one run share: the beginning that the API accepts, as far as is known. */
+export class Beginning {
+  #number: number
+
+  /** `keep` is called with another beginning, once it was accepted. */
+  constructor(
+    known: string | null,
+    private readonly keep: (text: string) => Promise<void>,
+  ) {
+    this.#number = Math.max(0, beginnings.indexOf(known as (typeof beginnings)[number]))
+  }
+
+  /** Asks for a whole list: from a later beginning where the API refuses the earlier one with 422. */
+  async ask<T>(send: (text: string) => Promise<T>): Promise<T> {
+    for (let number = this.#number; ; number++) {
+      const text = beginnings[number] ?? beginnings[2]
+      try {
+        const answer = await send(text)
+        if (number > this.#number) {
+          this.#number = number
+          await this.keep(text)
+        }
+        return answer
+      } catch (error) {
+        const isRefused = error instanceof Skip && error.details.status === 422
+        if (!isRefused || number >= beginnings.length - 1) throw error
+      }
+    }
+  }
+}
+
+/** A source whose whole lists begin where the API lets them. */
+export class WholeLists implements Source {
+  constructor(
+    private readonly source: Source,
+    private readonly beginning: Beginning,
+  ) {}
+
+  get address(): Source['address'] {
+    return this.source.address
+  }
+
+  list(request: ListRequest): Promise<Page> {
+    return this.#from(request, (asked) => this.source.list(asked))
+  }
+
+  take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
+    return this.#from(request, (asked) => this.source.take(asked, make))
+  }
+
+  #from<T>(request: ListRequest, send: (asked: ListRequest) => Promise<T>): Promise<T> {
+    const { updatedAfter: after } = request
+    if (after === unfiltered || !isWholeFrom(after)) return send(request)
+    return this.beginning.ask((updatedAfter) => send({ ...request, updatedAfter }))
+  }
+
+  item(request: ItemRequest): ReturnType<Source['item']> {
+    return this.source.item(request)
+  }
+
+  strings(request: Omit<ItemRequest, 'id'>): ReturnType<Source['strings']> {
+    return this.source.strings(request)
+  }
+
+  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
+    return this.source.authorizations(page, signal, perPage)
+  }
+
+  ask(question: PlainRequest): ReturnType<Source['ask']> {
+    return this.source.ask(question)
+  }
+
+  stats(): ReturnType<Source['stats']> {
+    return this.source.stats()
+  }
+
+  tagged(): Source {
+    return new WholeLists(this.source.tagged(), this.beginning)
+  }
+
+  close(): Promise<void> {
+    return this.source.close()
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * The API over HTTP: builds the requests, and makes a Source of retry, governor and exchange. Used by the command line,
+ * which creates one for each run.
+ */
+import type { Clock, Stamps } from '../base/clock.js'
+import { Bug, Retry, Skip } from '../base/errors.js'
+import { type SourceAddress, sourceAddress } from '../config/address.js'
+import type { ProxyAddress } from '../config/proxy.js'
+import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
+import {
+  type Answered,
+  type ApiRequest,
+  Exchange,
+  type ExchangeOptions,
+  type RequestInfo,
+} from './http/exchange.js'
+import { Counter } from './http/requestcounter.js'
+import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
+import { checkCredential, parseTarget } from './http/target.js'
+import { type Timeouts, Transport } from './http/transport.js'
+import { createGovernor } from './rate/governor.js'
+import { usualMaxWait, type WaitNotice } from './rate/wait.js'
+import { showAnswer } from './showrequest.js'
+import type {
+  Item,
+  ItemRequest,
+  ListRequest,
+  Page,
+  PlainRequest,
+  Shown,
+  Source,
+  SourceStats,
+  SourceTraffic,
+  Strings,
+} from './source.js'
+
+export interface SourceOptions {
+  /** A path in it goes in front of `api/v1`. */
+  readonly baseUrl: string
+  readonly partnerId: string
+  readonly secret: string
+  /** Lets plain http go to other hosts than loopback. */
+  readonly allowInsecure?: boolean
+  /** Opens tunnels to the API. */
+  readonly proxy?: ProxyAddress | undefined
+  readonly timeouts: Timeouts
+  /** The largest body, unpacked; default 64 MiB. */
+  readonly maxBodyBytes?: number
+  /** Requests in flight at most; default 16. */
+  readonly connections?: number
+  readonly rateReserve: number
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly userAgent: string
+  readonly gzip: boolean
+  readonly retry: Partial<RetryOptions>
+  readonly random?: () => number
+  /** The longest wait that is sat out, in ms; default an hour. */
+  readonly maxWait?: number
+  /** Called for every wait of more than a minute. */
+  readonly onWait?: (wait: WaitNotice) => void
+  readonly onRetry?: (info: RetryInfo) => void
+  readonly onRequest?: (info: RequestInfo) => void
+}
+
+/** Shared by a source and all sources that were split from it. */
+interface SharedSource {
+  readonly address: SourceAddress
+  readonly prefix: string
+  readonly exchange: ExchangeOptions
+  readonly retry: Omit<RetryLoop, 'signal' | 'who'>
+}
+
+/** Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
+export function createSource(options: SourceOptions): Source {
+  const target = parseTarget(options.baseUrl, options.allowInsecure ?? false)
+  const connections = options.connections ?? 16
+  const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024
+  const headers = {
+    'x-api-partner-id': checkCredential('api.partnerId', options.partnerId),
+    'x-api-secret': checkCredential('api.secret', options.secret),
+    accept: 'application/json',
+    'user-agent': options.userAgent,
+    ...(options.gzip && { 'accept-encoding': 'gzip' }),
+  }
+  const wire = new Transport({
+    origin: target.origin,
+    headers,
+    proxy: options.proxy?.url,
+    timeouts: options.timeouts,
+    connections,
+    maxBodyBytes,
+  })
+  const { clock, stamps, secret, rateReserve, random = Math.random, onRequest, onRetry, onWait } = options
+  const { maxWait = usualMaxWait } = options
+  const bounds = { attempts: 6, baseMs: 500, maxMs: 30_000, ...options.retry }
+  const governor = createGovernor({
+    clock,
+    connections,
+    rateReserve,
+    random,
+    pause: bounds,
+    maxWait,
+    onWait,
+  })
+  const exchange = {
+    wire,
+    governor,
+    clock,
+    stamps,
+    maxBodyBytes,
+    maxWait,
+    secret,
+    via: options.proxy,
+    onRequest,
+  }
+  const retry = {
+    options: bounds,
+    clock,
+    random,
+    maxWait,
+    onWait,
+    onRetry: onRetry ?? (() => {}),
+  }
+  return new HttpSource(
+    { address: sourceAddress(options), prefix: target.prefix, exchange, retry },
+    new Counter(),
+  )
+}
+
+class HttpSource implements Source {
+  readonly #waitedBefore: number
+
+  constructor(
+    private readonly shared: SharedSource,
+    private readonly counter: Counter,
+  ) {
+    this.#waitedBefore = shared.exchange.governor.waited()
+  }
+
+  get address(): SourceAddress {
+    return this.shared.address
+  }
+
+  list(request: ListRequest): Promise<Page> {
+    return this.take(request, (page) => page)
+  }
+
+  take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
+    const { updatedAfter, page, perPage } = request
+    const filter = updatedAfter === '' ? '' : `updated_after=${encodeURIComponent(updatedAfter)}&`
+    const query = `${filter}page=${page}&per_page=${perPage}`
+    const { attempts, whenFree } = request
+    const call = { ...this.#call(request, '', query), attempts, whenFree, page }
+    return this.#page(call, { page, perPage }, make)
+  }
+
+  async item(request: ItemRequest): Promise<Item | undefined> {
+    try {
+      return await this.#ask(this.#call(request, `/${request.id}`, ''), ({ value, ...answer }) => {
+        if (!isJsonObject(value)) throw new Retry(`found ${kindOf(value)}, expected a record (a JSON object)`)
+        return { ...answer, record: value }
+      })
+    } catch (error) {
+      if (error instanceof Skip && error.reason === 'absent') return undefined
+      throw error
+    }
+  }
+
+  strings(request: Omit<ItemRequest, 'id'>): Promise<Strings> {
+    return this.#ask(this.#call(request, '', ''), ({ value, ...answer }) => {
+      if (!Array.isArray(value)) throw new Retry(`found ${kindOf(value)}, expected a JSON array`)
+      return { ...answer, values: value }
+    })
+  }
+
+  authorizations(page: number, signal?: AbortSignal, perPage = 100): Promise<Page> {
+    const { partnerId } = this.address
+    const call: ApiRequest = {
+      path: this.#url(
+        `partners/${encodeURIComponent(partnerId)}/authorizations`,
+        `page=${page}&per_page=${perPage}`,
+      ),
+      tenantId: undefined,
+      resource: 'authorizations',
+      priority: 'lookup',
+      signal,
+    }
+    return this.#page(call, { page, perPage }, (answer) => {
+      // Who is not in the list counts as revoked: a list that cannot be counted is not believed.
+      if (answer.isUncounted) throw new Retry('found no "total_count", expected a whole number')
+      return answer
+    })
+  }
+
+  ask(question: PlainRequest): Promise<Shown> {
+    const { id, query = {}, gzip = false } = question
+    const text = new URLSearchParams(query)
+    const call = this.#call(
+      { ...question, priority: 'lookup' },
+      id === undefined ? '' : `/${id}`,
+      String(text),
+    )
+    return showAnswer({ ...call, gzip }, (asked) => this.#ask(asked, ({ value }) => value))
+  }
+
+  stats(): SourceStats & SourceTraffic {
+    const { requests, retries, rateLimited, bytes, traffic } = this.counter
+    const { governor } = this.shared.exchange
+    const waited = governor.waited() - this.#waitedBefore
+    const clocks = { serverTime: governor.serverTime(), window: governor.window() }
+    return { requests, retries, rateLimited, bytes, traffic, waited, ...clocks }
+  }
+
+  tagged(): Source {
+    return new HttpSource(this.shared, this.counter.child())
+  }
+
+  async close(): Promise<void> {
+    this.shared.exchange.governor.close()
+    await this.shared.exchange.wire.close()
+  }
+
+  #call(request: Omit<ItemRequest, 'id'>, suffix: string, query: string): ApiRequest {
+    const { tenantId, path, priority, signal } = request
+    const below = path.split('/').map(encodeURIComponent).join('/')
+    return {
+      path: this.#url(`tenants/${tenantId}/${below}${suffix}`, query),
+      tenantId,
+      resource: path,
+      priority,
+      signal,
+    }
+  }
+
+  #url(path: string, query: string): string {
+    return `${this.shared.prefix}/api/v1/${path}${query && `?${query}`}`
+  }
+
+  #page<T>(
+    call: ApiRequest,
+    { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
+    make: (page: Page) => T,
+  ): Promise<T> {
+    return this.#ask(call, ({ value, ...answer }) => {
+      let held: Pick<Answered, 'tokens' | 'isOdd'> | undefined = answer
+      const body = () => {
+        if (held) return held
+        throw new Bug('The numbers of a page were asked for after its body was released')
+      }
+      const tokens = (): readonly unknown[] =>
+        (body().tokens() as { readonly results: readonly unknown[] }).results
+      const isOdd = (): boolean => body().isOdd()
+      try {
+        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens, isOdd })
+      } finally {
+        // A caller that keeps the page must not keep its body, which is as large again.
+        held = undefined
+      }
+    })
+  }
+
+  #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {
+    const { exchange, retry } = this.shared
+    const onRetry = (info: RetryInfo): void => {
+      this.counter.retried()
+      retry.onRetry({ ...info, ...placeOf(call) })
+    }
+    const attempts = Math.min(retry.options.attempts, call.attempts ?? retry.options.attempts)
+    const loop = {
+      ...retry,
+      options: { ...retry.options, attempts },
+      onRetry,
+      who: whoOf(call),
+      signal: call.signal,
+    }
+    return withRetry(loop, (attempt) => new Exchange(exchange, call, attempt, this.counter).run(read))
+  }
+}
+
+/** Which tenant a line of the log is about. */
+const placeOf = ({ tenantId, resource }: ApiRequest) => ({
+  ...(tenantId !== undefined && { tenant_id: tenantId }),
+  resource,
+})
+
+/** Who sends a request, for people. */
+const whoOf = ({ tenantId, resource }: ApiRequest): string =>
+  tenantId === undefined ? `the list of ${resource}` : `tenant ${tenantId}, ${resource}`

@@ -1,0 +1,62 @@
+import { Retry } from '../../base/errors.js'
+import { NumberToken } from '../../base/numbertoken.js'
+
+/** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
+export interface ListEnvelope {
+  readonly records: readonly unknown[]
+  readonly total: number
+  readonly totalPages: number
+  /** The list has no `total_count` that is a whole number: `total` is how many records the page shows to be there. */
+  readonly isUncounted?: true
+}
+
+/** Throws Retry, which names what is wrong, when `value` is no envelope or the envelope of another page. */
+export function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
+  if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
+  const records = value.results
+  if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)
+  const total = count(value.total_count)
+  if (total === undefined) return { records, ...totalOf(records.length, page, perPage), isUncounted: true }
+  const totalPages = count(value.total_pages) ?? Math.ceil(total / perPage)
+  const current = value.current_page ?? undefined
+  if (current === undefined || count(current) === page) return { records, total, totalPages }
+  // Some sources answer a page behind the end with their last one, and say so.
+  const isBehind = (page - 1) * perPage >= total && (count(current) ?? page) < page
+  if (isBehind) return { records: [], total, totalPages }
+  throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
+}
+
+/** Behind a full page there may be another. */
+function totalOf(shown: number, page: number, perPage: number): { total: number; totalPages: number } {
+  const isFull = shown >= perPage
+  const total = (page - 1) * perPage + shown + (isFull ? 1 : 0)
+  return { total, totalPages: isFull ? page + 1 : page }
+}
+
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The kind of a JSON value for a message, never its content. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'number') return Number.isInteger(value) ? `the number ${value}` : 'a fraction'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** A whole number from 0. The API's document says number; a numeric string loses nothing, so it is taken too. */
+function count(value: unknown): number | undefined {
+  const isText = typeof value === 'string' && /^\d{1,15}$/.test(value)
+  const number = isText ? Number(value) : value instanceof NumberToken ? Number(value.text) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined
+}
+
+function shown(value: unknown): string {
+  return String(count(value) ?? kindOf(value))
+}
+
+function wrong(found: string): Retry {
+  return new Retry(`Not a list: ${found}; expected an object with "results" (array)`)
+}

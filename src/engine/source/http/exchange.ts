@@ -1,0 +1,217 @@
+/**
+ * One attempt at one request: waits for the governor's permit, sends, tells the governor the outcome, reads the body,
+ * and tells in an error's class what the failure means. Used by client.ts inside the retry loop.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Int64 } from '../../../../schema/resource.js'
+import type { Clock, Stamps } from '../../base/clock.js'
+import { Bug, Retry, Skip } from '../../base/errors.js'
+import { fromMicros } from '../../base/timestamp.js'
+import { inSpan, type SpanFacts } from '../../base/trace.js'
+import type { ProxyAddress } from '../../config/proxy.js'
+import type { RequestOutcome } from '../rate/budget.js'
+import type { Governor, Permit } from '../rate/governor.js'
+import { concerns } from '../rate/wait.js'
+import type { Answer, Priority } from '../source.js'
+import { readBody, TOO_LARGE } from './body.js'
+import { brokenConnection, statusFailure } from './failure.js'
+import { rateReport, retryAfter, serverDate, single } from './headers.js'
+import type { Counter } from './requestcounter.js'
+import type { RawReply, Transport } from './transport.js'
+
+/** One request as it will be sent, and the names for its errors. */
+export interface ApiRequest {
+  readonly path: string
+  readonly tenantId: Int64 | undefined
+  readonly resource: string
+  readonly priority: Priority
+  readonly signal: AbortSignal | undefined
+  /** Of a list. */
+  readonly page?: number
+  /** How often it is sent at most, where that is less often than usual. */
+  readonly attempts?: number | undefined
+  /** See ListRequest. */
+  readonly whenFree?: (() => Promise<void>) | undefined
+  /** Asks for a compressed answer, whatever the configuration says. */
+  readonly gzip?: boolean
+  /** For who looks at the headers themselves. */
+  readonly onHeaders?: (headers: IncomingHttpHeaders) => void
+}
+
+/** An answer with status 200 whose body is JSON. */
+export interface Answered extends Answer {
+  readonly value: unknown
+}
+
+/** One request that was sent, for the log. `path` is path and query: no host, no header. */
+export interface RequestInfo {
+  readonly path: string
+  readonly attempt: number
+  /** Of a request for one tenant. */
+  readonly tenant_id?: Int64
+  readonly resource: string
+  /** undefined when no response came. */
+  readonly status: number | undefined
+  readonly requestId: string | undefined
+  readonly ms: number
+  readonly bytes: number
+}
+
+export interface ExchangeOptions {
+  readonly wire: Transport
+  readonly governor: Governor
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly maxBodyBytes: number
+  /** The longest wait that is sat out, in ms. */
+  readonly maxWait: number
+  readonly secret: string
+  /** The proxy through which the requests go. */
+  readonly via: ProxyAddress | undefined
+  readonly onRequest: ((info: RequestInfo) => void) | undefined
+}
+
+/** Sends one request once and reads its answer. An object is good for one `run`. */
+export class Exchange {
+  #outcome: RequestOutcome | undefined
+  #requestId: string | undefined
+
+  constructor(
+    private readonly options: ExchangeOptions,
+    private readonly call: ApiRequest,
+    private readonly attempt: number,
+    private readonly counter: Counter,
+  ) {}
+
+  async run<T>(read: (answer: Answered) => T): Promise<T> {
+    const { governor, stamps } = this.options
+    const permit = await governor.acquire(this.call)
+    this.counter.sent()
+    const startedAt = fromMicros(stamps.next())
+    return inSpan('request', this.#facts, async (tell) => {
+      const reply = await this.#send(permit).finally(() =>
+        tell({ 'http.response.status_code': this.#outcome?.status }),
+      )
+      if (reply.status !== 200) throw this.#refused(reply)
+      await this.call.whenFree?.()
+      return this.#read(reply, startedAt, read)
+    })
+  }
+
+  /** Neither address nor query: an address may be a secret of the network, and a query says more than a trace needs. */
+  get #facts(): SpanFacts {
+    const { tenantId, resource, priority, page } = this.call
+    return {
+      'http.request.method': 'GET',
+      'http.request.resend_count': this.attempt > 1 ? this.attempt - 1 : undefined,
+      'shopsync.purpose': priority,
+      'shopsync.tenant_id': tenantId === undefined ? undefined : String(tenantId),
+      'shopsync.resource': resource,
+      'shopsync.page': page,
+    }
+  }
+
+  async #send(permit: Permit): Promise<RawReply> {
+    const { path, signal, gzip } = this.call
+    let bytes = 0
+    try {
+      const onHeaders = (status: number, headers: IncomingHttpHeaders) => this.#headers(status, headers)
+      const reply = await this.options.wire.get(path, signal, onHeaders, gzip)
+      bytes = reply.body.length
+      return reply
+    } catch (error) {
+      if (signal?.aborted) {
+        permit.cancel()
+        throw signal.reason
+      }
+      if (error instanceof Bug) throw error
+      throw brokenConnection(this.#what, error, this.#details, this.options.via)
+    } finally {
+      permit.release(this.#outcome)
+      this.#log(permit, bytes)
+    }
+  }
+
+  #headers(status: number, headers: IncomingHttpHeaders): void {
+    const receivedAt = this.options.governor.now()
+    this.call.onHeaders?.(headers)
+    this.#requestId = this.#clean(single(headers['x-request-id']))
+    this.#outcome = {
+      status,
+      receivedAt,
+      rate: rateReport(headers),
+      date: serverDate(headers),
+      retryAfter: status === 429 || status >= 500 ? retryAfter(headers, receivedAt) : undefined,
+    }
+  }
+
+  #read<T>(reply: RawReply, startedAt: string, read: (answer: Answered) => T): T {
+    try {
+      const body = readBody(reply, this.options.maxBodyBytes)
+      if (body === TOO_LARGE) throw this.#tooLarge()
+      const date = this.#outcome?.date
+      return read({
+        startedAt,
+        serverDate: date === undefined ? undefined : BigInt(date) * 1000n,
+        requestId: this.#requestId,
+        ...body,
+      })
+    } catch (error) {
+      if (!(error instanceof Retry)) throw error
+      throw new Retry(`${this.#what}: ${error.message}`, { ...this.#details, status: reply.status })
+    }
+  }
+
+  #refused(reply: RawReply): Error {
+    const outcome = this.#outcome
+    const isWaited =
+      reply.status === 429 && outcome && concerns(outcome, this.options.maxWait) === 'everybody'
+    return statusFailure(this.#what, reply.status, isWaited ? 0 : outcome?.retryAfter, this.#details)
+  }
+
+  #tooLarge(): Skip {
+    return new Skip(`${this.#what}: the body is larger than ${this.options.maxBodyBytes} bytes`, {
+      ...this.#details,
+      reason: 'failed',
+      hint: 'Ask the API operator why, or raise api.maxBodyBytes',
+    })
+  }
+
+  #log(permit: Permit, bytes: number): void {
+    const status = this.#outcome?.status
+    const ms = this.options.governor.now() - permit.sentAt
+    this.counter.answered({ purpose: this.call.priority, status, seconds: ms / 1000 }, bytes)
+    const { path, tenantId, resource } = this.call
+    this.options.onRequest?.({
+      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      resource,
+      path,
+      attempt: this.attempt,
+      status,
+      requestId: this.#requestId,
+      ms,
+      bytes,
+    })
+  }
+
+  get #what(): string {
+    return `GET ${this.#clean(this.call.path)}`
+  }
+
+  get #details(): { resource: string; tenantId?: Int64; requestId?: string } {
+    const { tenantId, resource } = this.call
+    return {
+      resource,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(this.#requestId !== undefined && { requestId: this.#requestId }),
+    }
+  }
+
+  /** A server's text may be long, hold control characters, or repeat the secret that it was sent. */
+  #clean(text: string | undefined): string | undefined {
+    return text
+      ?.replaceAll(this.options.secret, '[secret]')
+      .replace(/[^\x20-\x7e]/g, '?')
+      .slice(0, 200)
+  }
+}

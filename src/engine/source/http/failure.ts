@@ -1,0 +1,133 @@
+/**
+ * Which error a failed request becomes: its class tells the retry loop and the run what to do. Used by exchange.ts.
+ */
+
+import { Retry, Skip, Stop } from '../../base/errors.js'
+import type { ProxyAddress } from '../../config/proxy.js'
+
+export interface FailureDetails {
+  readonly tenantId?: number | bigint
+  readonly resource?: string
+  readonly requestId?: string
+}
+
+/** The meaning of a response other than 200 for the cursor (docs/api.md, Errors). */
+export function statusFailure(
+  what: string,
+  status: number,
+  after: number | undefined,
+  known: FailureDetails,
+): Error {
+  const message = `${what} answered ${status}, expected 200`
+  const details = { ...known, status }
+  if (status === 401)
+    return new Stop(`${what} answered 401: the credentials are refused`, {
+      ...details,
+      exitCode: 3,
+      hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
+    })
+  // Where a 429 concerns every request, the governor does the waiting, and `after` is nothing.
+  if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
+  if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
+    return new Retry(message, { ...details, ...(after !== undefined && { after }) })
+  return new Skip(message, {
+    ...details,
+    reason: status === 404 ? 'absent' : 'refused',
+    hint: hintOf(status),
+  })
+}
+
+const spent = 'The rate limit is used up: try again later, or find out what else uses this partner id'
+
+function hintOf(status: number): string {
+  if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'
+  if (status === 403) return 'Ask the API operator what this partner may read'
+  if (status < 400) return 'Redirects are not followed; set api.baseUrl to the address that answers by itself'
+  return 'The API does not accept this request; look at api.baseUrl and resources.NAME.path'
+}
+
+const KNOWN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the name server did not answer',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_BODY_TIMEOUT: 'the body stopped coming',
+  REQUEST_DEADLINE: 'the answer did not end within api.timeouts.request',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
+}
+
+/** What the code of a broken connection means. */
+export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
+
+/** A certificate that is not trusted will not be at the next attempt either. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
+
+/** Connections that were never open. Behind a proxy, it is the proxy that was not reached. */
+const NEVER_OPEN =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
+/**
+ * The meaning of a broken connection. The error itself is not kept as the cause: errors of the HTTP parser carry pieces
+ * of the response, which may be a customer's data.
+ */
+export function brokenConnection(
+  what: string,
+  error: unknown,
+  details: FailureDetails,
+  via: ProxyAddress | undefined,
+): Error {
+  const code = codeOf(error)
+  if (CERTIFICATE.test(code))
+    return new Skip(`${what}: the server's certificate is not trusted (${code})`, {
+      ...details,
+      reason: 'failed',
+      hint: 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
+    })
+  const answer = via && answerOfProxy(error)
+  if (via && answer !== undefined) return refusedTunnel(what, answer, details, via)
+  const meaning = `${connectionWords(code)} (${code})`
+  if (via && NEVER_OPEN.test(code))
+    return new Retry(`${what}: the proxy ${via.label} does not answer: ${meaning}`, {
+      ...details,
+      hint: `Check ${via.from} and the network`,
+    })
+  return new Retry(`${what}: ${meaning}`, {
+    ...details,
+    hint: via
+      ? `Check api.baseUrl, the network, and the proxy ${via.label} (${via.from})`
+      : 'Check api.baseUrl and the network',
+  })
+}
+
+/** The status by which a proxy refused to open a tunnel. undici tells it in words alone. */
+function answerOfProxy(error: unknown): number | undefined {
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+  return status === undefined ? undefined : Number(status)
+}
+
+function refusedTunnel(what: string, status: number, details: FailureDetails, via: ProxyAddress): Error {
+  const told = `the proxy ${via.label} answered ${status} to CONNECT, expected 200`
+  if (status === 407)
+    return new Stop(`${what}: ${told}: it refuses the login`, {
+      ...details,
+      exitCode: 3,
+      hint: `Check user and password in ${via.from}: http://USER:PASSWORD@${via.label}`,
+    })
+  const hint = `Ask who runs the proxy whether it lets connections to the API's host pass; it is named by ${via.from}`
+  if (status >= 500 || status === 429) return new Retry(`${what}: ${told}`, { ...details, hint })
+  return new Skip(`${what}: ${told}`, { ...details, reason: 'failed', hint })
+}
+
+/** The code by which Node and undici name a failure. */
+export function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'unknown'
+  if ('code' in error && typeof error.code === 'string') return error.code
+  // A name had several addresses, and all failed.
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown'
+}

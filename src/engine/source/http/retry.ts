@@ -1,0 +1,72 @@
+import type { Int64 } from '../../../../schema/resource.js'
+import type { Clock } from '../../base/clock.js'
+import { describeError, Retry, Skip } from '../../base/errors.js'
+import { told, tooLong, type WaitNotice } from '../rate/wait.js'
+
+export interface RetryOptions {
+  /** How often a request is sent, at most. */
+  readonly attempts: number
+  readonly baseMs: number
+  readonly maxMs: number
+}
+
+export interface RetryInfo {
+  /** The attempt that failed; the first is 1. */
+  readonly attempt: number
+  readonly attempts: number
+  readonly waitMs: number
+  readonly message: string
+  /** Of a request for one tenant. */
+  readonly tenant_id?: Int64
+  readonly resource?: string
+}
+
+export interface RetryLoop {
+  readonly options: RetryOptions
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signal: AbortSignal | undefined
+  readonly onRetry: (info: RetryInfo) => void
+  /** The longest wait that is sat out, in ms. */
+  readonly maxWait: number
+  /** Who waits, for people. */
+  readonly who: string
+  /** Called for a wait of more than a minute. */
+  readonly onWait: ((wait: WaitNotice) => void) | undefined
+}
+
+/** Sends until an attempt succeeds or throws anything but Retry. After the last attempt the cursor is skipped. */
+export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => Promise<T>): Promise<T> {
+  const { attempts } = loop.options
+  for (let attempt = 1; ; attempt++) {
+    loop.signal?.throwIfAborted()
+    try {
+      return await send(attempt)
+    } catch (error) {
+      loop.signal?.throwIfAborted()
+      if (!(error instanceof Retry)) throw error
+      const waitMs = error.after ?? backoff(loop.options, attempt, loop.random)
+      if (attempt >= attempts) throw givenUp(error, `after ${attempt} attempts`)
+      const now = Number(loop.clock.nowMicros()) / 1000
+      if (waitMs > loop.maxWait)
+        throw tooLong(
+          `Given up, since the API asks to wait (${error.message})`,
+          { until: now + waitMs, now, maxWait: loop.maxWait },
+          error.details,
+        )
+      if (waitMs > told)
+        loop.onWait?.({ who: loop.who, milliseconds: waitMs, why: `the API asks for it: ${error.message}` })
+      loop.onRetry({ attempt, attempts, waitMs, message: describeError(error) })
+      if (waitMs > 0) await loop.clock.sleep(waitMs, loop.signal)
+    }
+  }
+}
+
+/** Exponential with full jitter, so that clients that failed together do not come back together. */
+export function backoff(options: RetryOptions, attempt: number, random: () => number): number {
+  return Math.round(random() * Math.min(options.maxMs, options.baseMs * 2 ** (attempt - 1)))
+}
+
+function givenUp(last: Retry, when: string): Skip {
+  return new Skip(`Given up ${when}: ${last.message}`, { ...last.details, reason: 'failed' })
+}

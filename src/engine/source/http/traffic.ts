@@ -1,0 +1,41 @@
+import { Distribution } from '../../base/distribution.js'
+
+/** Upper ends of the ranges in which the time of an answer is counted, in seconds. */
+export const answerBounds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
+
+/** One request that was sent, and what came of it. */
+export interface SentRequest {
+  /** Its priority, as the governor knows it. */
+  readonly purpose: string
+  /** undefined when no response came. */
+  readonly status: number | undefined
+  /** From the moment at which it was sent to the end of its answer. */
+  readonly seconds: number
+}
+
+/** The requests of one source, by what they were for and how they were answered. Used by counter.ts. */
+export class Traffic {
+  readonly #answers = new Map<string, { purpose: string; status: string; requests: number }>()
+  readonly #times = new Map<string, Distribution>()
+
+  take({ purpose, status, seconds }: SentRequest): void {
+    const text = status === undefined ? 'none' : String(status)
+    const name = `${purpose} ${text}`
+    const answer = this.#answers.get(name)
+    if (answer) answer.requests++
+    else this.#answers.set(name, { purpose, status: text, requests: 1 })
+    const times = this.#times.get(purpose) ?? new Distribution(answerBounds)
+    this.#times.set(purpose, times)
+    times.take(Math.max(0, seconds))
+  }
+
+  /** `status`: `none` where no response came. */
+  get answers(): readonly { readonly purpose: string; readonly status: string; readonly requests: number }[] {
+    return [...this.#answers.values()]
+  }
+
+  /** In seconds. */
+  get times(): ReadonlyMap<string, Distribution> {
+    return this.#times
+  }
+}

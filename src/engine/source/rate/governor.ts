@@ -1,0 +1,231 @@
+/**
+ * Grants every request to the API its permit, one governor for the whole process: who is next (queue.ts), whether now
+ * (budget.ts), and when to look again. Used by exchange.ts (docs/architecture.md, The rate governor).
+ */
+import type { Int64 } from '../../../../schema/resource.js'
+import type { Clock } from '../../base/clock.js'
+import { Bug } from '../../base/errors.js'
+import type { Priority } from '../source.js'
+import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
+import { Queue } from './queue.js'
+import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
+
+export interface GovernorOptions {
+  readonly clock: Clock
+  /** Requests in flight at most. */
+  readonly connections: number
+  /** The share of each rate-limit window left for others, 0 to 0.9. */
+  readonly rateReserve: number
+  readonly random?: () => number
+  /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
+  readonly pause?: BudgetOptions['pause']
+  /** The longest wait that is sat out, in ms; default an hour. Beyond it, requests are refused with a Skip. */
+  readonly maxWait?: number
+  /** Called once for every wait of more than a minute. */
+  readonly onWait?: ((wait: WaitNotice) => void) | undefined
+}
+
+export interface RequestClaim {
+  /** The tenant whose turn it is; undefined for requests of the partner itself. */
+  readonly tenantId: Int64 | undefined
+  readonly priority: Priority
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Permission to send one request, now. */
+export interface Permit {
+  /** Local time in ms since the epoch. */
+  readonly sentAt: number
+  /** To be called once: with the outcome, or without one when the connection broke. */
+  release(outcome?: RequestOutcome): void
+  /** Instead of `release`, when we gave the request up ourselves. */
+  cancel(): void
+}
+
+/** Every request to the API asks it first. */
+export interface Governor {
+  acquire(claim: RequestClaim): Promise<Permit>
+  /** Local time in ms since the epoch. */
+  now(): number
+  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
+  serverTime(): number | undefined
+  /** The tightest rate-limit window, when one is known. */
+  window(): WindowView | undefined
+  /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
+  waited(): number
+  close(): void
+}
+
+interface Waiter {
+  readonly grant: (permit: Permit) => void
+  readonly refuse: (reason: unknown) => void
+}
+
+export function createGovernor(options: GovernorOptions): Governor {
+  return new ClockedGovernor(options)
+}
+
+/**
+ * The states:
+ *
+ * - idle: no request waits, and no timer runs.
+ * - waiting: requests wait and the budget says `full`; the next release or cancel asks the budget again.
+ * - sleeping: requests wait and the budget named a time; the timer or a release asks it again, whichever is first.
+ * - told to wait: the time that the budget named is further away than `maxWait`. What waits is refused, and so is what
+ *   comes: every cursor ends without another request.
+ * - closed: waiting and new requests are refused with a Bug. Requests under way still release their permits.
+ */
+class ClockedGovernor implements Governor {
+  readonly #clock: Clock
+  readonly #budget: Budget
+  readonly #maxWait: number
+  readonly #onWait: GovernorOptions['onWait']
+  readonly #queue = new Queue<Waiter>()
+  #closed = false
+  #wakeAt = Number.POSITIVE_INFINITY
+  #sleeper: AbortController | undefined
+
+  /** Since when the governor sleeps, in ms since the epoch, and for how long it has slept before. */
+  #asleepSince: number | undefined
+  #slept = 0
+
+  /** Until when people were told that everybody waits. */
+  #toldUntil = Number.NEGATIVE_INFINITY
+
+  constructor(options: GovernorOptions) {
+    const { clock, connections, rateReserve, random = Math.random, pause, maxWait = usualMaxWait } = options
+    this.#clock = clock
+    this.#maxWait = maxWait
+    this.#onWait = options.onWait
+    const reserve = rateReserve
+    this.#budget = new Budget({ connections, reserve, random, maxWait, ...(pause && { pause }) })
+  }
+
+  now(): number {
+    return Number(this.#clock.nowMicros()) / 1000
+  }
+
+  serverTime(): number | undefined {
+    return this.#budget.serverTime(this.now())
+  }
+
+  window(): WindowView | undefined {
+    return this.#budget.window(this.now())
+  }
+
+  waited(): number {
+    const since = this.#asleepSince
+    return this.#slept + (since === undefined ? 0 : Math.max(0, this.now() - since))
+  }
+
+  acquire({ tenantId, priority, signal }: RequestClaim): Promise<Permit> {
+    if (this.#closed) return Promise.reject(closed())
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    const tenant = String(tenantId)
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#queue.delete(waiter, priority, tenant)
+        reject(signal?.reason)
+        if (this.#queue.size === 0) this.#wake()
+      }
+      const waiter: Waiter = {
+        grant: (permit) => {
+          signal?.removeEventListener('abort', abort)
+          resolve(permit)
+        },
+        refuse: (reason) => {
+          signal?.removeEventListener('abort', abort)
+          reject(reason)
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#queue.push(waiter, priority, tenant)
+      this.#pump()
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const waiter of this.#queue.drain()) waiter.refuse(closed())
+    this.#wake()
+  }
+
+  #pump(): void {
+    while (this.#queue.size > 0) {
+      const now = this.now()
+      const decision = this.#budget.decide(now)
+      if (decision.kind !== 'send') {
+        if (decision.kind === 'wait') this.#wait(decision, now)
+        return
+      }
+      this.#queue.shift()?.grant(this.#permit(this.#budget.send(now)))
+    }
+    this.#wake()
+  }
+
+  #permit(ticket: Ticket): Permit {
+    let open = true
+    const once = (settle: () => void): void => {
+      if (!open) return
+      open = false
+      settle()
+      this.#pump()
+    }
+    return {
+      sentAt: ticket.sentAt,
+      release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
+      cancel: () => once(() => this.#budget.cancel(this.now())),
+    }
+  }
+
+  #wait({ at, why }: { readonly at: number; readonly why: string }, now: number): void {
+    const milliseconds = at - now
+    if (milliseconds > this.#maxWait) {
+      const times = { until: at, now, maxWait: this.#maxWait }
+      const refusal = tooLong(`The request was not sent, since ${why}`, times)
+      for (const waiter of this.#queue.drain()) waiter.refuse(refusal)
+      this.#wake()
+      return
+    }
+    // The time moves a little with each answer, as more is known of the server's clock.
+    const least = this.#budget.hasBegun ? told : toldAtFirst
+    if (milliseconds > least && at > this.#toldUntil + told) {
+      this.#toldUntil = at
+      this.#onWait?.({ who: 'every request', milliseconds, why })
+    }
+    this.#sleep(at, now)
+  }
+
+  #sleep(at: number, now: number): void {
+    if (this.#sleeper && this.#wakeAt === at) return
+    this.#wake()
+    const sleeper = new AbortController()
+    this.#sleeper = sleeper
+    this.#asleepSince = now
+    this.#wakeAt = at
+    // A timer longer than 2^31 ms would fire at once.
+    const milliseconds = Math.min(Math.max(1, Math.ceil(at - now)), 3_600_000)
+    void this.#clock.sleep(milliseconds, sleeper.signal).then(() => {
+      if (sleeper !== this.#sleeper) return
+      this.#awake()
+      this.#pump()
+    })
+  }
+
+  /** Ends the sleep, if there is one: no timer may outlive the requests that wait for it. */
+  #wake(): void {
+    const sleeper = this.#sleeper
+    this.#awake()
+    sleeper?.abort()
+  }
+
+  #awake(): void {
+    this.#slept = this.waited()
+    this.#asleepSince = undefined
+    this.#sleeper = undefined
+  }
+}
+
+function closed(): Bug {
+  return new Bug('A request was made after the API client was closed')
+}

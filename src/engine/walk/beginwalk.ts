@@ -1,0 +1,162 @@
+import { countOdd, nothingOdd } from './anomalies.js'
+import { isMoreThanCounted, lookBehind, type NextPage, type Seen } from './behind.js'
+import { Book } from './books.js'
+import { ceilingOf } from './clocks.js'
+import { areTied } from './ids.js'
+import { isOutOfOrder } from './order.js'
+import { Repeats, servedSize } from './pagesize.js'
+import { readPlainly } from './plain.js'
+import { Reading, refuseLoss } from './reading.js'
+import type { WalkOutcome, WalkPage } from './types.js'
+import type { WalkState } from './walkstate.js'
+
+/**
+ * Begins a reading with the first page of the list, and reads the list to its end. A list of one page needs no reading:
+ * the page proves itself, and the outcome is the answer. If the page is full, the page behind it must show nothing new.
+ */
+export async function beginReading<P>(
+  walk: WalkState<P>,
+  number: number,
+  perPage: number,
+  joint: Book | undefined,
+): Promise<Reading<P> | WalkOutcome> {
+  const { known, expected = 0, looksAgain } = walk.plan
+  const first = await firstPage(walk, perPage)
+  if (first.isUncounted) return readPlainly(walk, 'no_count', { from: 1, pages: [first], perPage })
+  // A total that is known not to be true says nothing of what has vanished.
+  if (!known?.isUncounted) refuseLoss(first.total, expected, 'rows')
+  walk.size.watch(first)
+  const isAll = isAllShown(walk, first)
+  const isMore = isMoreThanCounted(first)
+  const next = isAll && !isMore ? await nextOf(walk, first, perPage) : undefined
+  const isFalse = isMore || next?.isOverrun === true
+  if (isAll && !next && !isFalse) return single(walk, first, number)
+  const size = sizeOf(walk, first, perPage)
+  if (next?.isOverrun && size < perPage) walk.size.learn(size)
+  const begin = { from: 1, pages: next ? [first, next.page] : [first], perPage: size }
+  if (isFalse) return readPlainly(walk, 'no_count', begin)
+  // Its books cannot close. A whole load looks once more whether they do by now.
+  if ((known?.isUnsteady || known?.isUncounted) && !looksAgain) return readPlainly(walk, 'no_count', begin)
+  if (isOutOfOrder(first.sightings)) return readPlainly(walk, 'order', begin)
+  return readOn(walk, first, { number, perPage: size, joint, second: next?.page })
+}
+
+interface ReadingOn<P> {
+  readonly number: number
+  /** Records of a page as the source serves them. */
+  readonly perPage: number
+  readonly joint: Book | undefined
+  /** The second page, if it has come already. */
+  readonly second: WalkPage<P> | undefined
+}
+
+async function readOn<P>(
+  walk: WalkState<P>,
+  page: WalkPage<P>,
+  { number, perPage, joint, second }: ReadingOn<P>,
+): Promise<Reading<P>> {
+  const { floor, nextFloor } = walk.plan
+  const { total, sightings } = page
+  const first = { ...page, totalPages: Math.ceil(total / perPage) }
+  const ceiling = ceilingOf(first) ?? floor
+  const lateFrom = nextFloor?.(ceiling) ?? ceiling
+  const shows = (time: string): boolean =>
+    sightings.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= time)
+  const isZoneSeen = lateFrom >= ceiling || shows(lateFrom)
+  const isTopSeen = ceiling === floor || shows(ceiling)
+  const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen })
+  if (ceiling > walk.newest) walk.newest = ceiling
+  const reading = new Reading(walk, number, perPage, own, joint ?? own)
+  reading.pager.showed(first)
+  await reading.next(first)
+  if (second) reading.pager.has(2, second)
+  await reading.pager.run(2, Math.max(first.totalPages, second ? 2 : 1))
+  return reading
+}
+
+/** One answer without a total, or with one that is too small, may be a slip; two are how the source answers. */
+async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Promise<WalkPage<P>> {
+  const page = await port.fetch(1, perPage)
+  const isOdd = page.isUncounted || isMoreThanCounted(page)
+  return isOdd && !plan.known?.isUncounted ? port.fetch(1, perPage) : page
+}
+
+/** Whether the page shows the whole list, but for records that earlier walks know to be counted and not shown. */
+const isAllShown = <P>({ hidden }: WalkState<P>, { total, records }: WalkPage<P>): boolean =>
+  total - records <= hidden
+
+/** A surplus that a whole walk settles again has to stand behind the end, too. */
+const mayGoOn = <P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): boolean =>
+  walk.size.isFull(first, perPage) || (walk.isWhole && first.records > 0 && first.total > first.records)
+
+/** What the first page has shown. Records of one time that both pages show may stand in the place of others. */
+const seenOn = <P>({ sightings, total }: WalkPage<P>, second: WalkPage<P>): Seen => {
+  const ids = new Set(sightings.map(({ id }) => id))
+  const again = second.sightings.flatMap(({ id, updatedAt }) => (ids.has(id) ? [updatedAt] : []))
+  return { has: (id) => ids.has(id), distinct: ids.size, total, mayHide: areTied(again, sightings) }
+}
+
+/** The second page, where the first may not be all, and the list goes on. */
+async function nextOf<P>(
+  walk: WalkState<P>,
+  first: WalkPage<P>,
+  perPage: number,
+): Promise<NextPage<P> | undefined> {
+  if (!mayGoOn(walk, first, perPage)) return undefined
+  const size = Math.min(perPage, first.records)
+  const repeats = new Repeats()
+  repeats.take(first)
+  const next = await lookBehind(
+    walk.port,
+    { page: 2, perPage: size },
+    (page) => seenOn(first, page),
+    (page) => repeats.has(page),
+  )
+  if (next && size < perPage) walk.size.use(size)
+  return next
+}
+
+/** How many records the source serves on a page: fewer than asked, if the first page is short and not all. */
+function sizeOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): number {
+  if (walk.size.most !== undefined && walk.size.most < perPage) return walk.size.most
+  const size = servedSize(first, perPage, walk.hidden)
+  if (size !== undefined) walk.size.learn(size)
+  return size ?? perPage
+}
+
+async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number): Promise<WalkOutcome> {
+  const { total, sightings, holes = [] } = page
+  const distinct = new Set(sightings.map(({ id }) => id)).size
+  const { repeated: twice } = countOdd(sightings.map(({ id }) => id))
+  const isUnordered = isOutOfOrder(sightings)
+  const hidden = Math.max(0, total - page.records)
+  const isOdd = isUnordered || twice + hidden + holes.length > 0
+  walk.noteStamps(page)
+  const outcome = walk.tell({
+    ...verdictOnPage({ isAgain: number > 1, isUnordered, twice, hidden }),
+    ceiling: ceilingOf(page),
+    books: { first: total, last: total, distinct, entered: 0, fallen: 0 },
+    ...(isOdd && { finding: { ...nothingOdd, isUnordered, twice, hidden, holes } }),
+  })
+  await walk.port.store(page, { progress: null, outcome })
+  return outcome
+}
+
+interface OnePage {
+  readonly isAgain: boolean
+  readonly isUnordered: boolean
+  readonly twice: number
+  readonly hidden: number
+}
+
+function verdictOnPage({
+  isAgain,
+  isUnordered,
+  twice,
+  hidden,
+}: OnePage): Pick<WalkOutcome, 'verdict' | 'reason'> {
+  if (hidden > 0) return { verdict: 'unproven', reason: 'counted_not_shown' }
+  if (isUnordered) return { verdict: 'repaired', reason: 'order' }
+  if (twice > 0) return { verdict: 'repaired', reason: 'listed_twice' }
+  return isAgain ? { verdict: 'repaired', reason: 'read_again' } : { verdict: 'proven', reason: null }
+}

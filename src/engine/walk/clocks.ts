@@ -1,0 +1,55 @@
+/**
+ * How late it is by the source's clock and by ours: no record can be stamped later, so that a stamp beyond both says
+ * nothing of what the walk has read. The walk caps its ceiling with these clocks, sync/walks the stored watermark.
+ */
+import { addMicros } from '../base/timestamp.js'
+import { forever } from './cutpoint.js'
+import { newest, type Sighting } from './observed.js'
+
+/** The two clocks at one response. Canonical timestamps. */
+export interface Clocks {
+  /** The source's `Date`, to the end of its second; null where the source sends none. */
+  readonly source: string | null
+  /** Our clock when the request was sent. */
+  readonly own: string
+}
+
+/** Two machines' clocks differ by less where nothing is wrong. */
+const minute = 60_000_000n
+
+/**
+ * The latest stamp that a walk builds on: the earlier of the two clocks. If a clock runs behind, the next walks read some
+ * records again; if a watermark ran ahead, every later change would go unread, which was judged worse.
+ */
+export const believedUntil = (clocks: Clocks | undefined): string => {
+  if (!clocks) return forever
+  return clocks.source !== null && clocks.source < clocks.own ? clocks.source : clocks.own
+}
+
+/** How late it was at the source when it answered: a stamp beyond that is no news of this moment. */
+export const sourceTime = (clocks: Clocks | undefined): string => clocks?.source ?? clocks?.own ?? forever
+
+/** The later of the two clocks: a watermark beyond it cannot have been true. */
+export const possibleUntil = ({ source, own }: Clocks): string =>
+  source !== null && source > own ? source : own
+
+/** Records of a response that are stamped ahead of the source's clock by a minute or more. */
+export function stampedAhead(
+  sightings: readonly Sighting[],
+  clocks: Clocks | undefined,
+): readonly Sighting[] {
+  const now = sourceTime(clocks)
+  if (!sightings.some(({ updatedAt }) => updatedAt > now)) return []
+  const from = addMicros(now, minute)
+  return sightings.filter(({ updatedAt }) => updatedAt >= from)
+}
+
+/** The newest `updated_at` of a response that can be true: null where it shows no record. */
+export function ceilingOf(page: {
+  readonly sightings: readonly Sighting[]
+  readonly clocks?: Clocks
+}): string | null {
+  const [top, limit] = [newest(page.sightings), believedUntil(page.clocks)]
+  if (top === '') return null
+  return top < limit ? top : limit
+}

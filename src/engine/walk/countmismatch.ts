@@ -1,0 +1,128 @@
+/**
+ * What the totals and the records shown tell of a list that stood still: records at two places, records that are
+ * counted and never shown, totals that are not true. Reading (reading.ts) enters its pages, judge.ts asks.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Finding } from './anomalies.js'
+import { oddityOf } from './anomalies.js'
+import type { Book } from './books.js'
+import type { Sighting } from './observed.js'
+
+/** The numbers of a list that stood still. */
+export interface StillList {
+  readonly total: number
+  /** Distinct records. */
+  readonly shown: number
+  /** Places that show a record for the second time. */
+  readonly twice: number
+  /** Records counted and not shown; below 0 where more is shown than counted. */
+  readonly hidden: number
+}
+
+/** The places of one reading that show a record again. */
+export class Places {
+  /** Records that a later page showed again, and the time at which it did. */
+  readonly #again = new Map<Int64, string>()
+  /** Texts of records that one page showed twice. */
+  readonly #beside = new Set<string>()
+
+  get beside(): number {
+    return this.#beside.size
+  }
+
+  /** Places that show a record again, whatever the reason. */
+  get repeated(): number {
+    return this.#again.size + this.#beside.size
+  }
+
+  /** Takes a page of the list in its order, before the book takes it. */
+  take(sightings: readonly Sighting[], book: Book): void {
+    for (const { id, updatedAt } of sightings) {
+      if (typeof id === 'number' || typeof id === 'bigint') {
+        if (book.has(id)) this.#again.set(id, updatedAt)
+      } else if (oddityOf(id) === 'repeated') this.#beside.add(id)
+    }
+  }
+
+  /**
+   * The numbers of the reading; undefined where the list moved. A record that two pages show where they meet in one
+   * time says nothing: the source may have shown it in the place of another.
+   */
+  still(book: Book): StillList | undefined {
+    const { first, last, distinct, entered, fallen } = book.balance()
+    const { isOpen, isLate, hasMoved } = book.doubts
+    if (first !== last || entered + fallen > 0 || isOpen || isLate || hasMoved) return undefined
+    const sure = [...this.#again.values()].filter((time) => !book.ties.doubts(time)).length
+    const shown = distinct - this.beside
+    const twice = sure + this.beside
+    // The total may count records, or the places that show them.
+    return { total: last, shown, twice, hidden: shown === last ? 0 : last - shown - twice }
+  }
+}
+
+/** Deletions alone let a total fall again and again; a total that also rises so often, with no record that came, does not count. */
+const manyJumps = 3
+
+/** What several readings of one walk have told. */
+export class Search {
+  /** The numbers of the reading before, if the list stood still. */
+  before: StillList | undefined
+  /** The most places of one reading at which a page shows a record twice. */
+  beside = 0
+  /** Readings in a row of a list that stood still that brought nothing new. */
+  steady = 0
+  /** Distinct records of all readings. */
+  all = 0
+  /** How often the total fell, and rose, since a record last came or moved. */
+  #falls = 0
+  #rises = 0
+  #total = 0
+  /** The total was looked at already. */
+  isTotalDoubted = false
+  /** A page had more places than its total counts: records listed twice, or some that ties hide and nobody counts. */
+  isOverfull = false
+  /** The page behind the end was asked for, and showed nothing new. */
+  isEndSeen = false
+
+  /** Whether the total goes up and down while nothing in the list moves. */
+  get isTotalJumping(): boolean {
+    return !this.isTotalDoubted && Math.min(this.#falls, this.#rises) >= manyJumps
+  }
+
+  /** Looks at the total after each response that came in order. */
+  watch(book: Book): void {
+    const change = book.last - this.#total
+    this.#total = book.last
+    if (book.balance().entered > 0 || book.doubts.hasMoved) this.#falls = this.#rises = 0
+    else if (change < 0) this.#falls++
+    else if (change > 0) this.#rises++
+  }
+
+  /** Takes the numbers of the next reading. */
+  follow(still: StillList | undefined, all: number): void {
+    this.steady = still !== undefined && this.before !== undefined && all === this.all ? this.steady + 1 : 0
+    this.all = all
+    this.before = still
+  }
+}
+
+export const isSameList = (one: StillList, other: StillList): boolean =>
+  one.total === other.total &&
+  one.shown === other.shown &&
+  one.twice === other.twice &&
+  one.hidden === other.hidden
+
+/**
+ * Whether the numbers are those that earlier walks have settled. Fewer hidden records than remembered are taken for some
+ * of them, unless ties could hide others.
+ */
+export const isKnownSurplus = (
+  { hidden, twice }: StillList,
+  known: Finding | undefined,
+  mayHide: boolean,
+): boolean =>
+  known !== undefined &&
+  hidden >= 0 &&
+  twice <= known.twice &&
+  (hidden === known.hidden || (hidden < known.hidden && !mayHide)) &&
+  hidden + twice > 0

@@ -1,0 +1,87 @@
+/**
+ * The ids that readings of a list have shown, and what they tell of it. Used where no books can be kept (plain.ts).
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { oddityOf } from './anomalies.js'
+import type { Seen } from './behind.js'
+import type { StillList } from './countmismatch.js'
+import { IdSet } from './idset.js'
+import type { Sighting } from './observed.js'
+
+/** Whether several records that a page shows share one of the times. */
+export function areTied(times: readonly string[], sightings: readonly Sighting[]): boolean {
+  const own = new Set(times)
+  const ids = new Map<string, Sighting['id']>()
+  return sightings.some(({ id, updatedAt }) => {
+    if (!own.has(updatedAt)) return false
+    const other = ids.get(updatedAt) ?? id
+    ids.set(updatedAt, other)
+    return other !== id
+  })
+}
+
+/** FNV-1a over 64 bits: enough to tell a list that moved from one that did not. */
+function digest(before: bigint, text: string): bigint {
+  let hash = before ^ 0xcbf29ce484222325n
+  for (let i = 0; i < text.length; i++)
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
+  return hash
+}
+
+/** The ids of one reading, or of several. `before`: what the pages before have shown. */
+export class Ids implements Seen {
+  #versions = 0n
+  readonly #numbers = new IdSet()
+  readonly #texts = new Set<string>()
+  readonly #again = new Set<Int64>()
+  #beside = 0
+  /** A page showed records again: perhaps in the place of others that share their time. */
+  mayHide: boolean
+  total = 0
+
+  constructor(private readonly before?: Seen) {
+    this.mayHide = before?.mayHide ?? false
+  }
+
+  has(id: Int64 | string): boolean {
+    if (this.before?.has(id)) return true
+    return typeof id === 'string' ? this.#texts.has(id) : this.#numbers.has(id)
+  }
+
+  get distinct(): number {
+    return (this.before?.distinct ?? 0) + this.#numbers.size + this.#texts.size
+  }
+
+  /** Takes a page; returns how many of its records no page before has shown. */
+  take(sightings: readonly Sighting[]): number {
+    let fresh = 0
+    for (const { id, updatedAt } of sightings) {
+      if (this.has(id)) {
+        if (typeof id !== 'string' && !this.before?.has(id)) this.#again.add(id)
+        continue
+      }
+      fresh++
+      if (typeof id !== 'string') {
+        this.#numbers.add(id)
+        this.#versions = digest(this.#versions, `${id} ${updatedAt}`)
+      } else {
+        this.#texts.add(id)
+        if (oddityOf(id) === 'repeated') this.#beside++
+      }
+    }
+    return fresh
+  }
+
+  /** Digest of the versions, in their order. */
+  get versions(): string {
+    return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
+  }
+
+  /** `other`: another reading. What only one of them shows again, pages have cut, or the list has moved. */
+  numbers(total: number, other?: Ids): StillList {
+    const shown = this.distinct - this.#beside
+    const again = [...this.#again].filter((id) => !other || other.#again.has(id))
+    const twice = again.length + this.#beside
+    return { total, shown, twice, hidden: total - shown - twice }
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * What is remembered of an odd list from one walk to the next, and what that does to a verdict. The memory lies with the
+ * cursor (`sync_cursors.remembered`); sync/walks and sync/reconcile keep it.
+ */
+import type { Reason } from '../base/reasons.js'
+import { type Finding, type Hole, nothingOdd } from './anomalies.js'
+import { movesWatermark, type Verdict, type WalkOutcome, worstFirst } from './types.js'
+
+/** Records that are counted and never shown: the numbers of the list when it was last searched for them. */
+export interface Surplus {
+  readonly total: number
+  readonly shown: number
+  /** The day of the last search (UTC), and how many searches on different days have found the same. */
+  readonly searchedOn: string
+  readonly searches: number
+}
+
+export interface Memory {
+  readonly surplus?: Surplus
+  /** Places at which the list shows a record for the second time. */
+  readonly twice?: number
+  readonly isUnordered?: boolean
+  readonly isUncounted?: boolean
+  readonly isUnsteady?: boolean
+  /** Without a filter by time the list is longer: comparisons read it so. */
+  readonly isBeforeAll?: boolean
+  /** The source serves so many records on a page, however many are asked for. */
+  readonly size?: number
+  readonly holes?: readonly Hole[]
+}
+
+/** As the cursor's column keeps it: null where nothing is odd. */
+export const storedMemory = (memory: Memory): Memory | null =>
+  Object.keys(memory).length > 0 ? memory : null
+
+export const memoryOf = (remembered: unknown): Memory => (remembered as Memory | null | undefined) ?? {}
+
+/** A list of so many pages at most is searched again once a day for what it counts and does not show. */
+export const mostSearchedPages = 50
+
+export const hiddenIn = ({ surplus }: Memory): number => (surplus ? surplus.total - surplus.shown : 0)
+
+/** What a walk need not find out again. */
+export const knownOf = (memory: Memory): Finding => ({
+  hidden: hiddenIn(memory),
+  twice: memory.twice ?? 0,
+  isUnordered: memory.isUnordered ?? false,
+  isUncounted: memory.isUncounted ?? false,
+  isUnsteady: memory.isUnsteady ?? false,
+  holes: memory.holes ?? [],
+  ...(memory.size !== undefined && { size: memory.size }),
+})
+
+/** Whether the list can be compared by counts: its order and its totals can be relied on, and the filter shows all. */
+export const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
+  !isUnordered && !isUncounted && !isBeforeAll
+
+interface WalkEnd {
+  /** The walk read the whole list. */
+  readonly isWhole: boolean
+  /** The day (UTC). */
+  readonly today: string
+  /** Another reading on the same day counts as another search: somebody asked for it. */
+  readonly isSearch: boolean
+}
+
+/** The second search, whenever it comes, is what makes it a fact: see reasons. */
+const searchesForFact = 2
+
+function surplusAfter(
+  before: Surplus | undefined,
+  { finding = nothingOdd, books }: WalkOutcome,
+  end: WalkEnd,
+) {
+  const { hidden } = finding
+  const known = before ? before.total - before.shown : 0
+  const seen = { total: books.last, shown: books.last - hidden, searchedOn: end.today }
+  if (!end.isWhole) return hidden > known ? { ...seen, searches: 1 } : before
+  if (hidden <= 0) return undefined
+  if (!before || hidden !== known) return { ...seen, searches: 1 }
+  const isAnother = before.searchedOn !== end.today || end.isSearch
+  return { ...seen, searches: before.searches + (isAnother ? 1 : 0) }
+}
+
+/** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
+function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
+  const { twice, isUnordered, isUncounted, isUnsteady, holes, size } = outcome.finding ?? nothingOdd
+  const old = end.isWhole ? {} : before
+  const surplus = surplusAfter(before.surplus, outcome, end)
+  const places = Math.max(twice, old.twice ?? 0)
+  // A short list does not tell how many records a page may hold: it is forgotten where a page held more.
+  const served = size === undefined ? before.size : size
+  const open = [
+    ...(old.holes ?? []),
+    ...holes.map((hole) => ({ ...old.holes?.find(({ after }) => after === hole.after), ...hole })),
+  ]
+  return {
+    ...(surplus && { surplus }),
+    ...(places > 0 && { twice: places }),
+    ...((isUnordered || old.isUnordered) && { isUnordered: true }),
+    ...((isUncounted || old.isUncounted) && { isUncounted: true }),
+    ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
+    // No walk can tell: it asks with the filter.
+    ...(before.isBeforeAll && { isBeforeAll: true }),
+    ...(served != null && { size: served }),
+    ...(open.length > 0 && { holes: merged(open) }),
+  }
+}
+
+/** A hole stands right before the record behind it: where that is the same, the hole is. */
+const merged = (holes: readonly Hole[]): readonly Hole[] => [
+  ...new Map(holes.map((hole) => [hole.after, hole])).values(),
+]
+
+type Claim = readonly [verdict: Verdict, reason: Reason]
+
+/** The best that can be claimed of the list as it is remembered, the more particular reason first. */
+function claimsOf({ surplus, twice, isUnordered, isUncounted, holes }: Memory): Claim[] {
+  const claims: (Claim | undefined)[] = [
+    holes?.length ? ['unproven', 'unreadable'] : undefined,
+    surplus ? [surplus.searches < searchesForFact ? 'unproven' : 'listed', 'counted_not_shown'] : undefined,
+    isUncounted ? ['listed', 'no_count'] : undefined,
+    isUnordered ? ['repaired', 'order'] : undefined,
+    twice ? ['repaired', 'listed_twice'] : undefined,
+  ]
+  return claims.flatMap((claim) => (claim ? [claim] : []))
+}
+
+const rank = (verdict: Verdict): number => worstFirst.indexOf(verdict)
+
+/**
+ * No verdict is better than what is remembered of the list allows. Of several reasons that of the worst verdict is told,
+ * else the more particular one.
+ */
+export function limited<O extends Pick<WalkOutcome, 'verdict' | 'reason'>>(outcome: O, memory: Memory): O {
+  if (!movesWatermark(outcome)) return outcome
+  // The walk itself calls any surplus unproven; the memory knows how often it was searched for.
+  const own: readonly [Verdict, Reason | null] =
+    outcome.reason === 'counted_not_shown' ? ['proven', null] : [outcome.verdict, outcome.reason]
+  const [worst = own] = [...claimsOf(memory), own].sort(([a], [b]) => rank(a) - rank(b))
+  return { ...outcome, verdict: worst[0], reason: worst[1] }
+}
+
+/** Joins a walk's outcome with what was remembered: what the cursor can claim now, and what is remembered from now on. */
+export function recalled(
+  outcome: WalkOutcome,
+  before: Memory,
+  end: WalkEnd,
+): { readonly outcome: WalkOutcome; readonly memory: Memory } {
+  if (!movesWatermark(outcome)) return { outcome, memory: before }
+  const memory = memoryAfter(before, outcome, end)
+  return { outcome: limited(outcome, memory), memory }
+}

@@ -1,0 +1,233 @@
+/**
+ * Reads a list whose order or total cannot be relied on: every page in turn, again until the ids agree with a total
+ * that stood still. Walk (walk.ts) falls back to it.
+ */
+
+import { nothingOdd } from './anomalies.js'
+import { isOverrun, pageBehind } from './behind.js'
+import type { Book } from './books.js'
+import { ceilingOf } from './clocks.js'
+import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
+import { Ids } from './ids.js'
+import { outcomeOf } from './judge.js'
+import { Repeats, servedSize } from './pagesize.js'
+import type { PlainBegin } from './plainbegin.js'
+import { movesWatermark, type WalkOutcome, type WalkPage } from './types.js'
+import type { WalkState } from './walkstate.js'
+
+/** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
+export type PlainCause = 'order' | 'no_count'
+
+/** One reading, after its last page. */
+interface PlainReading<P> {
+  /** The last page, which is not stored yet. */
+  readonly last: WalkPage<P>
+  /** Every response had the same total. */
+  readonly isSteady: boolean
+  /** A page has shown that none follows. */
+  readonly isEnded: boolean
+  readonly ids: Ids
+}
+
+/** A reading under way. */
+interface PlainState {
+  readonly ids: Ids
+  readonly totals: Set<number>
+  perPage: number
+  /** Pages in a row that showed nothing new. */
+  quiet: number
+  /** Records that no reading before has shown, and that are no news of this moment. */
+  news: number
+  /** What the source seems to serve, by a first page that is shorter than asked. */
+  presumed?: number | undefined
+}
+
+/**
+ * So many pages in a row that show nothing new, and that are not one and the same: many records have come to the top and
+ * pushed the others back, or ties change their order.
+ */
+const mostQuiet = 5
+/** So many readings in a row that bring nothing new: ties that change their order hide nothing more. */
+const steadyReadings = 2
+
+/** A source that invents pages would be read for ever. */
+const mostPages = 1_000_000
+
+/** The list of one walk, read plainly. */
+class PlainWalk<P> {
+  #ceiling: string | null = null
+  #first = 0
+  /** The ids of all readings since the total last changed. */
+  #union = new Ids()
+  #unionTotal = -1
+  /** The ids of all readings, and how many of them in a row have brought nothing new. */
+  readonly #all = new Ids()
+  #steady = 0
+  /** The list is not newest first. */
+  readonly #isUnordered: boolean
+
+  constructor(
+    private readonly walk: WalkState<P>,
+    private cause: PlainCause,
+  ) {
+    this.#isUnordered = cause === 'order'
+  }
+
+  async run(begin: PlainBegin<P>): Promise<WalkOutcome> {
+    const { port, size } = this.walk
+    this.#ceiling = begin.ceiling ?? null
+    let before: StillList | undefined
+    let read: Ids | undefined
+    let outcome: WalkOutcome | undefined
+    for (let i = 0; i < size.sizes.length; i++) {
+      const perPage = size.sizes[i] ?? begin.perPage
+      const reading = await this.#read(i === 0 ? begin : { from: 1, pages: [], perPage })
+      const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
+      outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
+      const isDone = movesWatermark(outcome)
+      await port.store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
+      if (isDone || !reading.isEnded) return outcome
+      before = now
+      read = reading.ids
+    }
+    return outcome ?? this.#outcome('unproven', { total: 0, shown: 0, twice: 0, hidden: 0 })
+  }
+
+  /** undefined: the two readings do not show the same versions in the same order, or the total stood still. */
+  async runTwice(ceiling: string): Promise<WalkOutcome | undefined> {
+    const { port, size } = this.walk
+    const [first = 100, second = first] = size.sizes
+    this.#ceiling = ceiling
+    const one = await this.#read({ from: 1, pages: [], perPage: first })
+    await port.store(one.last, { progress: null })
+    const two = await this.#read({ from: 1, pages: [], perPage: second })
+    const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
+    const isTold = isStill && one.isEnded && two.isEnded
+    const outcome = isTold ? this.#outcome('listed', two.ids.numbers(two.last.total), true) : undefined
+    await port.store(two.last, outcome ? { progress: null, outcome } : {})
+    return outcome
+  }
+
+  async #read(begin: PlainBegin<P>): Promise<PlainReading<P>> {
+    const { port } = this.walk
+    const reading: PlainState = {
+      ...{ ids: new Ids(begin.seen), totals: new Set(), perPage: begin.perPage, news: 0, quiet: 0 },
+    }
+    const repeats = new Repeats()
+    let last: WalkPage<P> | undefined
+    let end: 'shown' | 'refused' | undefined
+    for (let k = begin.from; end === undefined && k < mostPages; k++) {
+      const page = begin.pages[k - begin.from] ?? (await pageBehind(port.fetch(k, reading.perPage)))
+      if (page && last) await port.store(last, { progress: null })
+      if (page) {
+        last = page
+        repeats.take(page)
+        if (this.#take(page, reading, repeats)) end = 'shown'
+      } else end = 'refused'
+    }
+    // What comes to the top meanwhile tells only of an order. A tenant that is gone refuses each page, the first too.
+    if (!last || end === 'refused' || this.cause === 'order') {
+      if (last) await port.store(last, { progress: null })
+      last = await port.fetch(1, begin.perPage)
+      reading.totals.add(last.total)
+    }
+    this.#steady = reading.news === 0 ? this.#steady + 1 : 0
+    return { last, isSteady: reading.totals.size === 1, isEnded: end !== undefined, ids: reading.ids }
+  }
+
+  /** Takes the next page; true: it ends the list. */
+  #take(page: WalkPage<P>, reading: PlainState, repeats: Repeats): boolean {
+    const { size, hidden } = this.walk
+    const { ids, totals, perPage } = reading
+    this.#ceiling ??= ceilingOf(page)
+    if (totals.size === 0 && this.#first === 0) this.#first = page.total
+    totals.add(page.total)
+    if (!repeats.isOne && isOverrun(page, perPage, ids)) this.cause = 'no_count'
+    this.#enter(page)
+    this.walk.noteStamps(page)
+    size.watch(page)
+    const fresh = ids.take(page.sightings)
+    ids.total = page.total
+    // Where pages meet, a record that shares its time with another may stand in its place. The last page again does not.
+    ids.mayHide ||= !repeats.isOne && fresh < page.sightings.length
+    const old = page.sightings.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
+    reading.news += this.#all.take(old)
+    // A second page with something new says that the first one was full, although it was shorter than asked.
+    if (page.page === 2 && fresh > 0 && reading.presumed !== undefined) size.learn(reading.presumed)
+    const isUncounted = this.cause === 'no_count'
+    if (page.page === 1)
+      reading.presumed = servedSize({ ...page, ...(isUncounted && { isUncounted }) }, perPage, hidden)
+    reading.perPage = reading.presumed ?? perPage
+    reading.quiet = fresh === 0 ? reading.quiet + 1 : 0
+    if (page.records === 0 || repeats.areMany) return true
+    if (this.cause === 'no_count') return fresh === 0 && (repeats.isOne || reading.quiet >= mostQuiet)
+    const places = (page.page - 1) * reading.perPage + page.records
+    return places >= page.total && (page.records < reading.perPage || fresh === 0)
+  }
+
+  #enter({ total, sightings, holes = [] }: WalkPage<P>): void {
+    if (total !== this.#unionTotal) this.#union = new Ids()
+    this.#unionTotal = total
+    this.#union.take(sightings)
+    for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
+  }
+
+  #judge(
+    { last, isEnded, ids }: PlainReading<P>,
+    now: StillList | undefined,
+    before: { readonly still?: StillList; readonly ids?: Ids },
+  ): WalkOutcome {
+    const shown = this.cause === 'no_count' || !now ? ids.numbers(last.total, before.ids) : now
+    if (!isEnded) return { ...this.#outcome('unproven', shown), reason: 'moving' }
+    if (this.cause === 'no_count') {
+      const isAll = !ids.mayHide || this.#steady >= steadyReadings
+      return isAll ? this.#outcome('listed', shown) : { ...this.#outcome('unproven', shown), reason: 'ties' }
+    }
+    if (!now) return this.#outcome('unproven', shown)
+    const union = this.#union.numbers(last.total)
+    if (now.twice === 0 && now.hidden === 0) return this.#outcome('repaired', now)
+    // Where the order changes from page to page, the readings together have to show everything.
+    if (union.shown === now.total) return this.#outcome('repaired', union)
+    const isSettled = before.still && isSameList(before.still, now) && union.shown === now.shown
+    const isKnown = isKnownSurplus(now, this.walk.plan.known, false)
+    return this.#outcome(now.hidden === 0 && (isSettled || isKnown) ? 'repaired' : 'unproven', now)
+  }
+
+  #outcome(
+    verdict: WalkOutcome['verdict'],
+    { total, shown, twice }: StillList,
+    isUnsteady = this.walk.plan.known?.isUnsteady ?? false,
+  ): WalkOutcome {
+    const isUncounted = this.cause === 'no_count'
+    return this.walk.tell({
+      verdict,
+      ceiling: this.#ceiling,
+      reason: this.cause,
+      books: { first: this.#first, last: total, distinct: shown, entered: 0, fallen: 0 },
+      finding: {
+        ...nothingOdd,
+        twice,
+        isUnordered: this.#isUnordered,
+        isUncounted,
+        isUnsteady: isUncounted && isUnsteady,
+        holes: [...this.walk.holes.values()],
+      },
+    })
+  }
+}
+
+export const readPlainly = <P>(
+  walk: WalkState<P>,
+  cause: PlainCause,
+  begin: PlainBegin<P>,
+): Promise<WalkOutcome> => new PlainWalk(walk, cause).run(begin)
+
+/**
+ * Whether a list whose books do not close stands still while its total does not: two readings to its end show the same
+ * versions of the same records. Its total is then not true; else the books stay open. Once a walk.
+ */
+export async function readUnsteady<P>(walk: WalkState<P>, book: Book): Promise<WalkOutcome> {
+  walk.search.isTotalDoubted = true
+  const listed = await new PlainWalk(walk, 'no_count').runTwice(book.ceiling)
+  return listed ?? walk.tell(outcomeOf(book, 'unproven', 'totals_disagree'))
+}

@@ -1,0 +1,270 @@
+/**
+ * Lists a range of a cursor, which begins and ends inside the list, and says what the listing can claim.
+ * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
+import { countAfter, lastPage, pageOf } from './count.js'
+import { forever } from './cutpoint.js'
+import { isOutOfOrder } from './order.js'
+import { Pager } from './pager.js'
+import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
+import { ShownIds } from './shown.js'
+import type { ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
+
+interface RangeReading {
+  readonly perPage: number
+  /** The page that was read last. */
+  last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean }
+  readonly shown: ShownIds
+  readonly repeats: Repeats
+  total: number
+  fell: boolean
+  /** Two pages meet in the same time: the pages may hide records of that time. */
+  tied: boolean
+  expected: number
+  oldest: string
+}
+
+/** Responses that may fail to show a small range whole before the range is read page by page. */
+const attempts = 3
+
+/**
+ * Reads from the page that counting has told to the end of the list, since the source is asked for nothing older than
+ * the range; the end is a page that is not full, or shows nothing new. A small range is shown whole by one response: the
+ * last page of a list, if it also shows a record newer than the range. A larger range is read as Walk reads a list: with
+ * steps back when the total falls, and again with other page sizes while ties may hide records.
+ */
+export class RangeWalk<P> {
+  readonly #seen = new Set<Int64 | string>()
+  readonly #vouched: string[] = []
+  #newer: number
+  #total: number | undefined
+  #isUncounted: boolean
+  /** Records of a page at most, if that is fewer than are usually asked for. */
+  #most: number | undefined
+  /** A response was not newest first: where the range lies in the list, nobody can tell. */
+  #isOutOfOrder = false
+
+  constructor(
+    private readonly port: RangePort<P>,
+    private readonly range: ListRange,
+  ) {
+    this.#newer = range.newer
+    this.#total = range.total
+    this.#isUncounted = range.known?.isUncounted ?? false
+    this.#most = range.known?.size ?? undefined
+  }
+
+  get #sizes(): readonly number[] {
+    return this.#most === undefined ? pageSizes : sizesUpTo(this.#most)
+  }
+
+  /**
+   * The walk's rule: a reading is complete if it saw as many records as the source counted and no total fell, or if it
+   * stepped back for each fall and saw as many as were left. Readings of a range that stood still are joined.
+   */
+  async run(): Promise<RangeOutcome> {
+    const whole = await this.#atOnce()
+    if (whole) return whole
+    let reading: RangeReading | undefined
+    let before = ''
+    for (let i = 0; i < this.#sizes.length; i++) {
+      const from = this.#newer
+      reading = await this.#read(this.#sizes[i] ?? pageSizes[0], before)
+      before = reading.fell ? '' : `${reading.expected} ${from}`
+      const { fell, tied, expected, total } = reading
+      if (this.#isUncounted) return this.#outcome('listed', this.#seen.size)
+      const seen = this.#seen.size
+      if (this.#isOutOfOrder) return this.#unordered('unproven', expected)
+      if (this.range.isUnordered) {
+        // A record that leaves as another one comes is missed by a list in any order: see premises of docs/guarantees.md.
+        if (!fell && total === expected && seen >= expected) return this.#unordered('repaired', expected)
+        continue
+      }
+      if (!fell && seen >= expected) return this.#outcome(i === 0 ? 'proven' : 'repaired', expected)
+      if (fell && !tied && seen >= total - from) return this.#outcome('repaired', expected)
+      if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
+    }
+    if (this.range.isUnordered) return this.#unordered('unproven', reading?.expected ?? 0)
+    const reason = reading?.tied ? 'ties' : 'totals_disagree'
+    return { ...this.#outcome('unproven', reading?.expected ?? 0), reason }
+  }
+
+  #outcome(verdict: RangeOutcome['verdict'], expected: number): RangeOutcome {
+    return {
+      verdict,
+      reason: verdict === 'listed' ? 'no_count' : verdict === 'repaired' ? 'read_again' : null,
+      seen: this.#seen.size,
+      expected,
+    }
+  }
+
+  #unordered(verdict: 'repaired' | 'unproven', expected: number): RangeOutcome {
+    return { ...this.#outcome(verdict, expected), reason: 'order' }
+  }
+
+  /** Whether the record with this time belongs to the range: the list holds no older records. */
+  #holds(time: string): boolean {
+    return time <= this.range.until
+  }
+
+  /** Takes the page if it shows a record of the range; returns how many it shows. */
+  async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
+    const own = page.sightings.filter(({ updatedAt }) => this.#holds(updatedAt))
+    for (const { id } of own) this.#seen.add(id)
+    if (own.length > 0) await this.port.take(page, boundary)
+    return own.length
+  }
+
+  /** One response that shows the whole range, and shows that it does; undefined where the range is too large. */
+  async #atOnce(): Promise<RangeOutcome | undefined> {
+    if (this.#isUncounted) return undefined
+    for (let attempt = 0; attempt < attempts && this.#total !== undefined; attempt++) {
+      const isTop = this.range.until === forever
+      const most = this.#total - (isTop ? 0 : this.#newer)
+      const place = lastPage(this.#total, isTop ? this.#total : most + 1, this.#most)
+      if (!place) return undefined
+      const page = await this.port.fetch(this.range.after, place.page, place.perPage)
+      this.#look(page)
+      if (this.#isOutOfOrder) return this.#unordered('unproven', most)
+      const isEnd = page.total <= place.page * place.perPage && page.records > 0
+      const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
+      if (page.total === 0 || (isEnd && hasNewer)) {
+        // The end of the list should fill its places: what is counted there and not shown is not seen.
+        const short = page.total - (place.page - 1) * place.perPage - page.records
+        const own = await this.#take(page, null)
+        return this.#outcome(short > 0 ? 'unproven' : 'proven', own + Math.max(0, short))
+      }
+      this.#newer += Math.max(0, page.total - this.#total)
+      if (!hasNewer && page.total <= this.#total) this.#newer = Math.max(0, this.#newer - 1)
+      this.#total = page.total
+    }
+    return undefined
+  }
+
+  /** One reading, page by page. */
+  async #read(asked: number, before: string): Promise<RangeReading> {
+    const from = this.#newer
+    const page = await this.#first(asked)
+    const perPage = this.#served(page, asked)
+    // Behind the first page, pages of another size begin elsewhere.
+    if (perPage !== asked && page.page > 1) return this.#read(perPage, before)
+    const first = { ...page, totalPages: pageOf(page.total, perPage) }
+    const offset = (first.page - 1) * perPage
+    const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
+    const reading: RangeReading = {
+      ...{ perPage, shown: new ShownIds(offset), repeats: new Repeats() },
+      last: { page: first.page, isFull: false, isNew: true },
+      ...{ total: first.total, fell: false, tied: false, oldest: '' },
+      expected: Math.max(0, first.total - offset - newer),
+    }
+    // Records that have left the range since must not stand for others that were not seen.
+    if (before !== `${reading.expected} ${from}`) this.#seen.clear()
+    const isOut = (): boolean => this.#isOutOfOrder
+    const port: PagePort<P> = { fetch: (page, size) => this.port.fetch(this.range.after, page, size) }
+    const pager = new Pager<P>({
+      perPage,
+      get isAbandoned() {
+        return isOut()
+      },
+      get isAtEnd() {
+        return reading.repeats.areMany
+      },
+      fetch: (page, size) => fetchPage(port, page, size),
+      readAhead: () => (this.range.isUnordered ? 0 : this.port.readAhead()),
+      next: (page) => this.#next(reading, page),
+      burst: async (page) => {
+        this.#look(page, reading)
+        await this.#page(reading, page, false)
+      },
+      observe: (total) => void this.#observe(reading, total),
+      vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
+      disown: () => {},
+      steppedBack: (details) => this.port.note('Stepping back in a range of a list', details),
+    })
+    await this.#next(reading, first)
+    await pager.run(first.page + 1, first.totalPages)
+    await this.#toEnd(reading, pager)
+    this.#total = reading.total
+    return reading
+  }
+
+  /** How many records the source serves on a page: learned once, from a first page that is shorter than asked. */
+  #served(first: WalkPage<P>, perPage: number): number {
+    const total = first.total - (first.page - 1) * perPage
+    this.#most ??= servedSize({ ...first, total }, perPage, this.range.known?.hidden)
+    return Math.min(perPage, this.#most ?? perPage)
+  }
+
+  /** Reads on behind the end that the total tells, until a page ends the list: see overrun.ts. */
+  async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
+    const { perPage, shown, repeats } = reading
+    for (;;) {
+      const { last } = reading
+      const mayGoOn = last.isNew && (last.isFull || this.#isUncounted)
+      if (!mayGoOn || this.#isOutOfOrder || repeats.areMany) return
+      const behind = last.page + 1
+      const page = await pageBehind(this.port.fetch(this.range.after, behind, perPage))
+      if (!page || !isNews(page, shown)) return
+      pager.has(behind, page)
+      await pager.run(behind, Math.max(behind, page.totalPages))
+    }
+  }
+
+  /** The page on which the range begins: it shows a record newer than the range, or is the first page of the list. */
+  async #first(perPage: number): Promise<WalkPage<P>> {
+    // The page of the last newer record shows that record even where the range begins with the next page.
+    let number = this.range.until === forever ? 1 : pageOf(this.#newer, perPage)
+    let total = this.#total
+    for (;;) {
+      const page = await this.port.fetch(this.range.after, number, perPage)
+      const [newest] = page.sightings
+      if (number === 1 || (newest && !this.#holds(newest.updatedAt))) return page
+      const fell = (total ?? page.total) - page.total
+      number = Math.max(1, number - Math.max(1, Math.ceil(fell / perPage)))
+      total = page.total
+    }
+  }
+
+  #observe(reading: RangeReading, total: number): number {
+    if (this.#isUncounted) return 0
+    const fell = Math.max(0, reading.total - total)
+    reading.fell ||= fell > 0
+    reading.total = total
+    return fell
+  }
+
+  /** Returns by how much the total fell. After a fall the next page overlaps this one, which says nothing of ties. */
+  async #next(reading: RangeReading, page: WalkPage<P>): Promise<number> {
+    this.#look(page, reading)
+    const fell = this.#observe(reading, page.total)
+    await this.#page(reading, page, fell === 0)
+    if (fell > 0) reading.oldest = ''
+    return fell
+  }
+
+  /** Looks for what is odd about the list, before the page counts. */
+  #look(page: WalkPage<P>, reading?: RangeReading): void {
+    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(page.sightings)
+    if (!reading) return
+    const { shown, perPage, repeats } = reading
+    reading.last = { page: page.page, isFull: page.records >= perPage, isNew: isNews(page, shown) }
+    this.#isUncounted ||= page.isUncounted === true || isOverrun(page, perPage, shown)
+    shown.take(page)
+    repeats.take(page)
+  }
+
+  async #page(reading: RangeReading, page: WalkPage<P>, isContinued: boolean): Promise<void> {
+    // No boundary says how far an unordered list was read.
+    const isInOrder = isContinued && !this.#isOutOfOrder && !this.range.isUnordered
+    const newest = page.sightings[0]?.updatedAt ?? ''
+    const oldest = page.sightings.at(-1)?.updatedAt
+    if (reading.oldest !== '' && newest >= reading.oldest) reading.tied = true
+    reading.oldest = oldest ?? reading.oldest
+    // A burst is vouched for after its last page; that commits before the next page does.
+    const vouched = this.#vouched.splice(0).at(-1)
+    if (vouched !== undefined && !this.range.isUnordered) await this.port.reached(vouched)
+    await this.#take(page, isInOrder ? (oldest ?? null) : null)
+  }
+}

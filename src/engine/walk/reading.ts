@@ -1,0 +1,249 @@
+/**
+ * One reading of the list: it enters each page into the books and hands the page to the warehouse.
+ * begin.ts and resume.ts start a reading, close.ts ends it, judge.ts judges it.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { Skip } from '../base/errors.js'
+import { fetchPage, isMoreThanCounted, isNews, isOverrun, placesUpTo, type Seen } from './behind.js'
+import type { Book } from './books.js'
+import { Places } from './countmismatch.js'
+import { forever } from './cutpoint.js'
+import type { Place } from './olderpart.js'
+import { isOutOfOrder } from './order.js'
+import { Pager, type PagerPort } from './pager.js'
+import { Repeats } from './pagesize.js'
+import type { PlainBegin } from './plainbegin.js'
+import { edgesOf } from './ties.js'
+import type { ListHead, WalkPage, WalkProgress } from './types.js'
+import { Progress } from './walkprogress.js'
+import type { WalkState } from './walkstate.js'
+
+/** A list that loses more than this share of its records at once is not believed. */
+const suspiciousShare = 0.2
+/** A share of fewer records than this says nothing. */
+const suspiciousFrom = 100
+
+export const isLoss = (total: number, before: number): boolean =>
+  before >= suspiciousFrom && total < before * (1 - suspiciousShare)
+
+const wereDeleted =
+  'type shopsync reconcile --accept-deletes for this tenant and resource (--tenant, --resource)'
+
+/** `what`: whether the list was longer a moment ago, or the warehouse holds more rows than the list has records. */
+export function refuseLoss(total: number, before: number, what: 'list' | 'rows' = 'list'): void {
+  if (!isLoss(total, before)) return
+  const again = 'Run the same command again; if they were really deleted, it starts from what is there then'
+  throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
+    reason: 'suspicious',
+    code: 'loss_suspected',
+    hint: `Expected no more than a fifth to vanish at once. ${what === 'list' ? again : `If they were really deleted, ${wereDeleted}`}`,
+  })
+}
+
+export class Reading<P> implements PagerPort<P> {
+  readonly pager: Pager<P> = new Pager<P>(this)
+  /** Records were deleted during the reading, and the reading has stepped back. */
+  hasSteppedBack = false
+  readonly places = new Places()
+  /** The page that was read last, in the order of the list: its number, whether it is full and shows something new. */
+  #last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean } | undefined
+  /** The largest number of a page that was read. */
+  #deepest = 0
+  /** The page that showed more than its total counts. */
+  #overrun: number | undefined
+  readonly #repeats = new Repeats()
+  /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
+  readonly #progress: Progress | undefined
+
+  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading `own`. */
+  readonly isResumed: boolean
+
+  constructor(
+    readonly walk: WalkState<P>,
+    readonly number: number,
+    readonly perPage: number,
+    readonly own: Book,
+    readonly joint: Book,
+    resumed?: WalkProgress,
+  ) {
+    this.isResumed = resumed !== undefined
+    const { most } = walk.size
+    if (number === 1)
+      this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
+  }
+
+  /** The book of the reading, and the joint book where that is another. */
+  get books(): readonly Book[] {
+    return this.own === this.joint ? [this.own] : [this.own, this.joint]
+  }
+
+  /** The list is not read on in this way: its order, or its total, cannot be relied on. */
+  get isAbandoned(): boolean {
+    return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#overrun !== undefined
+  }
+
+  /** Where a plain reading goes on, if the total is found not to be true. */
+  get overrun(): PlainBegin<P> | undefined {
+    if (this.#overrun === undefined) return undefined
+    const { perPage, own } = this
+    // Where the list has moved, records may have slipped past the pages before.
+    if (this.hasSteppedBack || this.isResumed || this.#overrun < this.#deepest)
+      return { from: 1, pages: [], perPage }
+    return { from: this.#overrun + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
+  }
+
+  /**
+   * Whether the page that showed more than its total counts does so again: where the source counts before or after it
+   * looks at its page, a record may come in between.
+   */
+  async isOverrunStill(): Promise<boolean> {
+    if (this.#overrun === undefined) return false
+    const page = await this.fetch(this.#overrun, this.perPage)
+    const isPast = placesUpTo(page, this.perPage) > page.total && this.own.balance().distinct > page.total
+    return isPast || isMoreThanCounted(page)
+  }
+
+  get seen(): Seen {
+    const { own } = this
+    const { distinct, last: total } = own.balance()
+    return { has: (id) => own.has(id), distinct, total, mayHide: own.ties.found }
+  }
+
+  get deepest(): number {
+    return this.#deepest
+  }
+
+  /** The source answers every page with one and the same: there is no other. */
+  get isAtEnd(): boolean {
+    return this.#repeats.areMany
+  }
+
+  /** The number of the page that was read last, in the order of the list. */
+  get lastPage(): number {
+    return this.#last?.page ?? 1
+  }
+
+  /** Whether the page is the last one again, or the first: no place of the list. */
+  isShownAgain(page: WalkPage<P>): boolean {
+    return this.#repeats.has(page)
+  }
+
+  /** The list stood still and showed more than its total counts: the total is not true. */
+  get isMoreThanCounted(): boolean {
+    return !this.isResumed && (this.places.still(this.own)?.hidden ?? 0) < 0
+  }
+
+  /** The page behind the last one, unless that has shown that none follows. */
+  get behind(): number | undefined {
+    const { page, isFull, isNew } = this.#last ?? { page: 1, isFull: true, isNew: true }
+    return isFull && isNew ? page + 1 : undefined
+  }
+
+  fetch(page: number, perPage: number): Promise<WalkPage<P>> {
+    return fetchPage(this.walk.port, page, perPage)
+  }
+
+  /** Bursts are for the first reading: a list whose books did not close is read again in strict order. */
+  readAhead(): number {
+    return this.number === 1 ? this.walk.port.readAhead() : 0
+  }
+
+  /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
+  async next(page: WalkPage<P>): Promise<number> {
+    this.#look(page)
+    const { fresh, fell } = this.#response(page, true, true)
+    const edges = edgesOf(page)
+    if (edges && fell === 0 && !this.#repeats.isOne) this.own.ties.follow(edges)
+    else if (edges) this.own.ties.glimpse(edges)
+    if (fell === 0) this.#progress?.vouch(page)
+    await this.#store(page, fresh)
+    return fell
+  }
+
+  /** A page of a burst, which other responses overlap in time. */
+  async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
+    this.#look(page)
+    const { fresh } = this.#response(page, false, true)
+    const edges = edgesOf(page)
+    if (edges) this.own.ties.hold(edges)
+    this.#progress?.burst(page, before)
+    await this.#store(page, fresh)
+  }
+
+  /** A page of the top of the list, read again because it shows newer records. Returns by how much the total fell. */
+  async top(page: WalkPage<P>): Promise<number> {
+    for (const book of this.books) book.surprise(page.sightings)
+    const { fresh, fell } = this.see(page)
+    await this.#store(page, fresh)
+    return fell
+  }
+
+  /** Enters a page of the late zone that is read again; the caller stores it. */
+  see(page: WalkPage<P>): ReturnType<Book['response']> {
+    const edges = edgesOf(page)
+    if (edges) this.own.ties.glimpse(edges)
+    return this.#response(page, true, false)
+  }
+
+  observe(total: number): void {
+    for (const book of this.books) book.response(total, [])
+  }
+
+  vouch(page: WalkPage<P>): void {
+    this.own.ties.followHeld()
+    this.#progress?.vouch(page)
+  }
+
+  disown(): void {
+    this.own.ties.dropHeld()
+    this.#progress?.disown()
+  }
+
+  steppedBack(details: Record<string, unknown>): void {
+    this.hasSteppedBack = true
+    this.walk.port.note('Records were deleted while the list was read: stepping back', details)
+  }
+
+  /** Looks for what is odd about the list, before the books know the page. */
+  #look(page: WalkPage<P>): void {
+    const { sightings, holes = [] } = page
+    // A page that is read again shows nothing new, and is not the end for that.
+    const isNew = page.page <= this.#deepest || isNews(page, this.own)
+    this.#deepest = Math.max(this.#deepest, page.page)
+    this.#last = { page: page.page, isFull: this.walk.size.isFull(page, this.perPage), isNew }
+    this.walk.isUnordered ||= isOutOfOrder(sightings, (id) => this.own.has(id))
+    // The last page again is no place in the list.
+    this.#repeats.take(page)
+    if (!this.#repeats.isOne && isOverrun(page, this.perPage, { ...this.seen, mayHide: false }))
+      this.#overrun = page.page
+    this.walk.search.isOverfull ||= !this.#repeats.isOne && placesUpTo(page, this.perPage) > page.total
+    if (!this.#repeats.isOne) this.places.take(sightings, this.own)
+    for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
+  }
+
+  /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
+  #response(page: WalkPage<P>, inOrder: boolean, isOnward: boolean): ReturnType<Book['response']> {
+    const { own, joint, perPage } = this
+    if (isMoreThanCounted(page)) this.#overrun = page.page
+    refuseLoss(page.total, own.last)
+    const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
+    const at = page.clocks?.source ?? forever
+    const place: Place | undefined = isOnward
+      ? { page: page.page, perPage, isInOrder: inOrder, at, isAnew: !this.isResumed }
+      : undefined
+    const response = own.response(totalFor(own), page.sightings, place)
+    this.#progress?.entered(response.created)
+    if (joint !== own) joint.response(totalFor(joint), page.sightings, place)
+    this.walk.noteResponse(page, inOrder ? own : undefined)
+    return response
+  }
+
+  async #store(page: WalkPage<P>, fresh: readonly Int64[]): Promise<void> {
+    const { own, joint, walk } = this
+    const before = await walk.port.store(page, this.#progress?.commit(fresh) ?? {})
+    const entered = own.judge(page.sightings, before)
+    this.#progress?.entered(entered)
+    if (joint !== own) joint.judge(page.sightings, before)
+    walk.stored(page)
+  }
+}

@@ -1,0 +1,47 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { isNews, pageBehind, type Seen } from './behind.js'
+import { IdSet } from './idset.js'
+import type { WalkPage } from './types.js'
+
+/** The ids that the pages of one reading have shown. */
+export class ShownIds implements Seen {
+  readonly #ids = new IdSet()
+  readonly #texts = new Set<string>()
+  readonly mayHide = false
+  total = 0
+
+  /** `before`: records on pages that the reading leaves out. */
+  constructor(private readonly before = 0) {}
+
+  has(id: Int64 | string): boolean {
+    return typeof id === 'string' ? this.#texts.has(id) : this.#ids.has(id)
+  }
+
+  get distinct(): number {
+    return this.before + this.#ids.size + this.#texts.size
+  }
+
+  take({ sightings, total }: Pick<WalkPage<unknown>, 'sightings' | 'total'>): void {
+    this.total = total
+    for (const { id } of sightings) {
+      if (typeof id === 'string') this.#texts.add(id)
+      else this.#ids.add(id)
+    }
+  }
+}
+
+/**
+ * Whether a first page that is all there is, by the total, is followed by another: it may be where it is full. `next`: asks
+ * for the second page.
+ */
+export async function goesOn<P>(
+  page: WalkPage<P>,
+  perPage: number,
+  next: () => Promise<WalkPage<P>>,
+): Promise<boolean> {
+  if (page.total > page.records || page.records < perPage) return false
+  const second = await pageBehind(next())
+  const shown = new ShownIds()
+  shown.take(page)
+  return second !== undefined && isNews(second, shown)
+}

@@ -1,0 +1,212 @@
+/**
+ * The types that a walk shares with its callers and that its own files share with each other.
+ * Whoever walks a list implements WalkPort; sync/walks and sync/reconcile do.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Reason } from '../base/reasons.js'
+import type { Finding, Hole } from './anomalies.js'
+import type { Clocks } from './clocks.js'
+import type { Sighting } from './observed.js'
+import type { OlderCount } from './olderpart.js'
+
+/** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
+export type Verdict = (typeof worstFirst)[number]
+export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
+
+/** One response of the walked list: the part that the books need, and the part that the caller will store. */
+export interface WalkPage<P> {
+  /** `total_count`; where the source sends none, as many records as the pages so far show to be there. */
+  readonly total: number
+  /** The source has sent no `total_count`. */
+  readonly isUncounted?: boolean
+  /** The page number of the request. */
+  readonly page: number
+  /** By the total, in pages of the size that was asked for. Where the list ends is told by its pages, not by this. */
+  readonly totalPages: number
+  /** The source says that pages follow, although the total counts no more records. */
+  readonly goesOn?: boolean
+  /** Number of records on the page, unusable ones included. */
+  readonly records: number
+  readonly sightings: readonly Sighting[]
+  /** Records of the page that no answer shows. */
+  readonly holes?: readonly Hole[]
+  /** Absent where time is no matter: every stamp is then believed. */
+  readonly clocks?: Clocks
+  /** The walk hands this to `store` as it is. */
+  readonly payload: P
+}
+
+/** The head of a list: its newest record and its length. One small request shows both. */
+export interface ListHead {
+  readonly newest: string
+  readonly total: number
+}
+
+/** The numbers of the books: for the report, and for the row in `sync_run_cursors` that a verdict rests on. */
+export interface Balance {
+  /** `total_count` of the first response (T0). */
+  readonly first: number
+  /** `total_count` of the last response (T1). */
+  readonly last: number
+  /** Distinct records seen (|S|). */
+  readonly distinct: number
+  /** Records that came into the list while the walk read it. */
+  readonly entered: number
+  /** The sum of all falls of `total_count`. */
+  readonly fallen: number
+}
+
+/** The part of the books that a resumed walk needs besides the numbers: see Book. */
+export interface Doubts {
+  readonly isZoneSeen: boolean
+  /** A record was seen, and nothing tells whether it entered the list or stood in it before. */
+  readonly isOpen: boolean
+  readonly isLate: boolean
+  readonly hasMoved: boolean
+  readonly isTopSeen: boolean
+  readonly hasStirred: boolean
+  readonly older?: OlderCount
+}
+
+/** Progress within a walk, committed with the rows that it speaks of, so that a killed walk resumes where it stopped. */
+export interface WalkProgress {
+  readonly floor: string
+  readonly ceiling: string
+  readonly first: number
+  readonly last: number
+  readonly fallen: number
+  readonly tied: boolean
+  readonly doubts: Doubts
+  /** Oldest `updated_at` stored. */
+  readonly boundary: string
+  /** Records of the list behind the last page read, at the time of reading. */
+  readonly below: number
+  /**
+   * Boundary and records below within an unfinished burst, and the head of the list before the burst. If a resumed
+   * walk finds the same head, the list has stood still, and the pages of the burst count as read.
+   */
+  readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
+  /** Records of a page, where the source serves fewer than are usually asked for. */
+  readonly size?: number
+  /** Number of the last part of ids that belongs to this progress. */
+  readonly part: number
+}
+
+/** The state of a walk that commits in the transaction of a page. */
+export interface PageCommit {
+  /** null: the walk is over. undefined: the stored progress stays as it is. */
+  readonly progress?: WalkProgress | null
+  /** New ids of this page, and ids of earlier pages that entered the list: kept until the walk is over. */
+  readonly part?: {
+    readonly number: number
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /** The verdict, with the page that completes the walk. */
+  readonly outcome?: WalkOutcome
+}
+
+/** Records stamped ahead of the source's clock: how many, and until when. */
+export interface StampsAhead {
+  readonly records: number
+  readonly until: string
+}
+
+export interface WalkOutcome {
+  readonly verdict: Verdict
+  /** Newest `updated_at` of the first response that does not lie in the future; null when the list was empty. */
+  readonly ceiling: string | null
+  /** Records that are stamped ahead of the source's clock by a minute or more; absent where there are none. */
+  readonly ahead?: StampsAhead
+  readonly books: Balance
+  /** Why the verdict is not `proven`; also an oddity of the list that takes nothing away. */
+  readonly reason: Reason | null
+  /** What is odd about the list; absent where nothing is. */
+  readonly finding?: Finding
+}
+
+/** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
+const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
+  'counted_not_shown',
+  'unreadable',
+  'before_all',
+])
+
+/** Whether the watermark may move, though it may pass records that the source counts and does not show. */
+export const movesWatermark = ({ verdict, reason }: Pick<WalkOutcome, 'verdict' | 'reason'>): boolean =>
+  verdict !== 'unproven' || shownIsStored.has(reason)
+
+/** How the walk reaches the list and the warehouse. */
+export interface WalkPort<P> {
+  /** One page of the list of records newer than the floor. */
+  fetch(page: number, perPage: number): Promise<WalkPage<P>>
+  /** Stores a page with its commit in one transaction; returns the versions that the warehouse had before, by id. */
+  store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
+  /** How many records are newer than t (docs/architecture.md, Counting as an oracle). */
+  countAfter(t: string): Promise<number>
+  /**
+   * How many pages may be under way at once. 0: the walk asks for a page when the page before is stored. 1: the walk
+   * asks when the page before has come, still strictly one after the other. More: the walk reads pages in bursts.
+   */
+  readAhead(): number
+  note(message: string, fields: Record<string, unknown>): void
+}
+
+export interface WalkPlan {
+  readonly floor: string
+  /** What earlier walks have found odd about the list: it need not be searched for again. */
+  readonly known?: Finding
+  /** Looks whether totals that were found to jump do so still. */
+  readonly looksAgain?: boolean
+  /** The page size of each reading: see `pageSizes`. */
+  readonly pageSizes: readonly number[]
+  readonly resume?: {
+    readonly progress: WalkProgress
+    readonly ids: readonly Int64[]
+    readonly entered: readonly Int64[]
+  }
+  /**
+   * The floor of the next walk if this walk ended with the given ceiling: records newer than that floor may become
+   * visible late. Without this function the walk assumes that no record comes late.
+   */
+  readonly nextFloor?: (ceiling: string) => string
+  /** Rows that the warehouse has above the floor: a list that is far shorter is not believed. */
+  readonly expected?: number
+}
+
+/** How a caller reaches a cursor's list: one page of the records newer than t. */
+export interface ListPort<P> {
+  fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
+}
+
+export interface RangePort<P> extends ListPort<P> {
+  /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
+  take(page: WalkPage<P>, boundary: string | null): Promise<void>
+  /** Every record of the range newer than the boundary has been taken: a later run may begin there. */
+  reached(boundary: string): Promise<void>
+  readAhead(): number
+  note(message: string, fields: Record<string, unknown>): void
+}
+
+/** Records with `after` < `updated_at` <= `until`; `until` is the end of a second, or `forever`. */
+export interface ListRange {
+  readonly after: string
+  readonly until: string
+  /** Records newer than `until`, as far as is known: they tell the page to begin with. */
+  readonly newer: number
+  /** Records newer than `after`, where known: one response can then show a small range. */
+  readonly total?: number
+  /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
+  readonly isUnordered?: boolean
+  /** What walks have found odd about the list. */
+  readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
+}
+
+export interface RangeOutcome {
+  readonly verdict: WalkOutcome['verdict']
+  readonly reason: Reason | null
+  /** Distinct records of the range that were seen, unusable ones included. */
+  readonly seen: number
+  /** Records of the range at the beginning of the reading, by the source's count. */
+  readonly expected: number
+}

@@ -1,0 +1,75 @@
+/**
+ * Progress within a walk, from which a killed walk resumes (docs/architecture.md, Resuming).
+ * The first reading of a walk keeps it; resume.ts asks how far it had come.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Book } from './books.js'
+import { oldest } from './observed.js'
+import type { ListHead, PageCommit, WalkPage, WalkProgress } from './types.js'
+
+/** How far a walk had come when it was cut short. Which ties an unfinished burst hid is not known: `tied`. */
+export function reached({ ahead, ...progress }: WalkProgress, head: ListHead): WalkProgress {
+  if (ahead?.newest !== head.newest || ahead.total !== head.total) return progress
+  return { ...progress, boundary: ahead.boundary, below: ahead.below, tied: true }
+}
+
+/** Follows one reading, and gives each page the commit that a resumed walk needs. */
+export class Progress {
+  #part: number
+  #entered: Int64[] = []
+  #ahead: WalkProgress['ahead']
+  /** The depth to which the list is read; undefined until a page has been read in order. */
+  #reached: WalkProgress | undefined
+
+  constructor(
+    private readonly book: Book,
+    private readonly size: { readonly perPage: number; readonly most?: number },
+    resumed?: WalkProgress,
+  ) {
+    this.#reached = resumed
+    this.#part = resumed?.part ?? 0
+  }
+
+  /** The list is read down to this page: a resumed walk may begin behind it. */
+  vouch(page: WalkPage<unknown>): void {
+    const { floor, ceiling, ties, doubts } = this.book
+    const { first, last, fallen } = this.book.balance()
+    const tied = ties.found
+    this.#ahead = undefined
+    const part = this.#part
+    const { most: size } = this.size
+    this.#reached = {
+      ...{ floor, ceiling, first, last, fallen, tied, doubts, ...this.#depth(page), part },
+      ...(size !== undefined && { size }),
+    }
+  }
+
+  /** A page of a burst: it counts if a resumed walk finds the head of the list unchanged. */
+  burst(page: WalkPage<unknown>, before: ListHead): void {
+    this.#ahead = page.total === before.total ? { ...before, ...this.#depth(page) } : undefined
+  }
+
+  disown(): void {
+    this.#ahead = undefined
+  }
+
+  entered(ids: readonly Int64[]): void {
+    this.#entered.push(...ids)
+  }
+
+  commit(ids: readonly Int64[]): PageCommit {
+    const number = ++this.#part
+    const part = { number, ids, entered: this.#entered.splice(0) }
+    if (!this.#reached) return { part }
+    this.#reached = { ...this.#reached, doubts: this.book.doubts, part: number }
+    return { progress: { ...this.#reached, ...(this.#ahead && { ahead: this.#ahead }) }, part }
+  }
+
+  /** The depth of a page in the list. */
+  #depth(page: WalkPage<unknown>): Pick<WalkProgress, 'boundary' | 'below'> {
+    return {
+      boundary: oldest(page.sightings) || (this.#reached?.boundary ?? this.book.ceiling),
+      below: Math.max(0, page.total - page.page * this.size.perPage),
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { type Hole, nothingOdd } from './anomalies.js'
+import type { Book } from './books.js'
+import { sourceTime, stampedAhead } from './clocks.js'
+import { Search } from './countmismatch.js'
+import { isWholeFrom } from './cutpoint.js'
+import { IdSet } from './idset.js'
+import { PageSize } from './pagesize.js'
+import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
+
+/** What all readings of one walk share. */
+export class WalkState<P> {
+  /** The newest `updated_at` that any reading has stored, of those that do not lie in the future. */
+  newest = ''
+  /** A response was not newest first: see order.ts. */
+  isUnordered = false
+  readonly search = new Search()
+  readonly size: PageSize
+  /** Records that no answer shows. */
+  readonly holes = new Map<string, Hole>()
+  readonly #ahead = new IdSet()
+  #aheadUntil = ''
+
+  constructor(
+    readonly port: WalkPort<P>,
+    readonly plan: WalkPlan,
+  ) {
+    this.size = new PageSize(plan.pageSizes, plan.known?.size ?? undefined, this.isWhole)
+  }
+
+  /** Whether the whole list is read: what earlier walks have settled is then found out again. */
+  get isWhole(): boolean {
+    return isWholeFrom(this.plan.floor)
+  }
+
+  /** Records that are counted and not shown, as far as this walk takes that for granted. */
+  get hidden(): number {
+    return this.plan.known?.hidden ?? 0
+  }
+
+  /** A page is stored: nothing on it is news any more. */
+  stored({ sightings, clocks }: WalkPage<P>): void {
+    const limit = sourceTime(clocks)
+    for (const { updatedAt } of sightings)
+      if (updatedAt > this.newest && updatedAt <= limit) this.newest = updatedAt
+  }
+
+  /** `book`: that of the reading, where the response came in order. */
+  noteResponse(page: WalkPage<P>, book?: Book): void {
+    this.size.watch(page)
+    if (book) this.search.watch(book)
+    this.noteStamps(page)
+  }
+
+  noteStamps({ sightings, clocks }: WalkPage<P>): void {
+    for (const { id, updatedAt } of stampedAhead(sightings, clocks)) {
+      if (typeof id !== 'string') this.#ahead.add(id)
+      if (updatedAt > this.#aheadUntil) this.#aheadUntil = updatedAt
+    }
+  }
+
+  /** The outcome, with what the walk has noted besides. */
+  tell(outcome: WalkOutcome): WalkOutcome {
+    return this.#withStamps(this.#withSize(outcome))
+  }
+
+  /** A page may be shorter than asked for want of records that are counted and not shown: that is no smaller size. */
+  #withSize(outcome: WalkOutcome): WalkOutcome {
+    const { finding = nothingOdd } = outcome
+    const { learned } = this.size
+    const [usual = 0] = this.plan.pageSizes
+    const isOfHidden = typeof learned === 'number' && usual - learned <= finding.hidden
+    return learned === undefined || isOfHidden
+      ? outcome
+      : { ...outcome, finding: { ...finding, size: learned } }
+  }
+
+  /** Stamps ahead of the clock are the reason where nothing else is odd about the list. */
+  #withStamps(outcome: WalkOutcome): WalkOutcome {
+    if (this.#ahead.size === 0) return outcome
+    const ahead = { records: this.#ahead.size, until: this.#aheadUntil }
+    const { reason } = outcome
+    const isPlain = reason === null || reason === 'read_again' || reason === 'ties'
+    const isReason = isPlain && outcome.verdict !== 'unproven'
+    return { ...outcome, ahead, ...(isReason && { reason: 'future_stamps' }) }
+  }
+}

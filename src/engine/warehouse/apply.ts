@@ -1,0 +1,282 @@
+/**
+ * The one write path: stores a batch in a session's transaction (docs/architecture.md, Apply and the guard).
+ * Called by warehouse.ts, and by SQLite's writer thread.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { settleAll } from '../base/allsettled.js'
+import { Bug, Retry } from '../base/errors.js'
+import type { Value } from '../model/flatten/batch.js'
+import type { Table } from '../model/table.js'
+import type { BatchTables } from './batchtables.js'
+import { type Db, rootTable } from './database.js'
+import type { Dialect, Session } from './dialect.js'
+import { writeDrift } from './drift.js'
+import { checkFence } from './lease.js'
+import { quarantineStatements } from './quarantine.js'
+import { enterRows, keepsRegister, openRegister } from './register/register.js'
+import { requestStatement } from './requests.js'
+import type { Rows } from './rows.js'
+import type { Applied, Batch, Version } from './versionbatch.js'
+import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
+
+/** Whether a version brought at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
+export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
+  if (stored.deletedAt !== null && syncedAt <= stored.syncedAt) return false
+  return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
+}
+
+/** The ids of a batch, by how their versions compare with the stored ones. */
+interface SortedIds {
+  /** New, or newer than the stored version. */
+  readonly changed: Set<Value>
+  /** Stored with the same version. The content is nearly always the same too. */
+  readonly same: Set<Value>
+  /** The stored ones among `changed` and `same`: some of their children may have to be removed. */
+  readonly known: Int64[]
+  /** Older than the stored version. */
+  readonly stale: Set<Value>
+}
+
+function sortIds(batch: Batch, previous: ReadonlyMap<Int64, Version>): SortedIds {
+  const sorted: SortedIds = { changed: new Set(), same: new Set(), known: [], stale: new Set() }
+  for (const record of batch.page.records) {
+    const stored = previous.get(record.id)
+    const isDisowned = stored !== undefined && batch.disowned?.get(record.id) === stored.updatedAt
+    if (stored && !isDisowned && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
+      sorted.stale.add(record.id)
+      continue
+    }
+    const isSame = stored?.updatedAt === record.updatedAt && stored.deletedAt === null
+    ;(isSame ? sorted.same : sorted.changed).add(record.id)
+    if (stored) sorted.known.push(record.id)
+  }
+  return sorted
+}
+
+/** The live rows that the batch brings, and the stored live rows that they replace. */
+function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: Applied['previous']) {
+  const came = records.filter(({ id }) => changed.has(id))
+  const went = came.flatMap(({ id }) => {
+    const before = stored.get(id)
+    return before?.deletedAt === null ? [{ id, updatedAt: before.updatedAt }] : []
+  })
+  return { came, went }
+}
+
+/**
+ * Lets disowned rows step back to the version that the batch brings, since the guard of the upsert lets nothing older
+ * pass. A row that has another version by now is left to the guard.
+ */
+async function stepBack<R extends Rows<R>>(
+  db: Db,
+  root: Table,
+  session: Session<R>,
+  { disowned, page, tenantId }: Batch,
+): Promise<void> {
+  for (const { id, updatedAt } of page.records) {
+    const stored = disowned?.get(id)
+    if (stored === undefined || stored <= updatedAt) continue
+    const step = db
+      .updateTable(rootTable(root))
+      .set({ updated_at: updatedAt })
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', id)
+      .where('updated_at', '=', stored)
+    await session.run(step.compile())
+  }
+}
+
+/** What the writers of one batch share. */
+interface Work<R extends Rows<R>> {
+  readonly session: Session<R>
+  readonly batch: Batch
+  readonly sorted: SortedIds
+  /** Where versions are kept: what was looked at for them. */
+  readonly looked: Looked | undefined
+  /** None of the records was there, and so none of their child rows, unless somebody has deleted a root row alone. */
+  readonly isNew: boolean
+}
+
+/**
+ * Statements are handed to the session without waiting for the result of the one before, wherever they do not need the
+ * result: Postgres then gets them together, and works while this process parses the next page.
+ */
+async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
+  const { session, batch, sorted } = work
+  const all = sorted.same.size === 0 && sorted.stale.size === 0
+  const changed = all ? rows : rows.pick((id) => sorted.changed.has(id))
+  const expected = changed.owners.length
+  const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
+  const ids = (same?.owners ?? []) as readonly Int64[]
+  const [written, rewritten] = await settleAll([
+    expected > 0 ? session.upsert(table, changed, batch, false) : 0,
+    same ? session.upsert(table, same, batch, true) : 0,
+    ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
+  ])
+  // A webhook stored a newer version after `versions` had read: the next attempt reads again.
+  if (written < expected)
+    throw new Retry(`Other rows of ${table.name} were stored while this page was written`, {
+      resource: batch.resource,
+      after: 0,
+    })
+  return written + rewritten
+}
+
+/** What came of the child rows of one table. */
+interface WrittenChildren {
+  readonly written: number
+  readonly removed: number
+}
+
+async function writeChildren<R extends Rows<R>>(
+  table: Table,
+  all: R,
+  { session, batch, sorted, looked, isNew }: Work<R>,
+): Promise<WrittenChildren> {
+  if (isNew)
+    return { written: all.owners.length > 0 ? await session.insert(table, all, batch) : 0, removed: 0 }
+  const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
+  const same = [...sorted.same] as Int64[]
+  const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
+  const asBefore =
+    same.length > 0 &&
+    (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, batch.tenantId, same, seen())))
+  const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
+  const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
+  const [removed, written] = await settleAll([
+    owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
+    fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
+  ])
+  return { written, removed }
+}
+
+/** Whether a record has one row at most, which the next version replaces. */
+const isOnePerRecord = ({ key, owner }: Table): boolean => key.length === 2 && key[1] === owner
+
+/** Stale records keep their entries: the stored version is a newer one. */
+async function writeQuarantine<R extends Rows<R>>(
+  db: Db,
+  { session, batch, sorted }: Work<R>,
+): Promise<void> {
+  const skipped = new Set([...sorted.stale].map(String))
+  const entries = batch.page.quarantine.filter((entry) => !skipped.has(entry.recordId))
+  const stored = [...sorted.changed, ...sorted.same].map(String)
+  await settleAll([
+    ...quarantineStatements(db, batch, entries).map((statement) => session.run(statement)),
+    stored.length > 0 ? session.clearQuarantine(batch.resource, stored, batch) : undefined,
+  ])
+}
+
+/** The stored versions of the batch's records, and its cursor's register, opened. */
+async function look<R extends Rows<R>>(
+  db: Db,
+  root: Table,
+  isRegistered: boolean,
+  session: Session<R>,
+  batch: Batch,
+) {
+  const ids = batch.page.records.map((record) => record.id)
+  const [register, previous] = await settleAll([
+    isRegistered && ids.length > 0 ? session.run(openRegister(db, batch, root)) : undefined,
+    ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
+  ])
+  return { register, previous }
+}
+
+/** Keeps the versions that the batch is about to replace, where they are kept. */
+async function keepVersions<R extends Rows<R>, E>(
+  dialect: Dialect<R, E>,
+  session: Session<R>,
+  { tables, embedded, history, embeddedHistory }: BatchTables,
+  batch: Batch<E>,
+  { sorted, replaced }: { readonly sorted: SortedIds; readonly replaced: readonly Int64[] },
+): Promise<{ readonly looked: Looked | undefined; readonly settle: () => Promise<void> }> {
+  const settling: (() => Promise<void>)[] = []
+  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
+  const [inside] = embedded
+  if (embeddedHistory && inside && batch.resource !== inside.resource && rows(inside).owners.length > 0) {
+    const keeping = { dialect, session, tables: versionTables(embeddedHistory, embedded) }
+    settling.push(await keepEmbedded(keeping, rows(inside), batch))
+  }
+  const { changed, same, stale } = sorted
+  let looked: Looked | undefined
+  if (history && changed.size + same.size > 0) {
+    const fresh = (table: Table): R =>
+      stale.size === 0 ? rows(table) : rows(table).pick((id) => !stale.has(id))
+    looked = await keepReplaced(
+      { dialect, session, tables: versionTables(history, tables) },
+      { ...batch, replaced, same: [...same] as Int64[], rows: fresh },
+    )
+    settling.push(looked.settle)
+  }
+  return { looked, settle: async () => void (await settleAll(settling.map((settle) => settle()))) }
+}
+
+const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
+  history !== undefined || embeddedHistory !== undefined
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
+
+interface ApplyOptions {
+  /** Called when the rows are with the database, and nothing is to be sent before it has answered. */
+  readonly sent?: () => void
+  /** Whether child rows may be there though their record is not. */
+  readonly isCautious?: boolean
+}
+
+/**
+ * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
+ * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one.
+ */
+export async function applyBatch<R extends Rows<R>, E>(
+  dialect: Dialect<R, E>,
+  session: Session<R>,
+  to: BatchTables,
+  batch: Batch<E>,
+  { sent, isCautious = false }: ApplyOptions = {},
+): Promise<Applied> {
+  const { embedded, derived } = to
+  const [root, ...children] = to.tables
+  if (!root) throw new Bug(`${batch.resource} has no table`)
+  const { db } = dialect
+  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
+  const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
+  const sorted = sortIds(batch, previous)
+  const { came, went } = liveRows(batch, sorted, previous)
+  const replaced = went.map(({ id }) => id)
+  const versions = isVersioned(to)
+    ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
+    : undefined
+  const isNew = !isCautious && previous.size === 0
+  const work = { session, batch, sorted, looked: versions?.looked, isNew }
+  if (batch.disowned) await stepBack(db, root, session, batch)
+  const entry = register && enterRows(db, batch, register.rows[0], { came, went })
+  const writeEmbedded = async (table: Table): Promise<number> => {
+    const found = table === root ? undefined : rows(table)
+    return found && found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
+  }
+  const writes = settleAll([
+    writeRoots(root, rows(root), work),
+    settleAll(children.map((table) => writeChildren(table, rows(table), work))),
+    settleAll(embedded.map(writeEmbedded)),
+    settleAll(derived.map((table) => writeChildren(table, rows(table), work))),
+    writeQuarantine(db, work),
+  ])
+  const { drift: found } = batch.page
+  const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
+  const statements: readonly CompiledQuery[] = entry ? [...batch.statements, entry] : batch.statements
+  const stored = settleAll([
+    writes,
+    settleAll(statements.map((statement) => session.run(statement))),
+    checkFence(dialect, session, batch.fence),
+  ])
+  sent?.()
+  const [[ofRoots, ofChildren, ofEmbedded]] = await stored
+  await versions?.settle()
+  const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
+  if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
+  const removed = sum(ofChildren.map((child) => child.removed))
+  if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
+  return { written, changed: ofRoots, removed, stale: sorted.stale.size, previous, drift }
+}

@@ -1,0 +1,28 @@
+import type { ResourceModel } from '../model/registry.js'
+import type { Table } from '../model/table.js'
+
+/** The tables that a batch's rows go to. */
+export interface BatchTables {
+  /** The resource's root table first, then its child tables. */
+  readonly tables: readonly Table[]
+  /** Tables of the resource whose records stand inside those of others. */
+  readonly embedded: readonly Table[]
+  /** Tables whose rows follow from the resource's records. */
+  readonly derived: readonly Table[]
+  /** Where versions of the resource go that the batch replaces; undefined where none are kept. */
+  readonly history?: Table | undefined
+  /** Likewise, of embedded records. */
+  readonly embeddedHistory?: Table | undefined
+}
+
+/** Where the batches of a resource go to. */
+export const batchTables = (
+  { tables, derived, history }: ResourceModel,
+  embedded: ResourceModel | undefined,
+): BatchTables => ({
+  tables,
+  derived: derived.map(({ table }) => table),
+  embedded: embedded?.tables ?? [],
+  history,
+  embeddedHistory: embedded?.history,
+})

@@ -1,0 +1,19 @@
+/** What a migration would do to a table, or has done: ddl.ts finds it, migrate.ts makes it, plan and migrate show it. */
+import type { CompiledQuery } from 'kysely'
+import type { Column } from '../model/table.js'
+import type { Obstacle, TableSize } from './dialect.js'
+
+/** One change that a migration would make, or has made. */
+export interface Change {
+  readonly table: string
+  /** For people, such as `create table` or `add column vin text`. */
+  readonly what: string
+  readonly kind: 'table' | 'column' | 'index' | 'key'
+  /** The column that is added. */
+  readonly column?: Column
+  readonly statements: readonly CompiledQuery[]
+  /** What is in the way: the change cannot be made. */
+  readonly obstacles?: readonly Obstacle[]
+  /** Of the table, where the change takes the longer the larger it is; only where that was asked for. */
+  readonly size?: TableSize
+}

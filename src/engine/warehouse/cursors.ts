@@ -1,0 +1,122 @@
+import type { CompiledQuery, Insertable, Updateable } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { StateRows } from '../model/state.js'
+import { type Db, readJson } from './database.js'
+
+/** A cursor: one resource of one tenant. */
+export interface CursorKey {
+  readonly tenantId: Int64
+  readonly resource: string
+}
+
+/** How far a cursor has come. */
+export interface CursorState {
+  readonly watermark: string | null
+  /** The newest stamp that lay ahead of the source's clock when the last walk read it; null where none did. */
+  readonly stampsAheadUntil?: string | null
+  /** The source's clock when the last proven or repaired walk began. */
+  readonly walkedAt?: string | null
+  readonly completeThrough?: string | null
+  /** Until it is reached again, what `completeThrough` was before a late record set it back. */
+  readonly completeThroughBefore?: string | null
+  /** After the last run that worked on it, and why. */
+  readonly status: string | null
+  readonly reason: string | null
+  /** End of the last walk that was complete. */
+  readonly lastSuccessAt: string | null
+  /** Start of the last reconcile that found, or made, the cursor equal. */
+  readonly deletesCheckedAt?: string | null
+  /** Progress of a walk that was cut short; the walk alone knows its shape. */
+  readonly walk: unknown
+  /** What is odd about the list; the walk alone knows its shape. */
+  readonly remembered?: unknown
+  /** Why the list has to be read whole (src/engine/warehouse/layout.ts); null where nothing is to be filled. */
+  readonly refill: string | null
+  /** Progress of the walk that does so, where it was cut short. */
+  readonly refillWalk?: unknown
+  /** What is known of rows that two live records show (sharedrows.ts); null or absent where none do. */
+  readonly shared?: unknown
+}
+
+/** A cursor that no run has worked on. */
+export const newCursor: CursorState = {
+  watermark: null,
+  status: null,
+  reason: null,
+  lastSuccessAt: null,
+  walk: null,
+  refill: null,
+}
+
+/** A cursor as the columns of the state tables, and the fields of the log, name it. */
+export const cursorColumns = ({ tenantId, resource }: CursorKey) => ({ tenant_id: tenantId, resource })
+
+export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
+
+/** The part of a warehouse that reads, and repeats a read while the database is away. */
+export interface Reader {
+  read<T>(work: (db: Db) => Promise<T>): Promise<T>
+}
+
+/** Every cursor's state, by `cursorName`. */
+export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
+  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  const rows = await warehouse.read((db) => db.selectFrom('sync_cursors').selectAll().execute())
+  return new Map(
+    rows.map((row) => [
+      cursorName({ tenantId: row.tenant_id, resource: row.resource }),
+      {
+        watermark: row.watermark,
+        stampsAheadUntil: row.stamps_ahead_until ?? null,
+        walkedAt: row.walked_at ?? null,
+        completeThrough: row.complete_through ?? null,
+        completeThroughBefore: row.complete_through_before ?? null,
+        status: row.status,
+        reason: row.reason ?? null,
+        lastSuccessAt: row.last_success_at,
+        deletesCheckedAt: row.deletes_checked_at ?? null,
+        walk: jsonOf(row.walk),
+        remembered: jsonOf(row.remembered ?? null),
+        refill: row.refill ?? null,
+        refillWalk: jsonOf(row.refill_walk ?? null),
+        shared: jsonOf(row.shared_services ?? null),
+      },
+    ]),
+  )
+}
+
+const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))
+
+/** The list was read whole: what was demanded is filled. A demand that was made since stays. */
+export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ refill: null })
+    .where((eb) => eb.and({ ...cursorColumns(key), refill: demand }))
+    .compile()
+
+type JsonColumn = 'walk' | 'refill_walk' | 'remembered'
+
+type CursorChange = Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | JsonColumn> & {
+  readonly [name in JsonColumn]?: unknown
+}
+
+/** The statement that moves a cursor; it runs in the transaction of the rows that justify the move. */
+export function moveCursor(
+  db: Db,
+  key: CursorKey,
+  { walk, refill_walk, remembered, ...rest }: CursorChange,
+): CompiledQuery {
+  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+  const columns = {
+    ...rest,
+    ...(walk !== undefined && { walk: text(walk) }),
+    ...(refill_walk !== undefined && { refill_walk: text(refill_walk) }),
+    ...(remembered !== undefined && { remembered: text(remembered) }),
+  }
+  return db
+    .insertInto('sync_cursors')
+    .values({ ...cursorColumns(key), ...columns } as Insertable<StateRows['sync_cursors']>)
+    .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
+    .compile()
+}

@@ -1,0 +1,28 @@
+import type { Kysely } from 'kysely'
+import type { DerivedRows, ResourceTables } from '../../../schema/index.js'
+import type { Int64 } from '../../../schema/resource.js'
+import type { StateRows } from '../model/state.js'
+
+/** The columns that all root tables share, for code whose table is a variable. */
+interface AnyRoot {
+  readonly tenant_id: Int64
+  readonly id: Int64
+  /** Only in tables without ids. */
+  readonly name: string
+  readonly updated_at: string
+  readonly _synced_at: string
+  readonly _deleted_at: string | null
+}
+
+/** Every table of the warehouse, as Kysely sees it. */
+export interface Database extends ResourceTables, DerivedRows, StateRows {
+  'any root': AnyRoot
+}
+
+export type Db = Kysely<Database>
+
+/** A resource's root table, by name. */
+export const rootTable = (table: { readonly name: string }): 'any root' => table.name as 'any root'
+
+/** The value of a JSON column: databases with a JSON type return it parsed, others return text. */
+export const readJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)

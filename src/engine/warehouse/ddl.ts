@@ -1,0 +1,196 @@
+/**
+ * The statements that bring the warehouse's tables up to date.
+ * Used by migrate.ts; the changes are shown by `plan` and `migrate`.
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import { Bug, Stop } from '../base/errors.js'
+import type { Column, Table } from '../model/table.js'
+import type { Change } from './change.js'
+import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
+import { isKeyed, keyChange } from './keychange.js'
+
+/** Whether no version of shopsync has ever made its tables here. */
+export const isNewWarehouse = (changes: readonly Change[]): boolean =>
+  ['tenants', 'sync_cursors'].some((name) =>
+    changes.some(({ table, what }) => table === name && what === 'create table'),
+  )
+
+const longestName = 63
+
+/** Index names say which columns they order. All begin with the tenant, which names leave out. */
+export function indexName(table: string, columns: readonly string[]): string {
+  const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
+  if (name.length > longestName)
+    throw new Bug(`The index name ${name} is longer than ${longestName} characters`)
+  return name
+}
+
+function createTable(dialect: Dialect, table: Table): CompiledQuery {
+  let builder = dialect.db.schema.createTable(table.name)
+  for (const column of table.columns)
+    builder = builder.addColumn(column.name, sql.raw(dialect.columnType(column.kind)), (c) =>
+      column.nullable ? c : c.notNull(),
+    )
+  return builder.addPrimaryKeyConstraint(`${table.name}_key`, [...table.key] as never[]).compile()
+}
+
+function createIndex(
+  dialect: Dialect,
+  table: Table,
+  columns: readonly string[],
+  isUnique: boolean,
+): CompiledQuery {
+  const index = dialect.db.schema
+    .createIndex(indexName(table.name, columns))
+    .on(table.name)
+    .columns([...columns])
+  return (isUnique ? index.unique() : index).compile()
+}
+
+/** The rows stay, and have in the new column what the declaration says. */
+function growKey(dialect: Dialect, table: Table, column: Column, value: number): Change {
+  const anew = [
+    createTable(dialect, table),
+    ...table.indexes.map((i) => createIndex(dialect, table, i, false)),
+  ]
+  return {
+    table: table.name,
+    what: `add column ${column.name} ${dialect.columnType(column.kind)} to the key`,
+    kind: 'column',
+    column,
+    statements: dialect.growKey(table, { column: column.name, value }, anew),
+  }
+}
+
+function addColumn(dialect: Dialect, table: Table, column: Column): Change {
+  if (table.grown?.column === column.name) return growKey(dialect, table, column, table.grown.value)
+  if (!column.nullable)
+    throw new Stop(
+      `The table ${table.name} lacks the column ${column.name}, which cannot be added to existing rows`,
+      {
+        exitCode: 2,
+        hint: `Expected a table made by shopsync: rename or drop ${table.name} and run shopsync migrate, then sync --full`,
+      },
+    )
+  const type = dialect.columnType(column.kind)
+  return {
+    table: table.name,
+    what: `add column ${column.name} ${type}`,
+    kind: 'column',
+    column,
+    statements: [dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile()],
+  }
+}
+
+function missingColumns(
+  { dialect, isStrict }: Comparison,
+  table: Table,
+  live: readonly LiveColumn[],
+): Change[] {
+  const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
+  const isGrown = ({ name }: Column): boolean => name === table.grown?.column
+  // A key grows when the other columns are there: the table may be made anew for it, with all of them.
+  const inOrder = [...table.columns].sort((a, b) => Number(isGrown(a)) - Number(isGrown(b)))
+  return inOrder.flatMap((column) => {
+    const found = types.get(column.name)
+    if (found === undefined && !column.nullable && !isStrict) return []
+    if (found === undefined) return [addColumn(dialect, table, column)]
+    const expected = dialect.columnType(column.kind).toLowerCase()
+    if (found === expected || !isStrict) return []
+    throw new Stop(`The column ${table.name}.${column.name} is ${found}; expected ${expected}`, {
+      exitCode: 2,
+      hint: 'Migrations only add. Rename that column (or change resources.NAME.columns back), then run shopsync migrate',
+    })
+  })
+}
+
+/** How the tables are compared with what there is. */
+interface Comparison {
+  readonly dialect: Dialect
+  /** The columns that there are. */
+  readonly live: readonly LiveColumn[]
+  /**
+   * Whether what cannot be mended stops the program. Only after the declarations or the configuration have changed: what
+   * somebody has done to one table since is that table's trouble, and fails its cursors alone.
+   */
+  readonly isStrict: boolean
+}
+
+/** The indexes that a table lacks. */
+function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex[]): Change[] {
+  const names = new Set(live.map(({ name }) => name))
+  const lacking = (index: readonly string[]): boolean => !names.has(indexName(table.name, index))
+  const create = (index: readonly string[], isUnique: boolean): Change => ({
+    table: table.name,
+    what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
+    kind: 'index',
+    statements: [createIndex(dialect, table, index, isUnique)],
+  })
+  return [
+    ...table.indexes.filter(lacking).map((index) => create(index, false)),
+    ...(table.unique ?? []).filter((name) => lacking([name])).map((name) => create([name], true)),
+  ]
+}
+
+/** The indexes of earlier versions: one that has another name, or other columns, is somebody else's. */
+const formerIndexes = (table: Table, live: readonly LiveIndex[]): LiveIndex[] =>
+  (table.formerIndexes ?? []).flatMap((columns) =>
+    live.filter(
+      (index) =>
+        index.table === table.name &&
+        index.isPlain &&
+        index.name === indexName(table.name, columns) &&
+        index.columns.join() === columns.join(),
+    ),
+  )
+
+/** The changes of a table that is there. */
+async function changesOf(
+  comparison: Comparison,
+  table: Table,
+  columns: readonly LiveColumn[],
+  indexes: readonly LiveIndex[],
+): Promise<Change[]> {
+  const { dialect, isStrict } = comparison
+  const former = formerIndexes(table, indexes)
+  const added = missingColumns(comparison, table, columns)
+  const drops = former.map(
+    ({ name, columns: of }): Change => ({
+      table: table.name,
+      what: `drop index on ${of.join(', ')}`,
+      kind: 'index',
+      statements: [dialect.db.schema.dropIndex(name).compile()],
+    }),
+  )
+  const key = isKeyed(table, columns)
+    ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
+    : undefined
+  const isMade = key && (isStrict || !key.obstacles?.length)
+  return [...added, ...drops, ...(isMade ? [key] : []), ...missingIndexes(dialect, table, indexes)]
+}
+
+/**
+ * The changes that the warehouse lacks, in the order in which they must be made. No row, and nothing that somebody else
+ * has made, is dropped.
+ */
+export async function missing(comparison: Comparison, tables: readonly Table[]): Promise<Change[]> {
+  const { dialect } = comparison
+  const live = new Map<string, LiveColumn[]>()
+  for (const column of comparison.live) {
+    const columns = live.get(column.table)
+    if (columns) columns.push(column)
+    else live.set(column.table, [column])
+  }
+  const indexes = await dialect.liveIndexes()
+  const changes: Change[] = []
+  for (const table of tables) {
+    const columns = live.get(table.name)
+    if (columns) changes.push(...(await changesOf(comparison, table, columns, indexes)))
+    else
+      changes.push(
+        { table: table.name, what: 'create table', kind: 'table', statements: [createTable(dialect, table)] },
+        ...missingIndexes(dialect, table, indexes),
+      )
+  }
+  return changes
+}

@@ -1,0 +1,145 @@
+/**
+ * Computes what follows from stored records again, from their stored rows, where a rule or its settings have changed
+ * (rederive.ts). The caller's transaction makes it one with what it is part of.
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import type { RuleSettings, Stored, StoredRow } from '../../../schema/derive.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import { deriveRecord, rowOfTuple } from '../model/flatten/derivedvalues.js'
+import type { DerivedModel, ResourceModel } from '../model/registry.js'
+import type { Column, Table } from '../model/table.js'
+import { rootTable } from './database.js'
+import type { Dialect, Session } from './dialect.js'
+import type { Version } from './versionbatch.js'
+
+/** The settings of the rules, by tenant. */
+export interface Rules {
+  of(tenantId: Int64): RuleSettings
+  /** What of them decides the rows, as JSON: rows of other settings are computed anew. */
+  textOf(tenantId: Int64): string
+}
+
+/** Records of one tenant, and how what follows from them is computed. */
+export interface StoredRecords {
+  readonly dialect: Dialect
+  readonly session: Session
+  readonly resource: ResourceModel
+  readonly settings: RuleSettings
+  readonly tenantId: Int64
+}
+
+/** Rows of one statement: 64 columns at most, and 32,766 parameters in SQLite. */
+const rowsAtOnce = 100
+
+type Ids = readonly Int64[]
+
+/** A column, so that no digit is lost on the way here. */
+const exactly = ({ extra }: Dialect, { name, kind }: Column) =>
+  kind === 'number' || kind === 'json' ? extra.exact(name) : sql.ref(name)
+
+const storedAs = (value: unknown, kind: Column['kind'] | undefined): Stored =>
+  kind === 'boolean' && value !== null ? value === true || value === 1 : (value as Stored)
+
+/** The rows of one table of those records, by record. */
+async function readRows(
+  { dialect, session, tenantId }: StoredRecords,
+  table: Table,
+  columns: readonly string[],
+  ids: Ids,
+): Promise<Map<Int64, StoredRow[]>> {
+  const owner = table.owner ?? table.key[1] ?? ''
+  const wanted = table.columns.filter(({ name }) => columns.includes(name))
+  const query = dialect.db
+    .selectFrom(rootTable(table))
+    .select([
+      sql<Int64>`${sql.ref(owner)}`.as('record of'),
+      ...wanted.map((column) => sql<unknown>`${exactly(dialect, column)}`.as(column.name)),
+    ])
+    .where('tenant_id', '=', tenantId)
+    .where(sql<Int64>`${sql.ref(owner)}`, 'in', [...ids])
+  const { rows } = await session.run<Record<string, unknown>>(query.compile() as never)
+  const found = new Map<Int64, StoredRow[]>()
+  for (const { 'record of': id, ...values } of rows) {
+    const row = Object.fromEntries(wanted.map(({ name, kind }) => [name, storedAs(values[name], kind)]))
+    const known = found.get(id as Int64)
+    if (known) known.push(row)
+    else found.set(id as Int64, [row])
+  }
+  return found
+}
+
+/** What of those records is in quarantine, by record. */
+async function readPaths(
+  { dialect: { db }, session, resource, tenantId }: StoredRecords,
+  ids: Ids,
+): Promise<Map<string, string[]>> {
+  const { rows } = await session.run(
+    db
+      .selectFrom('sync_quarantine')
+      .select(['record_id', 'path'])
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource.name)
+      .where('record_id', 'in', ids.map(String))
+      .compile(),
+  )
+  const paths = new Map<string, string[]>()
+  for (const { record_id, path } of rows) paths.set(record_id, [...(paths.get(record_id) ?? []), path])
+  return paths
+}
+
+function* statementsFor(
+  { dialect: { db }, tenantId }: StoredRecords,
+  table: Table,
+  ids: Ids,
+  rows: readonly object[],
+): Generator<CompiledQuery> {
+  const name = table.name as 'tenants'
+  const owner = sql<Int64>`${sql.ref(table.owner ?? '')}`
+  yield db
+    .deleteFrom(name)
+    .where('tenant_id', '=', tenantId)
+    .where(owner, 'in', [...ids])
+    .compile()
+  for (let i = 0; i < rows.length; i += rowsAtOnce)
+    yield db
+      .insertInto(name)
+      .values(rows.slice(i, i + rowsAtOnce) as never)
+      .compile()
+}
+
+async function deriveOne(
+  records: StoredRecords,
+  one: DerivedModel,
+  versions: ReadonlyMap<Int64, Version>,
+): Promise<void> {
+  const { dialect, session, resource, settings, tenantId } = records
+  const ids = [...versions.keys()]
+  const read = resource.tables.filter(({ name }) => Object.hasOwn(one.declared.reads, name))
+  const found: [string, Map<Int64, StoredRow[]>][] = []
+  for (const table of read)
+    found.push([table.name, await readRows(records, table, one.declared.reads[table.name] ?? [], ids)])
+  const paths = await readPaths(records, ids)
+  const context = { tenantId, settings, form: dialect.numbers }
+  const rows = [...versions].flatMap(([id, { syncedAt, deletedAt }]) => {
+    const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))
+    const record = { tenantId, rows: own, quarantined: paths.get(String(id)) ?? [] }
+    return deriveRecord(one, id, record, context).map((tuple) => ({
+      tenant_id: tenantId,
+      ...rowOfTuple(one.table, tuple),
+      _synced_at: syncedAt,
+      _deleted_at: deletedAt,
+    }))
+  })
+  for (const statement of statementsFor(records, one.table, ids, rows)) await session.run(statement)
+}
+
+/** Computes the rows that follow from those records anew. The records are locked first, as by whoever writes them. */
+export async function deriveStored(records: StoredRecords, ids: Ids): Promise<void> {
+  const { session, resource, tenantId } = records
+  const [root] = resource.tables
+  if (!root) throw new Bug(`${resource.name} has no table`)
+  const versions = await session.versions(root, tenantId, [...new Set(ids)])
+  if (versions.size === 0) return
+  for (const one of resource.derived) await deriveOne(records, one, versions)
+}

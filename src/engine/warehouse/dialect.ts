@@ -1,0 +1,217 @@
+/**
+ * All that differs between SQLite and Postgres, as interfaces.
+ * sqlite/ and postgres/ implement them; the shared code of this folder asks them, and never which database it is.
+ */
+import type { CompiledQuery, Expression, SqlBool } from 'kysely'
+import type { Int64, Kind } from '../../../schema/resource.js'
+import type { Clock } from '../base/clock.js'
+import type { NumberForm } from '../base/numbertoken.js'
+import type { Flattened, Tuple } from '../model/flatten/batch.js'
+import type { GrownKey } from '../model/statetable.js'
+import type { Table } from '../model/table.js'
+import type { BatchTables } from './batchtables.js'
+import type { Db } from './database.js'
+import type { AnyRows, Rows } from './rows.js'
+import type { Applied, Batch, BatchStamp, Version } from './versionbatch.js'
+import type { VersionWords } from './versiontext.js'
+import type { ViewStore } from './viewstore.js'
+
+/** A value of a statement, or a list of ids or texts. */
+export type Parameter = Int64 | string | readonly (Int64 | string)[]
+
+/** One transaction on one connection: rows and state are written through it. */
+export interface Session<R extends Rows<R> = AnyRows> {
+  /** Runs a statement that Kysely compiled. */
+  run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
+  /** Runs a statement whose parameters are $1, $2, … Rows are arrays of values. */
+  ask<T extends unknown[]>(
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: T[]; affected: number }>
+  /** The stored versions of root rows, locked against other writers until the transaction ends. */
+  versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>>
+  /**
+   * Writes rows where the guard of upsert.ts lets them; with `differing`, only rows whose content differs from the
+   * stored one. Returns the number of rows that changed.
+   */
+  upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  /**
+   * Writes rows that are taken for new: where a key is there, it may fail, and then `isTaken` knows the error. Returns their
+   * number.
+   */
+  insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
+  /**
+   * Writes rows as they are, a value for each of the table's columns, stamps included; leaves out those whose keys are
+   * there. Only copying a warehouse writes so: whatever else writes rows goes by their versions.
+   */
+  load(table: Table, tuples: readonly Tuple[]): Promise<void>
+  /** Moves the stamp of root rows that a request has shown unchanged. */
+  confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
+  /** How many of the rows are stored as they are. */
+  countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
+  /** Whether the stored child rows of these owners are exactly these. */
+  childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
+  /** Removes quarantine entries of these records that were last seen before the batch's request. */
+  clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
+  /** Removes the child rows of these owners whose keys are not among the rows. Returns their number. */
+  prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
+}
+
+/** Members of the column `_extra` in SQL. None of them reads a number: every token stays as it is. */
+export interface ExtraSql {
+  /** Whether `_extra` has the member, if only as null. */
+  has(name: string): Expression<SqlBool>
+  /** The member's value as JSON text. */
+  member(name: string): Expression<string>
+  /** `_extra` without the member: null when nothing is left. */
+  without(name: string): Expression<unknown>
+  /** `_extra` with the member set to a value, which is JSON text. */
+  with(name: string, value: string): Expression<unknown>
+  /** A column of numbers or JSON, so that no digit is lost on the way to this process. */
+  exact(column: string): Expression<unknown>
+}
+
+/** Days that follow one another and last 24 hours each. Days are numbered from 1970-01-01. */
+export interface DayRun {
+  readonly first: number
+  readonly days: number
+  /** Seconds since 1970 at which the first begins. */
+  readonly start: number
+}
+
+/** A live column, as the database describes it. */
+export interface LiveColumn {
+  readonly table: string
+  readonly name: string
+  readonly type: string
+}
+
+/** A live index, or the primary key of a table. */
+export interface LiveIndex {
+  readonly table: string
+  /** Of a primary key: that of its constraint, where the database has one. */
+  readonly name: string
+  /** In their order; null in the place of an expression. */
+  readonly columns: readonly (string | null)[]
+  readonly isPrimary: boolean
+  /** Neither unique nor of a part of the rows. */
+  readonly isPlain: boolean
+}
+
+/** What somebody else has made, and what would break with the former key of a table. */
+export interface Obstacle {
+  /** For people, such as `the view visits stands on its key`. */
+  readonly problem: string
+  /** What to type, or to do. */
+  readonly hint: string
+}
+
+/** What a table has before its key is changed. */
+export interface FormerKey {
+  /** undefined where somebody has dropped it. */
+  readonly live: LiveIndex | undefined
+  /** Names of its indexes that are dropped before. */
+  readonly dropped: ReadonlySet<string>
+}
+
+/** How the key of a table is changed. Nothing is done where something is in the way. */
+export interface KeyChange {
+  readonly statements: readonly CompiledQuery[]
+  readonly obstacles: readonly Obstacle[]
+}
+
+/** How large a table is, its indexes included. */
+export interface TableSize {
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** A warehouse as of one instant: it shows nothing that is written meanwhile. */
+export interface OneInstant {
+  readonly db: Db
+  /** As of the dialect. */
+  views(schema?: string): ViewStore
+}
+
+/** A database. `R`: rows of one table as its sessions take them; `E`: the rows of a page as `encode` makes them. */
+export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
+  readonly db: Db
+  /** Where the warehouse lies, for people; never a password. */
+  readonly where: string
+  /** How many pages may wait to be stored before no more are fetched: enough to keep the database busy. */
+  readonly backlog: number
+  /** By how many percent the heap may grow before a full collection: where two threads fill it, memory buys time. */
+  readonly heapGrowth: number
+  /** Whether `for share` keeps other transactions from changing a row. Where false, there is one writer at a time. */
+  readonly locksRows: boolean
+  /** SQL type of a kind. */
+  columnType(kind: Kind): string
+  readonly extra: ExtraSql
+  /** A query of each day of these runs: its number `n`, `from_at`, when it begins, `day`, and the first day of its `month`. */
+  dayRows(runs: readonly DayRun[]): Expression<unknown>
+  readonly versionWords: VersionWords
+  /** How number columns and JSON hold numbers. */
+  readonly numbers: NumberForm
+  /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */
+  transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
+  /** Runs work that only reads in one transaction. The work asks what it is given alone: SQLite's one connection is lent to it. */
+  atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T>
+  /**
+   * All rows of a table in the order of its key, text by its bytes: so many at a time, with a value for each of the
+   * table's columns. Where the database holds more digits than a double, numbers come as text; JSON always does. `held`:
+   * as of one instant; one scan of it after the other.
+   */
+  scan(held: Db, table: Table, rowsAtOnce: number): AsyncIterable<readonly Tuple[]>
+  /** Starts threads and connections ahead of a long load. */
+  warm(): void
+  /** Encodes the rows of a page, by table name; the tuples are not needed afterwards. */
+  encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Table>): E
+  /** The rows of one table of a page; none where the page has no such table. */
+  rows(encoded: E, table: Table): R
+  /** Applies a batch in another thread; undefined where the caller must apply the batch itself. */
+  offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
+  /** Makes the schema that the tables live in, and keeps other migrations out until the transaction ends. */
+  prepare(session: Session<R>): Promise<void>
+  /**
+   * Makes a table of so many bytes, down to the disk; the rollback of the transaction takes it away. Without `creates`
+   * the table is one that needs no permission on the schema.
+   */
+  tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
+  liveColumns(): Promise<readonly LiveColumn[]>
+  /** The live indexes, primary keys among them. */
+  liveIndexes(): Promise<readonly LiveIndex[]>
+  sizeOf(table: string): Promise<TableSize>
+  /** Statements that write the dictionary's texts of these tables into the database, where it can hold them. */
+  comments(tables: readonly Table[]): CompiledQuery[]
+  /**
+   * Statements that make a column part of a table's key, with one value in all rows that there are. `anew`: those that
+   * make the table and its indexes as they are to be, for a database that cannot change a key.
+   */
+  growKey(table: Table, grown: GrownKey, anew: readonly CompiledQuery[]): CompiledQuery[]
+  /**
+   * How a table that has another key gets the one that is declared. Rows, columns, indexes and triggers stay,
+   * whoever made them; what others have made and what would break is an obstacle, and is never dropped.
+   */
+  changeKey(table: Table, former: FormerKey): Promise<KeyChange>
+  /** The views, in a schema of that name where the database knows schemas; default: beside that of the tables. */
+  views(schema?: string): ViewStore
+  /** The time by which leases expire: the database's where several machines share it. Canonical timestamp. */
+  now(session: Session<R>, clock: Clock): Promise<string>
+  /** A driver's error in the classes of errors.ts: what the loop does next. Errors of those classes pass through. */
+  classify(error: unknown): Error
+  /** Whether a row was there that a session's `insert` took for new. */
+  isTaken(error: unknown): boolean
+  /** After a run: statistics for the query planner. */
+  optimize(tables: readonly Table[]): Promise<void>
+  /** Runs work that deletes rows of these tables for good, then removes what is left of them in the database's files. */
+  erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces>
+  close(): Promise<void>
+}
+
+/** What is left of rows that were deleted for good. */
+export interface Traces {
+  /** Why traces remain in the database; null where none do. */
+  readonly left: string | null
+  /** Where else they may be, for people. */
+  readonly elsewhere: string
+}

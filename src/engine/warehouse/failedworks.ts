@@ -1,0 +1,96 @@
+/*
+ * What a warehouse is for besides its rows: the snapshot of a day, the report. One that failed when it was last tried is
+ * remembered in sync_meta until it succeeds, since the runs that go well in between would cover it up. Used where they
+ * are made, and by status, check and alerts.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop, wordsOf } from '../base/errors.js'
+import type { Db } from './database.js'
+import type { Warehouse } from './warehouse.js'
+
+export interface FailedWork {
+  /** `snapshot` or `report`. */
+  readonly what: string
+  readonly since: string
+  readonly message: string
+  readonly advice: string
+}
+
+const titles = {
+  snapshot: 'The snapshot could not be taken',
+  report: 'The report could not be made',
+} as const
+type WorkName = keyof typeof titles
+
+const nameOf = (what: string): string => `failed ${what}`
+const names = Object.keys(titles).map(nameOf)
+
+export const askFailedWorks = (
+  db: Db,
+): CompiledQuery<{ readonly name: string; readonly value: string | null }> =>
+  db.selectFrom('sync_meta').select(['name', 'value']).where('name', 'in', names).orderBy('name').compile()
+
+export const failedWorksOf = (rows: readonly { readonly value: string | null }[]): FailedWork[] =>
+  rows.flatMap(({ value }) => (value === null ? [] : [JSON.parse(value) as FailedWork]))
+
+/** Those that failed when they were last tried. */
+export async function failedWorks(warehouse: Warehouse): Promise<FailedWork[]> {
+  if (!(await warehouse.has('sync_meta'))) return []
+  const { rows } = await warehouse.read((db) => db.executeQuery(askFailedWorks(db)))
+  return failedWorksOf(rows)
+}
+
+interface Trying {
+  readonly what: WorkName
+  readonly warehouse: Warehouse
+  readonly fence: Int64
+  readonly now: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Does the work, and remembers whether it failed. What a signal ended has not failed. */
+export async function remembered<T>(trying: Trying, work: () => Promise<T>): Promise<T> {
+  const { what, warehouse, fence } = trying
+  const { db } = warehouse
+  try {
+    const done = await work()
+    const forget = db.deleteFrom('sync_meta').where('name', '=', nameOf(what))
+    if ((await failedWorks(warehouse)).some((failed) => failed.what === what))
+      await warehouse.write([forget.compile()], fence)
+    return done
+  } catch (error) {
+    if (trying.signal?.aborted) throw error
+    const failure = stopOf(what, error)
+    await warehouse.write([await keep(trying, failure)], fence).catch(() => {})
+    throw failure
+  }
+}
+
+async function keep({ what, warehouse, now }: Trying, failure: Stop): Promise<CompiledQuery> {
+  const before = (await failedWorks(warehouse)).find((failed) => failed.what === what)
+  const failed: FailedWork = {
+    what,
+    since: before?.since ?? now,
+    message: failure.message,
+    advice: failure.hint ?? '',
+  }
+  const value = JSON.stringify(failed)
+  return warehouse.db
+    .insertInto('sync_meta')
+    .values({ name: nameOf(what), value })
+    .onConflict((c) => c.column('name').doUpdateSet({ value }))
+    .compile()
+}
+
+/** A failure of the work itself is no reason to end the steps that come after it. */
+function stopOf(what: WorkName, error: unknown): Stop {
+  const { message, hint } = wordsOf(error)
+  // 2 would say that nothing was done: the run did what came before.
+  const exitCode = error instanceof Stop && error.exitCode === 3 ? 3 : 1
+  return new Stop(message.startsWith(titles[what]) ? message : `${titles[what]}: ${message}`, {
+    exitCode,
+    hint: hint ?? `Type shopsync ${what} to try again, and shopsync check to see what is wrong`,
+    cause: error,
+  })
+}

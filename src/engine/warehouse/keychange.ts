@@ -1,0 +1,108 @@
+/**
+ * The change of a table's key, found from the keys that are there: rows, and what others have made of the table, stay.
+ * Used by ddl.ts; sqlite/changekey.ts and postgres/changekey.ts know how.
+ */
+import { sql } from 'kysely'
+import { Stop } from '../base/errors.js'
+import { bytesText, plural } from '../base/format.js'
+import type { Table } from '../model/table.js'
+import type { Change } from './change.js'
+import { rootTable } from './database.js'
+import type { Dialect, LiveColumn, LiveIndex, Obstacle, TableSize } from './dialect.js'
+
+/** Whether all columns of the key are there: a column that is added to a key brings the key with it. */
+export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
+  const names = new Set(columns.map(({ name }) => name))
+  return key.every((name) => names.has(name))
+}
+
+/** The change of a key that is another than declared; undefined where it is not. */
+export async function keyChange(
+  dialect: Dialect,
+  table: Table,
+  { indexes, dropped }: { readonly indexes: readonly LiveIndex[]; readonly dropped: ReadonlySet<string> },
+): Promise<Change | undefined> {
+  const live = indexes.find((index) => index.table === table.name && index.isPrimary)
+  if (live?.columns.join() === table.key.join()) return undefined
+  const { statements, obstacles } = await dialect.changeKey(table, { live, dropped })
+  const shared = (await isUnique(dialect, table, live)) ? [] : [sharing(table)]
+  return {
+    table: table.name,
+    what: `change key to ${table.key.join(', ')}`,
+    kind: 'key',
+    statements,
+    obstacles: [...obstacles, ...shared],
+  }
+}
+
+const sharing = ({ name, key }: Table): Obstacle => ({
+  problem: `rows have the same ${key.join(', ')}, or none`,
+  hint: `Rename or drop ${name}: migrate makes it again, and the next sync fills it`,
+})
+
+/** Rows that had a key of some of these columns have one of all. */
+async function isUnique({ db }: Dialect, table: Table, live: LiveIndex | undefined): Promise<boolean> {
+  if (live?.columns.every((name) => name !== null && table.key.includes(name))) return true
+  const columns = table.key.map((name) => sql.ref(name))
+  const bad = db
+    .selectFrom(rootTable(table))
+    .select(sql`1`.as('one'))
+    .groupBy(columns)
+    .having(
+      sql<boolean>`count(*) > 1 or ${sql.join(
+        columns.map((c) => sql`${c} is null`),
+        sql` or `,
+      )}`,
+    )
+    .limit(1)
+  return (await bad.execute()).length === 0
+}
+
+/** With the sizes of the tables whose keys change: the larger, the longer that takes. */
+export async function measured<C extends Change>(dialect: Dialect, changes: readonly C[]): Promise<C[]> {
+  const found: C[] = []
+  for (const change of changes)
+    found.push(change.kind === 'key' ? { ...change, size: await dialect.sizeOf(change.table) } : change)
+  return found
+}
+
+/** The same changes, with the sizes that were measured before. */
+export function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
+  const sizes = new Map(measuredOnes.map(({ table, size }) => [table, size]))
+  return changes.map((change) => {
+    const size = change.kind === 'key' ? sizes.get(change.table) : undefined
+    return size ? { ...change, size } : change
+  })
+}
+
+/** The sizes of tables, added up. */
+export const sizeOfAll = (changes: readonly Change[]): TableSize => ({
+  rows: changes.reduce((sum, { size }) => sum + (size?.rows ?? 0), 0),
+  bytes: changes.reduce((sum, { size }) => sum + (size?.bytes ?? 0), 0),
+})
+
+/** Stops where something is in the way of a change, and names all that is. */
+export function refuseObstacles(changes: readonly Change[], where: string): void {
+  const blocked = changes.filter(({ obstacles = [] }) => obstacles.length > 0)
+  if (blocked.length === 0) return
+  const found = blocked.map(
+    ({ table, obstacles = [] }) => `${table} (${obstacles.map(({ problem }) => problem).join(', ')})`,
+  )
+  const hints = new Set(blocked.flatMap(({ obstacles = [] }) => obstacles.map(({ hint }) => hint)))
+  throw new Stop(`The keys of these tables cannot be changed in ${where}: ${found.join('; ')}`, {
+    exitCode: 2,
+    hint: `${[...hints].join('. ')}. Then type shopsync migrate. Nothing was changed`,
+  })
+}
+
+/** A failure in the middle of changing keys: for want of room, it says how much room that takes. */
+export function roomFailure(dialect: Dialect, changes: readonly Change[], error: unknown): unknown {
+  const known = dialect.classify(error)
+  const keys = changes.filter(({ kind }) => kind === 'key')
+  if (!(known instanceof Stop && known.exitCode === 1) || keys.length === 0) return error
+  return new Stop(known.message, {
+    ...known.details,
+    exitCode: 1,
+    hint: `Free some space, ${bytesText(2 * sizeOfAll(keys).bytes)} at least, and run the same command again: the keys of ${plural(keys.length, 'table')} change, and until all of them have, the warehouse is as it was before`,
+  })
+}

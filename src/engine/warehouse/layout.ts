@@ -1,0 +1,141 @@
+/**
+ * What it means for the cursors that a table or a column is created under them: their watermarks speak of rows that the
+ * new table or column does not hold. migrate.ts asks, and stores the answer in the transaction of the change.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Kind } from '../../../schema/resource.js'
+import type { Model, ResourceModel } from '../model/registry.js'
+import type { Table } from '../model/table.js'
+import type { Change } from './change.js'
+import type { Db } from './database.js'
+import { seenFrom } from './historyswitch.js'
+
+/** The columns of each table when it was last migrated; undefined where no program has kept them yet. */
+export type Layout = ReadonlyMap<string, ReadonlySet<string>>
+
+export const layoutText = (tables: readonly Table[]): string =>
+  JSON.stringify(tables.map(({ name, columns }) => [name, columns.map((column) => column.name)]))
+
+export function readLayout(text: string | null | undefined): Layout | undefined {
+  if (!text) return undefined
+  const tables = JSON.parse(text) as [string, string[]][]
+  return new Map(tables.map(([name, columns]) => [name, new Set(columns)]))
+}
+
+/**
+ * What brings the rows of a change: `walk`, a walk of the whole list; `extra`, the values that `_extra` has kept of a
+ * field which the program did not know before. Undefined where there is nothing to bring.
+ */
+function filledBy(model: Model, known: Layout | undefined, change: Change): 'walk' | 'extra' | undefined {
+  const table = model.tableByName.get(change.table)
+  if (!table || change.kind === 'index') return undefined
+  const { column } = change
+  const fields = model.byName.get(table.resource)?.resource.fields ?? {}
+  if (!column || table.role !== 'root' || fields[column.name]?.type !== 'field') return 'walk'
+  // A column that was there is a column that somebody has dropped: its values are nowhere in the warehouse.
+  return known?.get(table.name)?.has(column.name) ? 'walk' : 'extra'
+}
+
+/** A column whose values are in `_extra`, or in another stamp of the row. */
+export interface FillableColumn {
+  readonly resource: string
+  readonly name: string
+  readonly kind: Kind
+}
+
+/** What follows from the changes of a migration. */
+export interface Consequences {
+  /** Resources whose cursors have to read their lists whole, with the reason. */
+  readonly refills: ReadonlyMap<string, string>
+  readonly fills: readonly FillableColumn[]
+  /** Resources whose own table was created. */
+  readonly anew: readonly string[]
+  /** Derived tables that lack rows or values: they are computed anew from the stored records. */
+  readonly rederived: readonly string[]
+}
+
+/** Records that have versions are walked; bare lists of names are read whole by every sync. */
+const isWalked = ({ resource }: ResourceModel): boolean => resource.list === 'records'
+
+/** The resources whose records bring rows of a table. */
+const broughtBy = (model: Model, table: string): readonly ResourceModel[] =>
+  model.embedded?.tables.some(({ name }) => name === table)
+    ? model.list
+    : model.list.filter(({ tables }) => tables.some(({ name }) => name === table))
+
+/** Why the lists that bring rows to a table are read whole. */
+function reasonOf({ table, column, kind }: Change): string {
+  // Rows that an earlier key had no place for were left out: the list has many such tables, and one reason.
+  if (kind === 'key') return 'the keys of its nested tables have changed'
+  return column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
+}
+
+export function consequencesOf(
+  model: Model,
+  known: Layout | undefined,
+  changes: readonly Change[],
+): Consequences {
+  const reasons = new Map<string, Set<string>>()
+  const fills: FillableColumn[] = []
+  const anew: string[] = []
+  const rederived = new Set<string>()
+  for (const change of changes) {
+    const { table, column, kind } = change
+    if (model.tableByName.get(table)?.role === 'derived') {
+      if (kind !== 'index') rederived.add(table)
+      continue
+    }
+    if (column?.name === seenFrom) {
+      fills.push({ resource: table, name: column.name, kind: column.kind })
+      continue
+    }
+    const how = filledBy(model, known, change)
+    if (how === 'extra' && column) fills.push({ resource: table, name: column.name, kind: column.kind })
+    if (how !== 'walk') continue
+    if (kind === 'table' && model.byName.has(table)) anew.push(table)
+    const what = reasonOf(change)
+    for (const { name } of broughtBy(model, table).filter(isWalked))
+      reasons.set(name, (reasons.get(name) ?? new Set()).add(what))
+  }
+  return {
+    refills: new Map([...reasons].map(([name, all]) => [name, [...all].join(', ')])),
+    fills,
+    anew,
+    rederived: [...rederived],
+  }
+}
+
+/**
+ * The statement that makes the cursors of a resource read their lists whole. A walk that was cut short has stored pages
+ * without the new table or column, and is not resumed. `at`: tells this demand from an earlier one of the same words.
+ */
+export const demandRefill = (db: Db, resource: string, reason: string, at: string): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
+    .where('resource', '=', resource)
+    .where((eb) =>
+      eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
+    )
+    .compile()
+
+/** The statements that record what follows from a migration. */
+export function recordConsequences(
+  db: Db,
+  { refills, fills, anew, rederived }: Consequences,
+  at: string,
+): CompiledQuery[] {
+  return [
+    ...[...refills].map(([resource, reason]) => demandRefill(db, resource, reason, at)),
+    // An empty table has no rows that there should be.
+    ...anew.map((name) => db.deleteFrom('sync_registers').where('resource', '=', name).compile()),
+    ...rederived.map((name) => db.deleteFrom('sync_derived').where('name', '=', name).compile()),
+    ...fills.map((column) =>
+      db
+        .insertInto('sync_columns')
+        .values({ ...column, state: 'filling' })
+        .onConflict((c) => c.columns(['resource', 'name']).doUpdateSet({ state: 'filling' }))
+        .compile(),
+    ),
+  ]
+}

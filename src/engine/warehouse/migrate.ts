@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import type { CompiledQuery } from 'kysely'
+import type { Clock } from '../base/clock.js'
+import { Stop } from '../base/errors.js'
+import type { Model } from '../model/registry.js'
+import type { Table } from '../model/table.js'
+import type { Change } from './change.js'
+import type { Db } from './database.js'
+import { missing } from './ddl.js'
+import type { Dialect, LiveColumn, Session } from './dialect.js'
+import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
+import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
+
+/** Raised when older programs can no longer work on a warehouse; additions do not count. */
+const schemaVersion = 3
+
+const digest = (tables: readonly Table[]): string =>
+  createHash('sha256').update(JSON.stringify(tables)).digest('hex')
+
+type Meta = ReadonlyMap<string, string | null>
+
+/** Runs a query in the transaction in hand, or outside of any. */
+type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
+
+async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask): Promise<Meta> {
+  if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
+  const { rows } = await ask(db.selectFrom('sync_meta').selectAll().compile())
+  return new Map(rows.map((row) => [row.name, row.value]))
+}
+
+function refuseNewer(meta: Meta, where: string): void {
+  const found = Number(meta.get('schema_version') ?? schemaVersion)
+  if (found <= schemaVersion) return
+  throw new Stop(
+    `The warehouse ${where} has tables of version ${found}; this program knows versions up to ${schemaVersion}`,
+    { exitCode: 2, hint: 'Expected a newer shopsync: upgrade the program, or name another warehouse.url' },
+  )
+}
+
+/** In sync_meta, while rows are copied into this warehouse: what they are copied from, and since when. */
+export const copyMark = 'copy'
+
+export interface UnfinishedCopy {
+  /** Where the original lies. */
+  readonly from: string
+  readonly since: string
+}
+
+/** `value`: of the mark; undefined where there is none. */
+export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
+  value ? (JSON.parse(value) as UnfinishedCopy) : undefined
+
+function refuseUnfinished(meta: Meta, where: string): void {
+  const copy = unfinishedCopy(meta.get(copyMark))
+  if (!copy) return
+  throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, begun at ${copy.since}`, {
+    exitCode: 2,
+    hint: 'With the configuration of the original, type the same shopsync copy again: it goes on where it was cut short',
+  })
+}
+
+/** Stops where the warehouse is an unfinished copy: for who asks no `plan` before it reads. */
+export async function refuseUnfinishedCopy(db: Db, where: string): Promise<void> {
+  const marked = db.selectFrom('sync_meta').select(['name', 'value']).where('name', '=', copyMark)
+  refuseUnfinished(new Map((await marked.execute()).map(({ name, value }) => [name, value])), where)
+}
+
+async function writeMeta(dialect: Dialect, session: Session, values: Record<string, string>): Promise<void> {
+  for (const [name, value] of Object.entries(values))
+    await session.run(
+      dialect.db
+        .insertInto('sync_meta')
+        .values({ name, value })
+        .onConflict((c) => c.column('name').doUpdateSet({ value }))
+        .compile(),
+    )
+}
+
+/** The tables of the product, and the model that those of the resources follow from. */
+export interface Wanted {
+  readonly model: Model
+  readonly tables: readonly Table[]
+}
+
+/** What a migration would change, and what it would mean. */
+interface Survey {
+  readonly changes: readonly Change[]
+  readonly consequences: Consequences
+  /** Whether the warehouse was made for exactly these tables. */
+  readonly isKnown: boolean
+}
+
+/** Compares all tables and columns with what there is: somebody may have dropped one since the last run. */
+async function survey(
+  dialect: Dialect,
+  { model, tables }: Wanted,
+  ask: Ask = (query) => dialect.db.executeQuery(query),
+): Promise<Survey> {
+  const live = await dialect.liveColumns()
+  const meta = await readMeta(dialect, live, ask)
+  refuseNewer(meta, dialect.where)
+  refuseUnfinished(meta, dialect.where)
+  const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
+  const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
+  const consequences = consequencesOf(model, readLayout(meta.get('columns')), changes)
+  return { changes, consequences, isKnown }
+}
+
+/** A change that `migrate` would make now. */
+export interface PlannedChange extends Change {
+  /** The cursors that write to the table would read their lists whole. */
+  readonly refills: boolean
+}
+
+/** What is asked of a plan of changes. */
+export interface PlanOptions {
+  /** With the sizes of tables, where these tell how long a change takes: each of their rows is counted. */
+  readonly isMeasured?: boolean
+}
+
+/** The changes that `migrate` would make now. Writes nothing. */
+export async function planMigration(
+  dialect: Dialect,
+  wanted: Wanted,
+  { isMeasured = false }: PlanOptions = {},
+): Promise<PlannedChange[]> {
+  const { changes, consequences } = await survey(dialect, wanted)
+  const refills = (table: string): boolean =>
+    consequences.refills.has(wanted.model.tableByName.get(table)?.resource ?? '')
+  const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
+  return isMeasured ? measured(dialect, planned) : planned
+}
+
+/** Hears of each change before it is made: one that takes long should not take long in silence. */
+export type OnChange = (change: Change) => void
+
+/**
+ * Brings the warehouse's tables up to date, in one transaction: whatever ends it in the middle, the warehouse is as it was
+ * before. Several migrations at once wait for each other.
+ */
+export async function migrateTables(
+  dialect: Dialect,
+  wanted: Wanted,
+  clock: Clock,
+  onChange?: OnChange,
+): Promise<readonly Change[]> {
+  const { changes: found, isKnown } = await survey(dialect, wanted)
+  if (found.length === 0 && isKnown) return []
+  refuseObstacles(found, dialect.where)
+  const { tables } = wanted
+  const sized = await measured(dialect, found)
+  const making = dialect.transaction(async (session) => {
+    await dialect.prepare(session)
+    // Compared again behind the lock: another process may have migrated meanwhile.
+    const { changes: now, consequences } = await survey(dialect, wanted, (query) => session.run(query))
+    refuseObstacles(now, dialect.where)
+    const changes = withSizes(now, sized)
+    for (const change of changes) {
+      onChange?.(change)
+      for (const statement of change.statements) await session.run(statement)
+    }
+    for (const comment of dialect.comments(tables)) await session.run(comment)
+    const at = await dialect.now(session, clock)
+    for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
+    await writeMeta(dialect, session, {
+      schema_version: String(schemaVersion),
+      model: digest(tables),
+      columns: layoutText(wanted.model.tables),
+    })
+    return changes
+  })
+  return making.catch((error) => {
+    throw roomFailure(dialect, sized, error)
+  })
+}

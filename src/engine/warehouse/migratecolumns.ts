@@ -1,0 +1,186 @@
+/**
+ * Moves values between `_extra` and the columns that the configuration, or a new version of the program, makes of unknown
+ * fields. Runs do so under their lease, before any other work; so does the command `migrate`.
+ *
+ * A column is in one of these states, which `sync_columns` keeps:
+ *
+ * (no row):  the values are in `_extra`; or the column is declared, and its values are in it.
+ * filling:   the values are on their way into the column. A row of the table is done when its `_extra` lacks the member.
+ * column:    the values are in the column, as the configuration says.
+ * emptying:  the configuration names the column no more; the values are on their way back. A row is done when its column
+ *            is null.
+ *
+ * Values move in batches, each in a transaction of its own. A run that is killed goes on where the rows say.
+ */
+import type { CompiledQuery } from 'kysely'
+import { type Kind, kinds } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import type { Model, ResourceModel } from '../model/registry.js'
+import type { Dialect } from './dialect.js'
+import { seenFrom, switchHistory } from './historyswitch.js'
+import { demandRefill } from './layout.js'
+import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
+
+/** Where values go, or what becomes of the versions of a resource (historyswitch.ts). */
+type Destination = MovingField['to'] | 'history' | 'no history'
+
+/** What was moved, for people. */
+export interface MovedColumn {
+  readonly table: string
+  readonly column: string
+  readonly to: Destination
+  readonly values: number
+}
+
+type State = 'column' | 'filling' | 'emptying'
+
+interface TrackedColumn {
+  readonly resource: string
+  readonly name: string
+  readonly kind: Kind
+  readonly state: State
+}
+
+/** What is to be done with one column. */
+interface Errand {
+  readonly resource: ResourceModel
+  readonly name: string
+  readonly kind: Kind
+  readonly to: Destination
+  /** Whether the configuration has the column, which is then kept in mind. */
+  readonly isPromoted: boolean
+  /** Its values were stored by the rules of another kind. */
+  readonly isOfOtherKind?: boolean
+}
+
+const isKind = (kind: string | null): kind is Kind => kinds.some((known) => known === kind)
+
+async function readTracked({ db }: Dialect): Promise<TrackedColumn[]> {
+  const rows = await db.selectFrom('sync_columns').selectAll().orderBy('resource').orderBy('name').execute()
+  return rows.flatMap(({ resource, name, kind, state }) =>
+    isKind(kind) ? [{ resource, name, kind, state: state as State }] : [],
+  )
+}
+
+/** What is to be done, so that the rows are as the model has them; nothing where they are. */
+export async function errands(dialect: Dialect, model: Model): Promise<Errand[]> {
+  const tracked = await readTracked(dialect)
+  const wanted = model.list.flatMap((resource) =>
+    Object.entries(resource.promoted).flatMap(([name, kind]): Errand[] => {
+      const known = tracked.find((column) => column.resource === resource.name && column.name === name)
+      const isOfOtherKind = known?.state === 'column' && known.kind !== kind
+      if (known?.state === 'column' && !isOfOtherKind) return []
+      return [{ resource, name, kind, to: 'column', isPromoted: true, isOfOtherKind }]
+    }),
+  )
+  const others = tracked.flatMap(({ resource: of, name, kind }): Errand[] => {
+    const resource = model.byName.get(of)
+    if (name === seenFrom) return []
+    if (!resource || Object.hasOwn(resource.promoted, name)) return []
+    const isDeclared = Object.hasOwn(resource.resource.fields, name)
+    return [{ resource, name, kind, to: isDeclared ? 'column' : '_extra', isPromoted: false }]
+  })
+  return [...wanted, ...others, ...switches(model, tracked)]
+}
+
+/** The resources whose history the configuration has switched on or off. */
+function switches(model: Model, tracked: readonly TrackedColumn[]): Errand[] {
+  return model.list.flatMap((resource): Errand[] => {
+    const known = tracked.find((column) => column.resource === resource.name && column.name === seenFrom)
+    const isWanted = resource.history !== undefined
+    if (isWanted ? known?.state === 'column' : known === undefined) return []
+    const to = isWanted ? 'history' : 'no history'
+    return [{ resource, name: seenFrom, kind: 'timestamp', to, isPromoted: isWanted }]
+  })
+}
+
+const track = ({ db }: Dialect, { resource, name, kind }: Errand, state: State): CompiledQuery =>
+  db
+    .insertInto('sync_columns')
+    .values({ resource: resource.name, name, kind, state })
+    .onConflict((c) => c.columns(['resource', 'name']).doUpdateSet({ kind, state }))
+    .compile()
+
+const untrack = ({ db }: Dialect, { resource, name }: Errand): CompiledQuery =>
+  db
+    .deleteFrom('sync_columns')
+    .where((eb) => eb.and({ resource: resource.name, name }))
+    .compile()
+
+/** Carries out one errand, and returns what it has moved. `at`: now, canonical. */
+async function carryOut(
+  dialect: Dialect,
+  transact: Transact,
+  errand: Errand,
+  at: string,
+): Promise<MovedColumn> {
+  const { resource, name, to, isPromoted, kind } = errand
+  const [table] = resource.tables
+  if (!table) throw new Bug(`${resource.name} has no table`)
+  const live = await dialect.liveColumns()
+  const exists = live.some((column) => column.table === table.name && column.name === name)
+  if (to === 'history' || to === 'no history') {
+    const values = await transact(async (session) => {
+      await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))
+      return exists ? (await session.run(switchHistory(dialect.db, table, to))).affected : 0
+    })
+    return { table: table.name, column: name, to, values }
+  }
+  await transact((session) => session.run(track(dialect, errand, to === 'column' ? 'filling' : 'emptying')))
+  const values = exists ? await moveValues(dialect, transact, { table, name, kind, to }) : 0
+  await transact(async (session) => {
+    await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))
+    const doubt = inexact(errand)
+    if (doubt !== undefined) await session.run(demandRefill(dialect.db, resource.name, doubt, at))
+  })
+  return { table: table.name, column: name, to, values }
+}
+
+/** Why the source has to be asked what it sent exactly: a column does not tell null from absent, or 1 from "1". */
+function inexact({ resource, name, to, isOfOtherKind }: Errand): string | undefined {
+  if (to === '_extra') return `the column ${resource.name}.${name} is no longer configured`
+  return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
+}
+
+/** What `moveColumns` would do with one column. */
+export interface PendingMove extends Omit<MovedColumn, 'values'> {
+  readonly resource: string
+  /** Of values that go back into `_extra`; null of others. */
+  readonly values: number | null
+  /** Whether the lists of its resource are read whole afterwards. */
+  readonly refills: boolean
+}
+
+/** What `moveColumns` would do, for those who ask before; changes nothing. */
+export async function pendingMoves(dialect: Dialect, model: Model): Promise<PendingMove[]> {
+  const live = await dialect.liveColumns()
+  const pending: PendingMove[] = []
+  for (const errand of await errands(dialect, model)) {
+    const { resource, name: column, to } = errand
+    const table = resource.tables[0]?.name ?? resource.name
+    const isThere = live.some((one) => one.table === table && one.name === column)
+    const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
+    const refills = inexact(errand) !== undefined
+    pending.push({ resource: resource.name, table, column, to, values, refills })
+  }
+  return pending
+}
+
+async function heldIn({ db }: Dialect, table: string, column: string): Promise<number> {
+  const query = db.selectFrom(table as 'tenants').where(column as 'tenant_id', 'is not', null)
+  const row = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirst()
+  return Number(row?.n ?? 0)
+}
+
+/** Moves all values to where the model has them. Throws what `transact` throws: a run without a lease moves nothing. */
+export async function moveColumns(
+  dialect: Dialect,
+  model: Model,
+  transact: Transact,
+  at: () => string,
+): Promise<MovedColumn[]> {
+  const moved: MovedColumn[] = []
+  for (const errand of await errands(dialect, model))
+    moved.push(await carryOut(dialect, transact, errand, at()))
+  return moved
+}

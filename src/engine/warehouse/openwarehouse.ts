@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.js'
+import { Stop } from '../base/errors.js'
+import type { Model } from '../model/registry.js'
+import type { Dialect } from './dialect.js'
+import { type RulesReader, Warehouse } from './warehouse.js'
+
+export interface OpenOptions {
+  /** `sqlite:PATH` or `postgres://…`. */
+  readonly url: string
+  /** Schema of the tables, where the warehouse knows schemas. */
+  readonly schema: string
+  readonly model: Model
+  readonly clock?: Clock
+  readonly patience?: readonly number[]
+  readonly signal?: AbortSignal
+  readonly readRules?: RulesReader
+  /** For commands that only read: what is not there is not made, and an empty warehouse stands in for it. */
+  readonly existing?: boolean
+  /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */
+  readonly silentMs?: number
+  /** Postgres: a pooler in transaction mode stands before it; default false. */
+  readonly pooler?: boolean
+  /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
+  readonly threadFrom?: number
+}
+
+/** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
+async function dialectOf({
+  url,
+  schema,
+  threadFrom,
+  silentMs,
+  pooler,
+  existing,
+}: OpenOptions): Promise<Dialect> {
+  if (url.startsWith('sqlite:'))
+    return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing })
+  if (/^postgres(ql)?:\/\//.test(url))
+    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
+  throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
+    exitCode: 2,
+    hint: 'Expected sqlite:PATH or postgres://user:password@host:port/database',
+  })
+}
+
+/** Opens a warehouse; `migrate` makes its tables. Throws Stop when the warehouse cannot be reached or used. */
+export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
+  return new Warehouse({ ...options, dialect: await dialectOf(options) })
+}

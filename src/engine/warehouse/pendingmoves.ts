@@ -1,0 +1,119 @@
+/**
+ * Moves the values of one field between `_extra` and a column, batch after batch in the order of the rows' keys.
+ * columns.ts says which fields move, and where to.
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import type { Kind } from '../../../schema/resource.js'
+import type { Value } from '../model/flatten/batch.js'
+import { cut } from '../model/flatten/jsontext.js'
+import { memberOfValue, valueOfMember } from '../model/flatten/membertext.js'
+import type { Table } from '../model/table.js'
+import { rootTable } from './database.js'
+import type { Dialect, Session } from './dialect.js'
+import { quarantineStatements } from './quarantine.js'
+
+/** Rows of one transaction. */
+const rowsAtOnce = 500
+/** As much of a value as quarantine keeps. */
+const longestValue = 4096
+
+/** Runs work in a transaction of the run that holds the lease. */
+export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>
+
+/** A field that moves. */
+export interface MovingField {
+  /** The resource's own table. */
+  readonly table: Table
+  readonly name: string
+  readonly kind: Kind
+  readonly to: 'column' | '_extra'
+}
+
+/** A row whose value has not moved yet. */
+interface WaitingRow {
+  readonly tenant: number | bigint
+  readonly id: number | bigint
+  readonly syncedAt: string
+  /** The member's JSON text, or the column's value. */
+  readonly value: unknown
+}
+
+/** Moves what has not moved yet; returns the number of rows. */
+export async function moveValues(dialect: Dialect, transact: Transact, field: MovingField): Promise<number> {
+  let moved = 0
+  let last: WaitingRow | undefined
+  for (;;) {
+    const rows = await transact((session) => moveBatch(dialect, session, field, last))
+    moved += rows.length
+    last = rows.at(-1)
+    if (rows.length < rowsAtOnce) return moved
+  }
+}
+
+async function moveBatch(
+  dialect: Dialect,
+  session: Session,
+  field: MovingField,
+  after: WaitingRow | undefined,
+): Promise<readonly WaitingRow[]> {
+  const { rows } = await session.run(waitingRows(dialect, field, after))
+  const move = field.to === 'column' ? fill : empty
+  for (const row of rows) for (const statement of move(dialect, field, row)) await session.run(statement)
+  return rows
+}
+
+/** The next rows whose `_extra` has the member, or whose column has a value. */
+function waitingRows(
+  { db, extra }: Dialect,
+  { table, name, kind, to }: MovingField,
+  after: WaitingRow | undefined,
+): CompiledQuery<WaitingRow> {
+  const key = sql.ref(table.key[1] ?? '')
+  const column = kind === 'number' || kind === 'json' ? extra.exact(name) : sql.ref(name)
+  let query = db
+    .selectFrom(rootTable(table))
+    .select([
+      'tenant_id as tenant',
+      sql<number | bigint>`${key}`.as('id'),
+      '_synced_at as syncedAt',
+      sql<unknown>`${to === 'column' ? extra.member(name) : column}`.as('value'),
+    ])
+    .where(to === 'column' ? extra.has(name) : sql<boolean>`${sql.ref(name)} is not null`)
+  if (after) query = query.where(sql<boolean>`(tenant_id, ${key}) > (${after.tenant}, ${after.id})`)
+  return query.orderBy('tenant_id').orderBy(key).limit(rowsAtOnce).compile()
+}
+
+/** The update of one row. Its stamps stay: the version is the same. */
+function rewrite(
+  { db }: Dialect,
+  { table, name }: MovingField,
+  { tenant, id }: WaitingRow,
+  { value, _extra }: { readonly value: Value; readonly _extra: unknown },
+): CompiledQuery {
+  return db
+    .updateTable(rootTable(table))
+    .set({ [name]: value, _extra } as never)
+    .where('tenant_id', '=', tenant)
+    .where(sql.ref(table.key[1] ?? ''), '=', id)
+    .compile()
+}
+
+/** A value that the column cannot hold goes to quarantine, as it would from the API. */
+function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
+  const { name, kind, table } = field
+  const { value, reason } = valueOfMember(String(row.value), kind, dialect.numbers)
+  const update = rewrite(dialect, field, row, { value, _extra: dialect.extra.without(name) })
+  if (reason === null) return [update]
+  const { tenant: tenantId, id, syncedAt } = row
+  const text = cut(String(row.value), longestValue)
+  const entry = { recordId: String(id), path: name, value: text, reason }
+  return [
+    update,
+    ...quarantineStatements(dialect.db, { tenantId, resource: table.resource, syncedAt }, [entry]),
+  ]
+}
+
+function empty(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
+  const member = memberOfValue(row.value, field.kind)
+  return [rewrite(dialect, field, row, { value: null, _extra: dialect.extra.with(field.name, member) })]
+}

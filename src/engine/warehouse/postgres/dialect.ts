@@ -1,0 +1,245 @@
+/**
+ * Postgres as a warehouse: tables in a schema, several connections, statements sent without waiting for each other.
+ * Opened by open.ts.
+ */
+import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
+import pg from 'pg'
+import { columnTypes } from '../../../features/dictionary/describe.js'
+import { Bug } from '../../base/errors.js'
+import { exact } from '../../base/int64.js'
+import type { Table } from '../../model/table.js'
+import type { Database, Db } from '../database.js'
+import type { Dialect, LiveColumn, Session } from '../dialect.js'
+import { changeKey } from './changekey.js'
+import { clientConfig, localSettings } from './connection.js'
+import { dayRows } from './days.js'
+import { classify } from './drivererrors.js'
+import { encode, type PostgresPage, rowsOf } from './encode.js'
+import { vacuum } from './erase.js'
+import { growKey } from './growkey.js'
+import { liveIndexes, sizeOf } from './liveindexes.js'
+import { readAtOneInstant } from './oneinstant.js'
+import type { BinaryRows } from './rows.js'
+import { scan } from './scan.js'
+import { PostgresSession, StatementCache } from './session.js'
+import { askZone, checkZone, timestampOf } from './sessiontime.js'
+import { endPool, endSilentConnections } from './silence.js'
+import { analyze } from './statistics.js'
+import { extra } from './unknownfields.js'
+import { versionWords } from './versionwords.js'
+import { viewStore } from './viewstore.js'
+
+const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
+const parsers = new Map<number, (text: string) => unknown>([
+  [INT8, (text) => exact(BigInt(text))],
+  [NUMERIC, Number],
+  [TIMESTAMPTZ, timestampOf],
+  [DATE, (text) => text],
+])
+const typeParsers = {
+  getTypeParser: (id: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && parsers.get(id)) || pg.types.getTypeParser(id, format),
+}
+
+const connections = 4
+/** Code of the server. */
+const uniqueViolation = '23505'
+
+function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    max: connections,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // Statements that do not wait for each other's results are sent together.
+    pipeline: true,
+    types: typeParsers,
+  })
+  // An error that nobody listens to ends the process. The pool listens to no connection that it has lent: a connection
+  // that the server ends between two statements needs a listener of its own. The next statement reports the error.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
+  endSilentConnections(pool, config, silentMs)
+  return pool
+}
+
+const describe = (url: string, schema: string): string => {
+  try {
+    const { host, pathname } = new URL(url)
+    return `postgres://${host}${pathname} (schema ${schema})`
+  } catch {
+    return `postgres (schema ${schema})`
+  }
+}
+
+/**
+ * For a table without statistics, the planner expects that a hundred owners hold half of the rows, and reads the whole
+ * table for one page: forty times the work of the index.
+ */
+const beginning = (pooler: boolean): string =>
+  `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
+
+/** The driver gives a list where a text holds several statements; its types know of one. */
+const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
+  Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
+
+/** What the transactions of one warehouse share. */
+interface Shared {
+  readonly pool: pg.Pool
+  readonly cache: StatementCache
+  readonly where: string
+  /** The statements that each of them begins with. */
+  readonly begin: string
+}
+
+async function transact<T>(
+  { pool, cache, where, begin }: Shared,
+  work: (session: PostgresSession) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onError = (error: Error): void => {
+    broken = error
+  }
+  client.on('error', onError)
+  const session = new PostgresSession(client, cache)
+  try {
+    const begun = client.query(begin)
+    // The work's first statement is sent without waiting for `begun`; its failure is thrown below.
+    begun.catch(() => {})
+    const result = await work(session)
+    checkZone(lastOf(await begun), where)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(onError)
+    // Statements sent behind the one that failed say only that the transaction has failed.
+    throw session.failure?.error ?? error
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}
+
+/** Opens all connections: one takes as long to open as a page to store. A connection that fails is opened again later. */
+function warm(pool: pg.Pool): void {
+  if (pool.totalCount >= connections) return
+  const opened = Array.from({ length: connections }, () => pool.connect())
+  for (const opening of opened)
+    opening.then(
+      (client) => client.release(),
+      () => {},
+    )
+}
+
+async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): Promise<void> {
+  await session.run(sql`select pg_advisory_xact_lock(hashtext(${`shopsync ${schema}`}))`.compile(db))
+  const exists = await session.run(sql`select 1 from pg_namespace where nspname = ${schema}`.compile(db))
+  if (exists.rows.length === 0) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
+}
+
+async function tryRoom(
+  db: Db,
+  schema: string,
+  session: Pick<Session, 'run'>,
+  { bytes, creates }: { readonly bytes: number; readonly creates: boolean },
+): Promise<void> {
+  const filling = sql`select repeat('x', 1000) as filling from generate_series(1, ${sql.lit(bytes / 1000)}::int)`
+  const name = sql.id(schema, 'shopsync_check')
+  if (creates) return void (await session.run(sql`create table ${name} as ${filling}`.compile(db)))
+  const may = sql<{ may: boolean }>`select has_database_privilege(current_database(), 'temp') as may`
+  const { rows } = await session.run(may.compile(db))
+  if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
+}
+
+async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
+  const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
+  if (!rows[0]) throw new Bug('The database returned no time')
+  return rows[0].now
+}
+
+async function liveColumns(db: Db, schema: string): Promise<LiveColumn[]> {
+  const { rows } = await sql<LiveColumn>`
+    select c.relname as "table", a.attname as name,
+      replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') as type
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+    where n.nspname = ${schema} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`.execute(
+    db,
+  )
+  return rows
+}
+
+function commentsOn(table: Table, schema: string): RawBuilder<unknown>[] {
+  const name = sql.id(schema, table.name)
+  return [
+    sql`comment on table ${name} is ${sql.lit(`${table.doc} Grain: ${table.grain}.`)}`,
+    ...table.columns.map(
+      (column) => sql`comment on column ${name}.${sql.id(column.name)} is ${sql.lit(column.doc)}`,
+    ),
+  ]
+}
+
+/** One text for all: sent one by one, the comments would take longer than the tables themselves. */
+const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQuery =>
+  sql
+    .join(
+      tables.flatMap((table) => commentsOn(table, schema)),
+      sql.raw(';\n'),
+    )
+    .compile(db)
+
+/** The schema of the views where nobody names one. */
+const viewsOf = (schema: string): string => `${schema}_analytics`
+
+/** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
+export function postgresDialect(
+  url: string,
+  schema: string,
+  {
+    silentMs,
+    pooler = false,
+  }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
+): Dialect<BinaryRows, PostgresPage> {
+  const where = describe(url, schema)
+  const pool = connect(clientConfig(url, pooler), silentMs)
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
+  const cache = new StatementCache(db, schema)
+  const shared = { pool, cache, where, begin: beginning(pooler) }
+  return {
+    db,
+    where,
+    backlog: 5,
+    heapGrowth: 200,
+    locksRows: true,
+    columnType: (kind) => columnTypes[kind].postgres,
+    extra,
+    dayRows,
+    versionWords: versionWords(schema),
+    numbers: 'numeric',
+    transaction: (work) => transact(shared, work),
+    atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
+    scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
+    warm: () => warm(pool),
+    encode,
+    rows: rowsOf,
+    prepare: (session) => prepare(db, schema, session),
+    tryRoom: (session, how) => tryRoom(db, schema, session, how),
+    liveColumns: () => liveColumns(db, schema),
+    liveIndexes: () => liveIndexes(db, schema),
+    sizeOf: (table) => sizeOf(db, schema, table),
+    comments: (tables) => [comments(db, tables, schema)],
+    growKey: (table, grown) => growKey(db, schema, table, grown),
+    changeKey: (table, { live }) => changeKey(db, schema, table, live),
+    views: (name = viewsOf(schema)) => viewStore(db, schema, name),
+    now: (session) => databaseTime(db, session),
+    isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
+    classify: (error) => classify(error, where),
+    optimize: (tables) => analyze(cache, tables),
+    erase: async (tables, work) => {
+      await work()
+      return vacuum(db, schema, tables)
+    },
+    close: () => endPool(pool),
+  }
+}

@@ -1,0 +1,54 @@
+/** Reading a Postgres warehouse as of one instant, and what a role that may not read it should be granted. */
+import { sql } from 'kysely'
+import { Stop } from '../../base/errors.js'
+import type { Db } from '../database.js'
+import type { OneInstant } from '../dialect.js'
+import { viewStore } from './viewstore.js'
+
+export interface ReadingPlace {
+  readonly db: Db
+  readonly schema: string
+  /** The schema of the views where nobody names one. */
+  readonly views: string
+  readonly where: string
+}
+
+/** The server's code for a right that the role lacks. */
+const denied = '42501'
+
+const isDenied = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === denied
+
+/** Reading needs far less than the right to write, which is the usual advice. */
+const deniedReading = (cause: Error, { where }: ReadingPlace, schemas: readonly string[]): Stop => {
+  const names = schemas.join(', ')
+  return new Stop(`The warehouse ${where} refuses: ${cause.message} (${denied})`, {
+    exitCode: 3,
+    hint: `To read it, this role needs: grant usage on schema ${names} to ROLE; grant select on all tables in schema ${names} to ROLE`,
+    cause,
+  })
+}
+
+/** All questions of the work see the rows of one instant; the settings are those of every transaction. */
+export async function readAtOneInstant<T>(
+  place: ReadingPlace,
+  work: (held: OneInstant) => Promise<T>,
+): Promise<T> {
+  const { db, schema } = place
+  let asked = place.views
+  const begin = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  try {
+    return await begin.execute(async (held) => {
+      await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true)`.execute(
+        held,
+      )
+      const views = (name = place.views) => {
+        asked = name
+        return viewStore(held, schema, name)
+      }
+      return work({ db: held, views })
+    })
+  } catch (error) {
+    throw isDenied(error) ? deniedReading(error, place, [schema, asked]) : error
+  }
+}

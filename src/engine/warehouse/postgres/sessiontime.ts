@@ -1,0 +1,60 @@
+/**
+ * Time on a Postgres session: every session works in UTC, whatever the server, the role, the address or a pooler says,
+ * and a timestamp is read right with any offset. Used by postgres/dialect.ts.
+ */
+import { Stop } from '../../base/errors.js'
+import { canonical, fromMicros, toMicros } from '../../base/timestamp.js'
+
+const ours = '-c TimeZone=UTC -c DateStyle=ISO'
+
+/** Address and start-up options of a session: the options of the address stay, and ours follow, so that ours win. */
+export function startup(url: string): { readonly connectionString: string; readonly options: string } {
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  const theirs = address?.searchParams.get('options')
+  if (!address || !theirs) return { connectionString: url, options: ours }
+  // The driver lets an address's options replace those of the program.
+  address.searchParams.delete('options')
+  return { connectionString: address.href, options: `${theirs} ${ours}` }
+}
+
+/** Sent with the beginning of every transaction: a pooler may have dropped the options of the start. */
+export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'"
+
+/** Asks, behind `utcLocally`, which time zone there is now. */
+export const askZone = 'show timezone'
+
+const hint =
+  'Connect to the server itself, or let the pooler keep settings for a transaction (PgBouncer: pool_mode = transaction)'
+
+/** Throws where the answer to `askZone` is not UTC: rows would be written under a setting that nobody asked for. */
+export function checkZone(answer: { readonly rows: readonly unknown[] } | undefined, where: string): void {
+  const zone = Object.values((answer?.rows[0] ?? {}) as Record<string, unknown>)[0]
+  if (zone === 'UTC') return
+  throw new Stop(
+    `The warehouse ${where} works in the time zone ${JSON.stringify(zone)}, expected UTC, which every transaction sets`,
+    { exitCode: 3, hint },
+  )
+}
+
+const printed = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
+
+/**
+ * `2026-01-02 03:04:05.123456+00`, as Postgres prints it, in canonical form; a Date would lose microseconds. Other
+ * offsets than +00 come from sessions whose settings a pooler has dropped; zones before 1900 have seconds in them.
+ */
+export function timestampOf(text: string): string {
+  if (text.endsWith('+00')) {
+    const fraction = text.slice(20, text.length - 3)
+    const direct = `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
+    if (direct.length === 27) return direct
+  }
+  const [, day, time, fraction = '', sign, hours = 0, minutes = 0, seconds = 0] = printed.exec(text) ?? []
+  const local = canonical(`${day}T${time}.${fraction.padEnd(6, '0')}Z`)
+  if (local === null)
+    throw new Stop(
+      `The warehouse prints a timestamp of ${text.length} characters that is not ISO, expected for example 2026-01-02 03:04:05+00`,
+      { exitCode: 3, hint: `A pooler drops the setting DateStyle=ISO. ${hint}` },
+    )
+  const offset = BigInt(Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1_000_000n
+  return fromMicros(sign === '-' ? toMicros(local) + offset : toMicros(local) - offset)
+}

@@ -1,0 +1,83 @@
+/** The SQL of views in Postgres: every column is cast to its kind's type, which costs nothing where it has that type. */
+import pg from 'pg'
+import type { Kind } from '../../../../schema/resource.js'
+import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
+import { columnTypes } from '../../../features/dictionary/describe.js'
+import { mostShare, type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
+
+/** The type of a column of that kind. Hours are a numeric of nine decimals: a sum of them is no binary float anywhere. */
+const typeOf = (kind: Kind | ViewKind): string =>
+  kind === 'hours' ? 'numeric(18,9)' : columnTypes[kind].postgres
+
+/** As the database prints it. */
+export const printedType = (kind: Kind | ViewKind): string =>
+  typeOf(kind).replace('timestamptz', 'timestamp with time zone')
+
+/** Whether a number is below 10^9 with its nine decimals: what rounds up to it has a digit more than the type of hours. */
+const isSane = (number: string): string => `abs(${number}) < 999999999.9999999995`
+
+function expression({ kind, sql }: SelectedColumn): string {
+  // The cast rounds.
+  const value = kind === 'hours' ? `case when ${isSane(sql)} then ${sql} end` : sql
+  return `cast(${value} as ${typeOf(kind)})`
+}
+
+/** To round decimals that are nine or fewer would take a third more. */
+const rounded = (units: string): string =>
+  `(case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end)`
+
+/** A cast to whole numbers rounds half away from zero. */
+function amount(units: string, cents: string): string {
+  const product = `${rounded(units)} * ${cents}`
+  return `(case when ${isSane(units)} and abs(${product}) < 8999999999.5 then cast(${product} as bigint) end)`
+}
+
+const nine = (number: string): string =>
+  `(case when ${isSane(number)} then cast(${number} * 1e9 as bigint) end)`
+
+/**
+ * A subquery for each row takes five microseconds: more than half of a month's question. A zone's stretches are a short
+ * array instead, searched by halves; on the shifted clock of the stretch the day is the date. Nothing is joined but zones,
+ * so that no plan can go wrong where the server has no statistics yet, and questions without the day leave the join out.
+ */
+function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+  const [zone, clock] = [`${alias}_zone`, (at: string) => `(${at} at time zone 'UTC')`]
+  const list = (what: string) => `array_agg(${what} order by from_at) filter (where first_day is not null)`
+  const shift = `cast(first_day as timestamp) - ${clock('from_at')}`
+  const stretches = `select zone, max(from_at) as behind, ${list('from_at')} as starts, ${list(shift)} as shifts
+        from {report_stretches} group by zone`
+  const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
+      left join (${stretches}) ${alias} on ${alias}.zone = coalesce(${zone}.zone, ${usualZone})`
+  const shifted = `${clock(instant)} + ${alias}.shifts[width_bucket(${instant}, ${alias}.starts)]`
+  return { day: `(case when ${instant} < ${alias}.behind then cast(${shifted} as date) end)`, join }
+}
+
+export const viewSql = (schema: string): ViewSql => ({
+  // Whole seconds, as SQLite has them: minutes until now are the same on both.
+  now: "date_trunc('second', current_timestamp)",
+  table: (name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`,
+  // A cast would print it as the reader's DateStyle says.
+  dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
+  minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
+  shopDay: joinedDay,
+  // Computed once a row, however often they are named, and left out where nothing names them.
+  figures: (alias, rows, figures) => ({
+    figures: Object.fromEntries(Object.keys(figures).map((name) => [name, `${alias}.${name}`])),
+    join: `left join lateral (select ${Object.entries(figures)
+      .map(([name, figure]) => `${figure} as ${name}`)
+      .join(', ')} ${rows}) ${alias} on true`,
+  }),
+  nine,
+  // A sum of whole numbers is a numeric of any size here.
+  sumNine: (number) => `coalesce(sum(${nine(number)}), 0)`,
+  amount,
+  prorate: (cents, part, whole) =>
+    `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,
+  query: ({ with: tables, legs }) => {
+    const queries = legs.map(
+      ({ columns, from }) =>
+        `select ${columns.map((column) => `${expression(column)} as ${pg.escapeIdentifier(column.name)}`).join(',\n  ')}\nfrom ${from}`,
+    )
+    return `${tables === '' ? '' : `with ${tables}\n`}${queries.join('\nunion all\n')}`
+  },
+})

@@ -1,0 +1,177 @@
+/**
+ * Views in Postgres: in a schema of their own, with their owner's rights, so that whoever may read them needs no right
+ * on the tables. Made by postgres/dialect.ts.
+ */
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import pg from 'pg'
+import type { ViewRows } from '../../../../schema/views/index.js'
+import type { Db } from '../database.js'
+import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
+import { printedType, viewSql } from './viewsql.js'
+
+const quote = pg.escapeIdentifier
+
+/** Derived tables and snapshots stand among the views too: people look for them there. */
+const isPublished = ({ role, name }: { readonly role: string; readonly name: string }): boolean =>
+  role === 'derived' || name === 'daily_snapshots'
+
+interface Rights {
+  readonly role: string
+  readonly may_create: boolean
+  /** null where there is no such schema. */
+  readonly may_use: boolean | null
+}
+
+async function rightsOn(db: Db, schema: string, run: RunStatement): Promise<Rights | undefined> {
+  const asked = sql<Rights>`select quote_ident(current_user) as role,
+    has_database_privilege(current_database(), 'create') as may_create,
+    (select has_schema_privilege(oid, 'create') and has_schema_privilege(oid, 'usage')
+      from pg_namespace where nspname = ${schema}) as may_use`
+  return (await run(asked.compile(db))).rows[0]
+}
+
+function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | undefined {
+  if (!rights || rights.may_use === true) return undefined
+  const { role, may_create, may_use } = rights
+  if (may_use === false)
+    return {
+      message: `The views for analysts were not made: the role ${role} may not make views in the schema ${schema}`,
+      hint: `As a superuser, or as the schema's owner, type: grant usage, create on schema ${schema} to ${role}; then shopsync migrate`,
+    }
+  if (may_create) return undefined
+  return {
+    message: `The views for analysts were not made: there is no schema ${schema}, and the role ${role} may not make one`,
+    hint: `As a superuser type: create schema ${schema} authorization ${role}; then shopsync migrate`,
+  }
+}
+
+interface LiveViewColumn {
+  readonly name: string
+  readonly type: string
+}
+
+async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>): Promise<LiveViewColumn[]> {
+  const asked = sql<LiveViewColumn>`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
+    from pg_attribute a where a.attrelid = to_regclass(${view}) and a.attnum > 0 and not a.attisdropped
+    order by a.attnum`
+  return (await run(asked.compile(db))).rows
+}
+
+/** The views and functions that stand on a view. */
+async function standingOn(db: Db, run: RunStatement, view: RawBuilder<unknown>): Promise<string[]> {
+  const asked = sql<{ name: string }>`select distinct d.oid::regclass::text as name
+    from pg_depend p join pg_rewrite r on p.classid = 'pg_rewrite'::regclass and r.oid = p.objid
+    join pg_class d on d.oid = r.ev_class
+    where p.refclassid = 'pg_class'::regclass and p.refobjid = to_regclass(${view}) and d.oid <> p.refobjid
+    order by name`
+  return (await run(asked.compile(db))).rows.map(({ name }) => name)
+}
+
+/** The statements that give a view which was made anew the grants that it had. */
+async function grantsOf(
+  db: Db,
+  run: RunStatement,
+  view: RawBuilder<unknown>,
+  columns: readonly string[],
+): Promise<string[]> {
+  const asked = sql<{ statement: string }>`with granted as (
+      select c.oid, c.relowner, null::text as attname, a.* from pg_class c, aclexplode(c.relacl) a
+      union all
+      select c.oid, c.relowner, t.attname::text, a.* from pg_class c
+        join pg_attribute t on t.attrelid = c.oid and t.attname = any(${columns}::text[]), aclexplode(t.attacl) a)
+    select format('grant %s%s on %s to %s%s', privilege_type, ' (' || quote_ident(attname) || ')', oid::regclass,
+      case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
+      case when is_grantable then ' with grant option' else '' end) as statement
+    from granted where oid = to_regclass(${view}) and grantee <> relowner`
+  return (await run(asked.compile(db))).rows.map(({ statement }) => statement)
+}
+
+const literal = pg.escapeLiteral
+
+function commentsOn(name: string, { doc, columns }: WantedView): string[] {
+  return [
+    `comment on view ${name} is ${literal(doc)}`,
+    ...columns.map((column) => `comment on column ${name}.${quote(column.name)} is ${literal(column.doc)}`),
+  ]
+}
+
+async function make(
+  db: Db,
+  schema: string,
+  run: RunStatement,
+  view: WantedView,
+): Promise<ViewTrouble | undefined> {
+  const name = `${quote(schema)}.${quote(view.name)}`
+  const regclass = sql`${name}`
+  const live = await columnsOf(db, run, regclass)
+  // Postgres replaces a view in place only where columns are appended.
+  const isInPlace = live.every(({ name: column, type }, i) => {
+    const wanted = view.columns[i]
+    return wanted?.name === column && printedType(wanted.kind) === type
+  })
+  const before: string[] = []
+  const after: string[] = []
+  if (!isInPlace) {
+    const dependents = await standingOn(db, run, regclass)
+    if (dependents.length > 0)
+      return {
+        message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependents.join(', ')} ${dependents.length > 1 ? 'stand' : 'stands'} on it`,
+        hint: `Drop ${dependents.join(', ')}, type shopsync migrate, and create ${dependents.length > 1 ? 'them' : 'it'} again`,
+      }
+    before.push(`drop view ${name}`)
+    const kept = view.columns.map((column) => column.name)
+    after.push(...(await grantsOf(db, run, regclass, kept)))
+  }
+  const statements = [
+    ...before,
+    `create or replace view ${name} as ${view.query}`,
+    ...after,
+    ...commentsOn(name, view),
+  ]
+  await run(sql.raw(statements.join(';\n')).compile(db))
+  return undefined
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+/** What the role may not do, or what stands on a view in a way that was not looked for. */
+function troubleOf(error: unknown, schema: string): ViewTrouble | undefined {
+  const cause = codeOf(error) === undefined && error instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return undefined
+  const code = codeOf(cause)
+  if (code !== '42501' && code !== '2BP01') return undefined
+  return {
+    message: `The views for analysts stay as they were: ${cause.message} (${code})`,
+    hint: `Expected the schema ${schema} and its views to belong to the role that runs shopsync: alter schema … owner to …, alter view … owner to …; then type shopsync migrate`,
+  }
+}
+
+export const viewStore = (db: Db, tables: string, schema: string): ViewStore => ({
+  sql: viewSql(tables),
+  where: schema,
+  memory: `views ${schema}`,
+  relation: (name) => `${quote(schema)}.${quote(name)}`,
+  db: (db as unknown as Kysely<ViewRows>).withSchema(schema),
+  published: (all) =>
+    all.filter(isPublished).map(({ name, doc, grain, columns }) => ({
+      name,
+      doc: `${doc} Grain: ${grain}.`,
+      columns,
+      query: `select ${columns.map((column) => quote(column.name)).join(', ')} from ${quote(tables)}.${quote(name)}`,
+    })),
+  live: async (run) => {
+    const all = sql<{ name: string; kind: string }>`select c.relname as name, c.relkind::text as kind
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+    return new Map((await run(all.compile(db))).rows.map(({ name, kind }) => [name, kind]))
+  },
+  obstacle: async (run) => obstacleOf(await rightsOn(db, schema, run), schema),
+  prepare: async (run) => {
+    const rights = await rightsOn(db, schema, run)
+    if (rights?.may_use !== null) return
+    await run(sql`create schema ${sql.id(schema)}`.compile(db))
+  },
+  make: (run, view) => make(db, schema, run, view),
+  troubleOf: (error) => troubleOf(error, schema),
+})

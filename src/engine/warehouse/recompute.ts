@@ -1,0 +1,232 @@
+/**
+ * Computes derived tables anew whose rule or settings have changed since their rows were stored, such as those of a
+ * warehouse that an older program has filled. Runs do so under their lease, before any other work; so does `migrate`.
+ *
+ * What the rows of a tenant were computed with stands in `sync_derived`:
+ *
+ * (no row):      nobody has computed them. Where the tenant has no records yet, the row is made finished: rows come with
+ *                their records from then on.
+ * under way:     `finished_at` is null; records up to `done_to` are done. A run that is killed goes on there, unless rule
+ *                or settings have changed again.
+ * finished:      all rows are of that rule and those settings.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import type { DerivedModel, Model, ResourceModel } from '../model/registry.js'
+import type { StateRows } from '../model/state.js'
+import type { Reader } from './cursors.js'
+import { rootTable } from './database.js'
+import { deriveStored, type Rules } from './derived.js'
+import type { Dialect, Session } from './dialect.js'
+import type { Transact } from './pendingmoves.js'
+
+/** Records of one transaction. */
+const recordsAtOnce = 500
+
+/** One derived table of one tenant whose rows are of another rule or of other settings. */
+export interface Outdated {
+  readonly resource: ResourceModel
+  readonly derived: DerivedModel
+  readonly tenantId: Int64
+  /** The last record that an earlier run has computed with the present rule and settings; null where none is. */
+  readonly doneTo: Int64 | null
+  /** How many records it has computed. */
+  readonly done: number
+  /** Whether the tenant has records that rows follow from. */
+  readonly hasRecords: boolean
+}
+
+/** What was computed anew, for people. */
+export interface Rederived {
+  readonly table: string
+  readonly tenantId: Int64
+  readonly records: number
+}
+
+type State = StateRows['sync_derived']
+
+/** The tenants among these that have records, live or deleted. */
+async function withRecords({ db }: Dialect, { tables: [root] }: ResourceModel, tenants: readonly Int64[]) {
+  if (!root) throw new Bug('A resource without a table')
+  const { rows } = await db.executeQuery(
+    db
+      .selectFrom('tenants as t')
+      .select('t.tenant_id')
+      .where('t.tenant_id', 'in', [...tenants])
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom(rootTable(root))
+            .select('id')
+            .whereRef(`${root.name}.tenant_id` as never, '=', 't.tenant_id'),
+        ),
+      )
+      .compile(),
+  )
+  return new Set(rows.map(({ tenant_id }) => tenant_id))
+}
+
+async function outdatedOf(
+  dialect: Dialect,
+  rules: Rules,
+  of: { readonly resource: ResourceModel; readonly derived: DerivedModel },
+  known: { readonly tenants: readonly Int64[]; readonly states: readonly State[] },
+): Promise<Outdated[]> {
+  const { version, name } = of.derived.declared
+  const states = new Map(known.states.filter((row) => row.name === name).map((row) => [row.tenant_id, row]))
+  const present = (tenantId: Int64): State | undefined => {
+    const state = states.get(tenantId)
+    return state?.version === version && state.settings === rules.textOf(tenantId) ? state : undefined
+  }
+  const tenants = known.tenants.filter((tenantId) => (present(tenantId)?.finished_at ?? null) === null)
+  if (tenants.length === 0) return []
+  const filled = await withRecords(dialect, of.resource, tenants)
+  return tenants.map((tenantId) => ({
+    ...of,
+    tenantId,
+    doneTo: present(tenantId)?.done_to ?? null,
+    done: Number(present(tenantId)?.records ?? 0),
+    hasRecords: filled.has(tenantId),
+  }))
+}
+
+/** The part of a warehouse by which its derived tables are computed anew. */
+interface DerivedWarehouse extends Reader {
+  readonly dialect: Dialect
+  readonly rules: Rules
+  transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T>
+}
+
+/** What is of another rule, or of other settings, than the present ones. */
+export const readOutdated = (
+  warehouse: Omit<DerivedWarehouse, 'transaction'>,
+  model: Model,
+): Promise<Outdated[]> => warehouse.read(() => outdated(warehouse.dialect, model, warehouse.rules))
+
+/** Stored records, deleted ones included, of some tenants or of all. */
+export async function countRecords(
+  warehouse: Reader,
+  { tables: [root] }: ResourceModel,
+  tenants?: readonly Int64[],
+): Promise<number> {
+  if (!root) throw new Bug('A resource without a table')
+  const rows = await warehouse.read((db) => {
+    const query = db.selectFrom(rootTable(root)).select((eb) => eb.fn.countAll<Int64>().as('n'))
+    return (tenants ? query.where('tenant_id', 'in', [...tenants]) : query).execute()
+  })
+  return Number(rows[0]?.n ?? 0)
+}
+
+async function outdated(dialect: Dialect, model: Model, rules: Rules): Promise<Outdated[]> {
+  const { db } = dialect
+  const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
+  if (all.length === 0) return []
+  const states = await db.selectFrom('sync_derived').selectAll().execute()
+  const tenants = (await db.selectFrom('tenants').select('tenant_id').execute()).map((row) => row.tenant_id)
+  const found: Outdated[] = []
+  for (const of of all) found.push(...(await outdatedOf(dialect, rules, of, { tenants, states })))
+  return found
+}
+
+const noteState = ({ db }: Dialect, rows: readonly State[]): CompiledQuery =>
+  db
+    .insertInto('sync_derived')
+    .values([...rows])
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'name']).doUpdateSet((eb) => ({
+        version: eb.ref('excluded.version'),
+        settings: eb.ref('excluded.settings'),
+        done_to: eb.ref('excluded.done_to'),
+        records: eb.ref('excluded.records'),
+        finished_at: eb.ref('excluded.finished_at'),
+      })),
+    )
+    .compile()
+
+/** The next records of a tenant, in the order of their ids. */
+function nextIds(
+  { db }: Dialect,
+  { resource, tenantId }: Outdated,
+  after: Int64 | null,
+): CompiledQuery<{ id: Int64 }> {
+  const [root] = resource.tables
+  if (!root) throw new Bug(`${resource.name} has no table`)
+  const query = db.selectFrom(rootTable(root)).select('id').where('tenant_id', '=', tenantId)
+  const rest = after === null ? query : query.where('id', '>', after)
+  return rest.orderBy('id').limit(recordsAtOnce).compile()
+}
+
+/** How rows are computed anew: in transactions of the lease's holder. */
+interface Rederiving {
+  readonly dialect: Dialect
+  readonly rules: Rules
+  readonly transact: Transact
+  /** Now, canonical. */
+  readonly at: () => string
+  /** Hears how many records of a tenant are done, several hundred at a time. */
+  readonly progress?: ((table: string, tenantId: Int64, done: number) => void) | undefined
+}
+
+async function rederiveOne(
+  { dialect, rules, transact, at, progress }: Rederiving,
+  one: Outdated,
+): Promise<Rederived> {
+  const { resource, derived, tenantId } = one
+  const { name, version } = derived.declared
+  const state = { tenant_id: tenantId, name, version, settings: rules.textOf(tenantId) }
+  let { doneTo, done } = one
+  for (;;) {
+    const ids = await transact(async (session) => {
+      const { rows } = await session.run(nextIds(dialect, one, doneTo))
+      const found = rows.map(({ id }) => id)
+      if (found.length > 0)
+        await deriveStored({ dialect, session, resource, settings: rules.of(tenantId), tenantId }, found)
+      const isLast = found.length < recordsAtOnce
+      const reached = { done_to: isLast ? null : (found.at(-1) ?? null), records: done + found.length }
+      await session.run(noteState(dialect, [{ ...state, ...reached, finished_at: isLast ? at() : null }]))
+      return found
+    })
+    doneTo = ids.at(-1) ?? doneTo
+    done += ids.length
+    progress?.(name, tenantId, done)
+    if (ids.length < recordsAtOnce) return { table: name, tenantId, records: done - one.done }
+  }
+}
+
+/** Computes anew whatever is of another rule or of other settings, under a lease. Returns what had records. */
+export async function rederive(
+  warehouse: DerivedWarehouse,
+  model: Model,
+  {
+    fence,
+    signal,
+    ...heard
+  }: Pick<Rederiving, 'at' | 'progress'> & { readonly fence: Int64; readonly signal: AbortSignal },
+): Promise<Rederived[]> {
+  const { dialect, rules } = warehouse
+  const transact: Transact = (work) => {
+    signal.throwIfAborted()
+    return warehouse.transaction(work, fence)
+  }
+  const how = { dialect, rules, transact, ...heard }
+  const all = await readOutdated(warehouse, model)
+  const empty = all.filter(({ hasRecords }) => !hasRecords)
+  if (empty.length > 0) {
+    const finished = empty.map(({ derived: { declared }, tenantId }) => ({
+      tenant_id: tenantId,
+      name: declared.name,
+      version: declared.version,
+      settings: how.rules.textOf(tenantId),
+      done_to: null,
+      records: 0,
+      finished_at: how.at(),
+    }))
+    for (let i = 0; i < finished.length; i += recordsAtOnce)
+      await how.transact((session) =>
+        session.run(noteState(how.dialect, finished.slice(i, i + recordsAtOnce))),
+      )
+  }
+  const done: Rederived[] = []
+  for (const one of all.filter(({ hasRecords }) => hasRecords)) done.push(await rederiveOne(how, one))
+  return done
+}

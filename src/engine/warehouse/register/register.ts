@@ -1,0 +1,154 @@
+/**
+ * The register: which live rows a cursor should have (docs/architecture.md, The register).
+ * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/sync/reconcile).
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import type { Int64 } from '../../../../schema/resource.js'
+import type { StateRows } from '../../model/state.js'
+import type { Table } from '../../model/table.js'
+import type { CursorKey } from '../cursors.js'
+import { type Db, rootTable } from '../database.js'
+import type { Session } from '../dialect.js'
+import { digest, type SetDifference, Sketch } from './sketch.js'
+
+type RegisterRow = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
+
+/** The live rows that a cursor should have, going by everything that was written. */
+export interface Register {
+  readonly live: number
+  readonly sketch: Sketch
+}
+
+const idsAtOnce = 5000
+
+/**
+ * Whether a table keeps a register: its rows need an id and a version, and no other resource may bring rows of it.
+ * Without these, nobody could know which rows there should be.
+ */
+export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
+  root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
+
+/**
+ * The statement that reads a cursor's register, and keeps other transactions from its row until this one ends. It makes
+ * a register where there is none; of a table that has rows already, nobody knows whether these are all.
+ */
+export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<RegisterRow> {
+  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', tenantId)
+  return db
+    .insertInto('sync_registers')
+    .values((eb) => ({
+      tenant_id: tenantId,
+      resource: root.resource,
+      live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
+    }))
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'resource']).doUpdateSet((eb) => ({
+        live_rows: eb.fn.coalesce('sync_registers.live_rows', 'excluded.live_rows'),
+      })),
+    )
+    .returning(['live_rows', 'sketch'])
+    .compile()
+}
+
+/** As `openRegister`, but makes no register: returns no row where there is none. */
+export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
+  db
+    .updateTable('sync_registers')
+    .set((eb) => ({ live_rows: eb.ref('live_rows') }))
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .returning(['live_rows', 'sketch'])
+    .compile()
+
+export const registerOf = (row: RegisterRow | undefined): Register | null =>
+  row === undefined || row.live_rows === null
+    ? null
+    : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
+
+function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch }: Register): CompiledQuery {
+  return db
+    .updateTable('sync_registers')
+    .set({ live_rows: live, sketch: sketch.encode() })
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+}
+
+/** A live row that came or went, and its version. */
+export interface LiveRow {
+  readonly id: Int64
+  readonly updatedAt: string
+}
+
+/** The statement that enters live rows which came and went; undefined where nothing is to be entered. */
+export function enterRows(
+  db: Db,
+  key: CursorKey,
+  row: RegisterRow | undefined,
+  { came = [], went = [] }: { readonly came?: readonly LiveRow[]; readonly went?: readonly LiveRow[] },
+): CompiledQuery | undefined {
+  const register = came.length + went.length === 0 ? null : registerOf(row)
+  if (!register) return undefined
+  const { live, sketch } = register
+  for (const { id, updatedAt } of came) sketch.add({ id, version: digest(updatedAt) })
+  for (const { id, updatedAt } of went) sketch.add({ id, version: digest(updatedAt) }, -1)
+  return writeRegister(db, key, { live: live + came.length - went.length, sketch })
+}
+
+/** Reads a register without locking it: another transaction may change it meanwhile. */
+export const readRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
+  db
+    .selectFrom('sync_registers')
+    .select(['live_rows', 'sketch'])
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+
+/** Runs a statement, in a transaction or not. */
+type Run = <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>
+
+/** A register of the live rows that are in the table now. */
+export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64): Promise<Register> {
+  const sketch = new Sketch()
+  let live = 0
+  for (let last: Int64 | undefined; ; ) {
+    let query = db
+      .selectFrom(rootTable(root))
+      .select(['id', 'updated_at'])
+      .where('tenant_id', '=', tenantId)
+      .where('_deleted_at', 'is', null)
+      .orderBy('id')
+      .limit(idsAtOnce)
+    if (last !== undefined) query = query.where('id', '>', last)
+    const { rows } = await run(query.compile())
+    for (const { id, updated_at } of rows) sketch.add({ id, version: digest(updated_at) })
+    live += rows.length
+    last = rows.at(-1)?.id
+    if (rows.length < idsAtOnce) return { live, sketch }
+  }
+}
+
+/**
+ * The rows that the register has and the table has not, and the reverse; undefined where they are too many for a sketch
+ * to name.
+ */
+export function vanished(register: Register, found: Register): SetDifference | undefined {
+  const difference = register.sketch.against(found.sketch)
+  if (!difference) return undefined
+  return register.live - found.live === difference.more.length - difference.less.length
+    ? difference
+    : undefined
+}
+
+/** Opens a register, and writes what the work makes of it; writes nothing where the work returns undefined. */
+export async function changeRegister(
+  db: Db,
+  session: Session,
+  key: CursorKey,
+  root: Table,
+  work: (register: Register | null) => Promise<Register | undefined>,
+): Promise<void> {
+  const opened = await session.run(openRegister(db, key, root))
+  const changed = await work(registerOf(opened.rows[0]))
+  if (changed) await session.run(writeRegister(db, key, changed))
+}

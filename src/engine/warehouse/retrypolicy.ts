@@ -1,0 +1,131 @@
+/**
+ * Repeats work on a database that is away, for as long as that is worth it. Used by warehouse.ts for everything that it
+ * reads and writes.
+ */
+import type { Clock } from '../base/clock.js'
+import { Retry, Skip, Stop } from '../base/errors.js'
+
+/** Waits between attempts while the database is away, in milliseconds. */
+const usualWaits = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
+
+/** How long a database may be away, in milliseconds: with the last attempt and the end of the run, some two minutes. */
+const longestAway = 90_000
+
+/** So much of an attempt counts as being away: a connection that has fallen silent is noticed after some time only. */
+const mostOfAnAttempt = 30_000
+
+/** After a signal, in milliseconds: how long an away database is asked again, and how long an answer is waited for. */
+const askedAfterSignal = 3000
+const answeredAfterSignal = 6000
+
+export interface PatienceOptions {
+  readonly clock: Clock
+  /** A driver's error in the classes of errors.ts. */
+  readonly classify: (error: unknown) => Error
+  /** Waits between attempts, in milliseconds; tests shorten them. */
+  readonly waits?: readonly number[] | undefined
+  /** Fires when the process is to end: then no wait is long. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * there:    the last work succeeded.
+ * away:     work failed with Retry, and nothing has succeeded since. Attempts go on, with longer and longer waits.
+ * given up: the database was away for too long, or a signal came meanwhile. What is tried now is tried once; after a
+ *           signal, not at all. A success leads back to `there`.
+ */
+export class Patience {
+  readonly #options: PatienceOptions
+  readonly #waits: readonly number[]
+  /** Whether the database has answered once. Before, a wrong address must not take two minutes to be reported. */
+  #reached = false
+  /** In microseconds. */
+  #awaySince: bigint | undefined
+  #signalledAt: bigint | undefined
+  #gaveUp = false
+  /** Ends the work under way; the work itself may hang for ever. */
+  readonly #underWay = new Set<(error: unknown) => void>()
+
+  constructor(options: PatienceOptions) {
+    this.#options = options
+    this.#waits = options.waits ?? usualWaits
+    const { signal } = options
+    if (signal?.aborted) this.#signalled()
+    else signal?.addEventListener('abort', () => this.#signalled(), { once: true })
+  }
+
+  get hasGivenUp(): boolean {
+    return this.#gaveUp
+  }
+
+  /** Runs the work, again while the database is away: the work must be safe to repeat. */
+  async trying<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, classify, signal } = this.#options
+    let away: bigint | undefined
+    for (let attempt = 0; ; attempt++) {
+      const begun = clock.nowMicros()
+      try {
+        if (this.#gaveUp && signal?.aborted) throw new Retry('The warehouse did not answer before the signal')
+        const result = await this.bounded(work())
+        this.#reached = true
+        this.#awaySince = undefined
+        this.#gaveUp = false
+        return result
+      } catch (caught) {
+        const error = classify(caught)
+        if (!(error instanceof Retry)) throw error
+        const { cause } = error.details
+        // A table that stays locked is waited for a few times, and then fails its cursor alone.
+        if (cause instanceof Skip && attempt > 1) throw cause
+        const now = clock.nowMicros()
+        away ??= now - least(now - begun, BigInt(mostOfAnAttempt) * 1000n)
+        this.#awaySince ??= away
+        const wait = this.#wait(attempt, now, least(away, this.#awaySince))
+        if (wait === undefined) throw this.#giveUp(error)
+        await clock.sleep(wait, signal?.aborted ? undefined : signal)
+      }
+    }
+  }
+
+  /** The result of some work; once a signal has come, its answer is not waited for longer than some seconds. */
+  bounded<T>(work: Promise<T>): Promise<T> {
+    if (!this.#options.signal) return work
+    return new Promise((resolve, reject) => {
+      this.#underWay.add(reject)
+      work.then(resolve, reject).finally(() => this.#underWay.delete(reject))
+    })
+  }
+
+  /** Milliseconds until the next attempt; undefined where there is none. */
+  #wait(attempt: number, now: bigint, since: bigint): number | undefined {
+    if (this.#gaveUp) return undefined
+    if (this.#signalledAt !== undefined) {
+      const left = askedAfterSignal - Number(now - this.#signalledAt) / 1000
+      return left > 0 ? Math.min(250, left) : undefined
+    }
+    const left = longestAway - Number(now - since) / 1000
+    const wait = this.#reached || attempt < 4 ? this.#waits[attempt] : undefined
+    return wait === undefined || left <= 0 ? undefined : Math.min(wait, left)
+  }
+
+  #giveUp(error: Retry): Stop {
+    this.#gaveUp = true
+    return new Stop(error.message, {
+      exitCode: 3,
+      hint: 'Expected a warehouse that can be reached: check warehouse.url, the server and the network, then run the same command again',
+      cause: error,
+    })
+  }
+
+  #signalled(): void {
+    const { clock } = this.#options
+    this.#signalledAt = clock.nowMicros()
+    void clock.sleep(answeredAfterSignal).then(() => {
+      if (this.#underWay.size === 0) return
+      const stop = this.#giveUp(new Retry('The warehouse has not answered since the signal'))
+      for (const end of this.#underWay) end(stop)
+    })
+  }
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)

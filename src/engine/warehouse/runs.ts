@@ -1,0 +1,215 @@
+/*
+ * The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease.
+ */
+import { type CompiledQuery, type Insertable, type RawBuilder, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { toMicros } from '../base/timestamp.js'
+import type { StateRows } from '../model/state.js'
+import { type CursorKey, cursorName, type Reader } from './cursors.js'
+import type { Dialect } from './dialect.js'
+
+type RunRow = Insertable<StateRows['sync_runs']>
+
+/**
+ * What runs are ordered by: the number under which each was recorded. By their times, the run of a clock that was wrong
+ * once would be the last one until that time comes.
+ */
+export const bySeq: RawBuilder<unknown> = sql`coalesce(${sql.ref('seq')}, 0)`
+
+/** Whether runs have numbers: a warehouse of an older version, which nobody has migrated yet, has no column for them. */
+async function isNumbered(db: Dialect['db']): Promise<boolean> {
+  const some = await db.selectFrom('sync_runs').selectAll().limit(1).executeTakeFirst()
+  return some !== undefined && 'seq' in some
+}
+
+/** What commands order runs by that only read, and may meet such a warehouse. */
+export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unknown>> =>
+  (await isNumbered(db)) ? bySeq : sql.ref('started_at')
+
+/** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
+export async function newestStamp(warehouse: Reader): Promise<bigint> {
+  const row = await warehouse.read(async (db) => {
+    const knowsStamps = await isNumbered(db)
+    return db
+      .selectFrom('sync_runs')
+      .select((eb) => [
+        eb.fn.max<string | null>('started_at').as('started'),
+        eb.fn.max<string | null>('finished_at').as('finished'),
+      ])
+      .$if(knowsStamps, (query) =>
+        query.select((eb) => eb.fn.max<string | null>('stamped_until').as('stamped')),
+      )
+      .executeTakeFirst()
+  })
+  const newest = [row?.started, row?.finished, row?.stamped]
+    .flatMap((time) => time ?? [])
+    .sort()
+    .at(-1)
+  return newest === undefined ? 0n : toMicros(newest)
+}
+
+/** Whether a run of that name has begun between then and now and come to its end, whichever way. */
+export async function hasRunSince(
+  warehouse: Reader,
+  job: string,
+  { since, now }: { readonly since: string; readonly now: string },
+): Promise<boolean> {
+  const found = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_runs')
+      .select('run_id')
+      .where('job', '=', job)
+      .where('started_at', '>=', since)
+      // A run that began later than now did so by a clock that was wrong.
+      .where('started_at', '<=', now)
+      .where('status', 'not in', ['running', 'interrupted'])
+      .limit(1)
+      .execute(),
+  )
+  return found.length > 0
+}
+
+/**
+ * The newest stamp of runs that were killed: their ends are not recorded, but their rows carry stamps. undefined where
+ * there is no such run.
+ */
+export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
+  const orphans = await warehouse.read((db) =>
+    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running').execute(),
+  )
+  if (orphans.length === 0) return undefined
+  const ids = orphans.map((run) => run.run_id)
+  const newest = await warehouse.read(async (db) => [
+    await db
+      .selectFrom('sync_requests')
+      .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
+      .where('run_id', 'in', ids)
+      .executeTakeFirst(),
+    await db
+      .selectFrom('sync_cursors')
+      .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
+      .executeTakeFirst(),
+  ])
+  return newest
+    .flatMap((row) => row?.at ?? [])
+    .sort()
+    .at(-1)
+}
+
+/**
+ * The newest watermark of a cursor that no wrong clock has made: one that lay in the past when its run began, and that
+ * lies no later than `until`. null where the runs recorded none.
+ */
+export async function soundWatermark(
+  warehouse: Reader,
+  key: CursorKey,
+  until: string,
+): Promise<string | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select((eb) => eb.fn.max<string | null>('c.watermark').as('watermark'))
+      .where('c.tenant_id', '=', key.tenantId)
+      .where('c.resource', '=', key.resource)
+      .where('c.watermark', '<=', until)
+      .whereRef('c.watermark', '<', 'r.started_at')
+      .executeTakeFirst(),
+  )
+  return row?.watermark ?? null
+}
+
+/** Runs that nobody will record the end of, beside the one that has just begun. */
+export const orphansBeside = (db: Dialect['db'], runId: string) =>
+  db
+    .selectFrom('sync_runs')
+    .select(['job', 'mode'])
+    .where('status', '=', 'running')
+    .where('run_id', '!=', runId)
+    .compile()
+
+/** One row where the end of the run is on record. */
+export const hasEnded = (db: Dialect['db'], runId: string) =>
+  db
+    .selectFrom('sync_runs')
+    .select('run_id')
+    .where('run_id', '=', runId)
+    .where('finished_at', 'is not', null)
+    .compile()
+
+/** A killed run could not record its own end; whoever holds the lease after it knows that it has ended. */
+export const endOrphans = (db: Dialect['db']): CompiledQuery =>
+  db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
+
+export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): CompiledQuery =>
+  db
+    .insertInto('sync_runs')
+    .values((eb) => ({
+      ...row,
+      seq: eb
+        .selectFrom('sync_runs')
+        .select((all) => all(all.fn.coalesce(all.fn.max('seq'), all.lit(0)), '+', all.lit(1)).as('next')),
+    }))
+    // The statement is repeated when the answer to its commit was lost.
+    .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
+    .compile()
+
+export const endRun = (db: Dialect['db'], runId: string, row: Omit<RunRow, 'run_id'>): CompiledQuery =>
+  db.updateTable('sync_runs').set(row).where('run_id', '=', runId).compile()
+
+export const storeRunCursors = (
+  db: Dialect['db'],
+  rows: readonly Insertable<StateRows['sync_run_cursors']>[],
+): CompiledQuery =>
+  db
+    .insertInto('sync_run_cursors')
+    .values(rows)
+    // The statement is repeated when the answer to its commit was lost.
+    .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id', 'step']).doNothing())
+    .compile()
+
+/**
+ * The last run of a mode that asked for a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
+ * steps of a job have modes of their own.
+ */
+export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select(['c.tenant_id', 'c.resource'])
+      .select((eb) => [
+        eb.fn.max<Int64 | null>('r.seq').as('seq'),
+        eb.fn.max<string | null>('r.started_at').as('at'),
+      ])
+      .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
+      .where('c.requests', '>', 0)
+      .groupBy(['c.tenant_id', 'c.resource'])
+      .execute(),
+  )
+  return new Map(
+    rows.map(({ tenant_id, resource, seq, at }) => [
+      cursorName({ tenantId: tenant_id, resource }),
+      // Runs of older versions have no number.
+      `${String(seq ?? 0).padStart(15, '0')} ${at ?? ''}`,
+    ]),
+  )
+}
+
+/** When the walk began that first brought the list whole, as far as the history reaches back; undefined where none did. */
+export async function firstLoadedAt(
+  warehouse: Reader,
+  { tenantId, resource }: CursorKey,
+): Promise<string | undefined> {
+  const first = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors')
+      .select((eb) => eb.fn.min<string | null>('started_at').as('at'))
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .where('mode', 'in', ['sync', 'full', 'reconcile'])
+      .where('completeness', 'in', ['proven', 'repaired', 'listed'])
+      .executeTakeFirst(),
+  )
+  return first?.at ?? undefined
+}

@@ -1,0 +1,87 @@
+/*
+ * A warehouse belongs to one source: the table sync_source says to which. Records of two sources share their ids, so
+ * that rows of one would pass for rows of the other, and every count could agree by chance.
+ */
+import type { CompiledQuery } from 'kysely'
+import { Stop } from '../base/errors.js'
+import type { SourceAddress } from '../config/address.js'
+import type { Warehouse } from './warehouse.js'
+
+/** The row's only key. */
+export const sourceRow = 'source'
+
+/** The source that a warehouse belongs to. */
+export interface Belonging extends SourceAddress {
+  readonly since: string | null
+}
+
+type Reading = Pick<Warehouse, 'has' | 'read'>
+
+/** undefined where no run has stored one: a new warehouse, or one of 0.1.0. */
+export async function readBelonging(warehouse: Reading): Promise<Belonging | undefined> {
+  if (!(await warehouse.has('sync_source'))) return undefined
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_source')
+      .select(['base_url', 'partner_id', 'since'])
+      .where('name', '=', sourceRow)
+      .executeTakeFirst(),
+  )
+  if (!row?.base_url || row.partner_id === null) return undefined
+  return { baseUrl: row.base_url, partnerId: row.partner_id, since: row.since }
+}
+
+export const isSame = (a: SourceAddress, b: SourceAddress): boolean =>
+  a.baseUrl === b.baseUrl && a.partnerId === b.partnerId
+
+export const sourceLabel = ({ baseUrl, partnerId }: SourceAddress): string =>
+  `${baseUrl} (partner ${partnerId})`
+
+/** What to do about a warehouse of another source. */
+export const adoptionHint =
+  'If the same records have moved to that address, type shopsync adopt --same-data; if this warehouse is to hold the other records from now on, shopsync adopt; else name a new warehouse in warehouse.url'
+
+export const foreignText = (owner: SourceAddress, asked: SourceAddress): string =>
+  `The warehouse belongs to the source ${sourceLabel(owner)}, the configuration names ${sourceLabel(asked)}`
+
+/** Throws Stop where the warehouse belongs to another source. Gives what it belongs to. */
+export async function checkBelonging(
+  warehouse: Reading,
+  asked: SourceAddress,
+): Promise<Belonging | undefined> {
+  const owner = await readBelonging(warehouse)
+  if (owner === undefined || isSame(owner, asked)) return owner
+  throw new Stop(foreignText(owner, asked), { exitCode: 2, hint: adoptionHint })
+}
+
+/** Lets the warehouse belong to a source, from a moment on. */
+export function storeBelonging(
+  { db }: Pick<Warehouse, 'db'>,
+  { baseUrl, partnerId }: SourceAddress,
+  since: string,
+): CompiledQuery {
+  const columns = { base_url: baseUrl, partner_id: partnerId, since }
+  return db
+    .insertInto('sync_source')
+    .values({ name: sourceRow, ...columns })
+    .onConflict((c) => c.column('name').doUpdateSet(columns))
+    .compile()
+}
+
+/** The earliest `updated_after` that the source accepts; null where it refused none so far. */
+export async function readListsFrom(warehouse: Reading): Promise<string | null> {
+  if (!(await warehouse.has('sync_source'))) return null
+  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_source').selectAll().where('name', '=', sourceRow).executeTakeFirst(),
+  )
+  return row?.lists_from ?? null
+}
+
+export function storeListsFrom({ db }: Pick<Warehouse, 'db'>, lists_from: string): CompiledQuery {
+  return db
+    .insertInto('sync_source')
+    .values({ name: sourceRow, lists_from })
+    .onConflict((c) => c.column('name').doUpdateSet({ lists_from }))
+    .compile()
+}

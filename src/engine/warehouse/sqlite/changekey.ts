@@ -1,0 +1,85 @@
+/**
+ * SQLite cannot change a key: the table is made again beside the old one, from its own text, takes the rows, and then the
+ * name. So a user's columns stay, and what is made of a table by its name alone, such as a view, does not notice.
+ */
+import type BetterSqlite3 from 'better-sqlite3'
+import { type CompiledQuery, sql } from 'kysely'
+import type { Table } from '../../model/table.js'
+import type { Db } from '../database.js'
+import type { FormerKey, KeyChange, Obstacle } from '../dialect.js'
+
+interface SchemaEntry {
+  readonly type: string
+  readonly name: string
+  readonly sql: string
+}
+
+/** As the tables of shopsync are written down, by every version of it. */
+const opening = (table: string): string => `CREATE TABLE "${table}" (`
+const keyText = (columns: readonly (string | null)[]): string =>
+  `primary key (${columns.map((name) => `"${name}"`).join(', ')})`
+
+/** What else is written down of a table: the indexes, then the triggers, each as somebody has typed it. */
+const madeOf = (raw: BetterSqlite3.Database, table: string): SchemaEntry[] =>
+  raw
+    .prepare<[string], SchemaEntry>(
+      "select type, name, sql from sqlite_schema where tbl_name = ? and type in ('index', 'trigger') and sql is not null order by type, rowid",
+    )
+    .all(table)
+
+/** Foreign keys refer to the columns of a key; when a table is dropped, they take rows with it. */
+function foreignKeys(raw: BetterSqlite3.Database, { name, key }: Table): Obstacle[] {
+  const found = raw
+    .prepare<[string], { table: string; columns: string }>(
+      `select m.name as "table", group_concat(f."from", ', ') as columns
+       from sqlite_schema m, pragma_foreign_key_list(m.name) f
+       where m.type = 'table' and lower(f."table") = lower(?) group by m.name, f.id order by m.name, f.id`,
+    )
+    .all(name)
+  return found.map(({ table, columns }) => ({
+    problem: `the foreign key (${columns}) of the table ${table} refers to it`,
+    hint: `Make ${table} again without that foreign key; one on (${key.join(', ')}) can follow`,
+  }))
+}
+
+/** The table's columns that hold values of their own. */
+const storedColumns = (raw: BetterSqlite3.Database, table: string): string[] =>
+  raw.prepare<[string], string>('select name from pragma_table_xinfo(?) where hidden = 0').pluck().all(table)
+
+const strange = (table: string): Obstacle => ({
+  problem: 'shopsync has not made it as it is',
+  hint: `Rename or drop ${table}: migrate makes it again, and the next sync fills it`,
+})
+
+export function changeKey(
+  raw: BetterSqlite3.Database,
+  db: Db,
+  table: Table,
+  { live, dropped }: FormerKey,
+): KeyChange {
+  const { name, key } = table
+  const text = raw
+    .prepare<[string], string>("select sql from sqlite_schema where type = 'table' and name = ?")
+    .pluck()
+    .get(name)
+  const [before = '', after = '', ...more] = (live && text?.split(keyText(live.columns))) ?? []
+  if (after === '' || more.length > 0 || !before.startsWith(opening(name)))
+    return { statements: [], obstacles: [strange(name)] }
+  const beside = `${name}_beside`
+  const columns = sql.join(storedColumns(raw, name).map((column) => sql.id(column)))
+  const kept = madeOf(raw, name).filter((entry) => !dropped.has(entry.name))
+  return {
+    statements: [
+      sql.raw(`${opening(beside)}${before.slice(opening(name).length)}${keyText(key)}${after}`),
+      // What others have made may know a row by its rowid, such as an index of full texts.
+      sql`insert into ${sql.id(beside)} (rowid, ${columns}) select rowid, ${columns} from ${sql.id(name)}`,
+      sql`drop table ${sql.id(name)}`,
+      // Otherwise SQLite reads every view and trigger again, and refuses where one names the table that is gone.
+      sql`pragma legacy_alter_table = on`,
+      sql`alter table ${sql.id(beside)} rename to ${sql.id(name)}`,
+      sql`pragma legacy_alter_table = off`,
+      ...kept.map((entry) => sql.raw(entry.sql)),
+    ].map((statement): CompiledQuery => statement.compile(db)),
+    obstacles: foreignKeys(raw, table),
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * SQLite as a warehouse: one file, one writer at a time.
+ * open.ts opens it for commands, thread/writerthread.ts for the writer thread.
+ */
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
+import { columnTypes } from '../../../features/dictionary/describe.js'
+import { fromMicros } from '../../base/timestamp.js'
+import type { Database } from '../database.js'
+import type { Dialect, LiveColumn } from '../dialect.js'
+import { changeKey } from './changekey.js'
+import { dayRows } from './days.js'
+import { classify, classifyOpening } from './drivererrors.js'
+import { encode, rowsOf, type SqlitePage } from './encode.js'
+import { deletingSecurely, withoutTraces } from './erase.js'
+import { growKey } from './growkey.js'
+import { liveIndexes, sizeOf } from './liveindexes.js'
+import type { TupleRows } from './rows.js'
+import { scan } from './scan.js'
+import { narrowIntegers, SqliteSession } from './session.js'
+import { WriterThread } from './thread/writerclient.js'
+import { extra } from './unknownfields.js'
+import { versionWords } from './versionwords.js'
+import { viewStore } from './viewstore.js'
+import { WriteLock } from './writelock.js'
+
+const cacheSize = 'cache_size = -8000'
+
+const exactIntegers: KyselyPlugin = {
+  transformQuery: (args) => args.node,
+  transformResult: async ({ result }) => {
+    narrowIntegers(result.rows)
+    return result
+  },
+}
+
+/** SQLite's name for a database in memory: it stands in for a file that only readers have asked for. */
+const nowhere = ':memory:'
+
+/** Tries something in a folder beside a file that is not there, and removes the folder. */
+async function beside(
+  path: string,
+  where: string,
+  attempt: (folder: string) => Promise<void>,
+): Promise<void> {
+  let place = dirname(path)
+  while (!existsSync(place) && place !== dirname(place)) place = dirname(place)
+  let folder: string
+  try {
+    folder = mkdtempSync(join(place, '.shopsync-check-'))
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+  try {
+    await attempt(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Whether a file that is not there would have room. */
+const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void> =>
+  beside(path, where, async (folder) => {
+    const raw = open(join(folder, 'room.db'), where)
+    try {
+      await transact(raw, () => tryRoom(raw, bytes))
+    } finally {
+      raw.close()
+    }
+  })
+
+/** Customers' data are for the owner of the file only. SQLite gives its `-wal` and `-shm` the mode of the file. */
+function make(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  closeSync(openSync(path, 'a', 0o600))
+}
+
+function open(path: string, where: string): BetterSqlite3.Database {
+  try {
+    if (path !== nowhere && !existsSync(path)) make(path)
+    const raw = new BetterSqlite3(path)
+    raw.defaultSafeIntegers(true)
+    raw.pragma('busy_timeout = 5000')
+    raw.pragma('journal_mode = WAL')
+    // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
+    raw.pragma('synchronous = NORMAL')
+    raw.pragma(cacheSize)
+    // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves a load 10 %.
+    raw.pragma('wal_autocheckpoint = 16000')
+    raw.pragma('journal_size_limit = 67108864')
+    return raw
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+}
+
+async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>): Promise<T> {
+  raw.exec('begin immediate')
+  try {
+    const result = await work()
+    raw.exec('commit')
+    return result
+  } catch (error) {
+    if (raw.inTransaction) raw.exec('rollback')
+    throw error
+  }
+}
+
+/** The cache is small here: a rollback throws away what never reached the disk, and a full disk would go unnoticed. */
+async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void> {
+  raw.pragma('cache_size = 10')
+  try {
+    raw.exec('create table shopsync_check (filling)')
+    raw.prepare('insert into shopsync_check values (zeroblob(?))').run(bytes)
+  } finally {
+    raw.pragma(cacheSize)
+  }
+}
+
+interface SqliteOptions {
+  readonly threadFrom?: number | undefined
+  readonly existing?: boolean | undefined
+}
+
+/** `url`: `sqlite:PATH`; the file and its folder are created if missing, unless `existing`. See OpenOptions. */
+export function sqliteDialect(
+  url: string,
+  { threadFrom = 300, existing = false }: SqliteOptions = {},
+): Dialect<TupleRows, SqlitePage> {
+  const path = resolve(url.slice('sqlite:'.length))
+  const where = `sqlite:${path}`
+  const isMissing = existing && !existsSync(path)
+  const raw = open(isMissing ? nowhere : path, where)
+  const db = new Kysely<Database>({
+    dialect: new SqliteDialect({ database: raw }),
+    plugins: [exactIntegers],
+  })
+  const session = new SqliteSession(raw, db)
+  const lock = new WriteLock()
+  const writer = new WriterThread(url)
+  return {
+    db,
+    where,
+    backlog: 2,
+    heapGrowth: 110,
+    locksRows: false,
+    columnType: (kind) => columnTypes[kind].sqlite,
+    extra,
+    dayRows,
+    versionWords,
+    numbers: 'double',
+    // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
+    transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
+    // Deferred, as Kysely begins it: the instant is that of the first question, and no writer waits.
+    atOneInstant: (work) =>
+      db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
+    scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
+    warm: () => writer.warm(),
+    encode: (rows) => encode(rows, threadFrom),
+    rows: rowsOf,
+    offload: (to, batch) => {
+      return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined
+    },
+    prepare: async () => (isMissing ? beside(path, where, async () => {}) : undefined),
+    tryRoom: (_, { bytes }) => (isMissing ? tryRoomBeside(path, where, bytes) : tryRoom(raw, bytes)),
+    liveColumns: async () =>
+      raw
+        .prepare<[], LiveColumn>(
+          `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
+        )
+        .all(),
+    liveIndexes: async () => liveIndexes(raw),
+    sizeOf: async (table) => sizeOf(raw, table),
+    comments: () => [],
+    growKey: (table, grown, anew) => growKey(db, table, grown, anew),
+    changeKey: async (table, former) => changeKey(raw, db, table, former),
+    views: () => viewStore(db, where),
+    now: async (_, clock) => fromMicros(clock.nowMicros()),
+    isTaken: () => false,
+    classify: (error) => classify(error, where),
+    optimize: () => lock.own(async () => void raw.pragma('optimize')),
+    erase: async (_, work) => {
+      await deletingSecurely(raw, work)
+      return lock.own(async () => withoutTraces(raw))
+    },
+    close: async () => {
+      await writer.close()
+      await db.destroy()
+    },
+  }
+}

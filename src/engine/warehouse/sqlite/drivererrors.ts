@@ -1,0 +1,68 @@
+import { Retry, Stop } from '../../base/errors.js'
+import { classifyWith, hintFor, tableTrouble } from '../classify.js'
+
+/** By the beginning of SQLite's code. */
+const hints: Record<string, string> = {
+  SQLITE_NOTADB: 'Expected a SQLite file: name another path in warehouse.url, or move this file away',
+  SQLITE_CANTOPEN: 'Expected a path that can be created and written: check the folder and its permissions',
+  SQLITE_READONLY: 'Expected a file and folder that this user may write: check their permissions',
+  SQLITE_FULL: 'Free some space and run the same command again: what is committed is complete',
+  SQLITE_CORRUPT: 'Restore the file from a backup, or delete it and sync again',
+  SQLITE_IOERR: 'Check the disk and the room that is left on it; what is committed is complete',
+}
+
+const unwanted =
+  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const foreign =
+  'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
+
+/** What one table's rows run into, by the beginning of SQLite's code; the other tables can be written. */
+const troubles: Record<string, string> = {
+  SQLITE_CONSTRAINT: foreign,
+  SQLITE_CONSTRAINT_CHECK: `Drop the constraint that was added. ${unwanted}`,
+  SQLITE_CONSTRAINT_FOREIGNKEY: `Drop the constraint that was added. ${unwanted}`,
+  SQLITE_CONSTRAINT_TRIGGER: 'Drop the trigger that was added to the table',
+  SQLITE_CONSTRAINT_UNIQUE: `Drop the unique index that was added. ${unwanted}`,
+  SQLITE_MISMATCH: foreign,
+  SQLITE_TOOBIG: 'The row is larger than SQLite takes: compare with shopsync quarantine',
+}
+
+/** SQLite has one code for all that a statement may find missing, and for what is wrong in the statement itself. */
+const lacking = /^(no such (table|column)|table \S+ has no column named|ON CONFLICT clause does not match)/
+const created = 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
+
+function troubleOf(cause: Error, code: string, where: string): Error | undefined {
+  const { message } = cause
+  const isLacking = code === 'SQLITE_ERROR' && lacking.test(message)
+  const hint = isLacking ? (message.startsWith('ON') ? foreign : created) : hintFor(troubles, code)
+  if (hint === undefined) return undefined
+  // The words of a trigger are a user's own, and may hold values of the row.
+  const words = code === 'SQLITE_CONSTRAINT_TRIGGER' ? undefined : message
+  return tableTrouble(where, { words, code, hint, cause })
+}
+
+/** An error of better-sqlite3 in the classes of errors.ts. */
+export const classify = (error: unknown, where: string): Error =>
+  classifyWith(error, (cause, code) => {
+    if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED')
+      return new Retry(`${where} is locked by another process`, { cause })
+    const hint = hintFor(hints, code)
+    if (hint === undefined) return troubleOf(cause, code, where)
+    const exitCode = /^SQLITE_(FULL|IOERR)/.test(code) ? 1 : 3
+    return new Stop(`The warehouse ${where} cannot be written: ${cause.message} (${code})`, {
+      exitCode,
+      hint,
+      cause,
+    })
+  })
+
+/** Opening fails with errors that have no code too, such as those of the file system. */
+export function classifyOpening(error: unknown, where: string): Error {
+  const classed = classify(error, where)
+  if (classed !== error) return classed
+  return new Stop(`The warehouse ${where} cannot be opened: ${classed.message}`, {
+    exitCode: 3,
+    hint: hints.SQLITE_CANTOPEN ?? '',
+    cause: error,
+  })
+}

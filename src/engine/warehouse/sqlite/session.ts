@@ -1,0 +1,201 @@
+/**
+ * A transaction on SQLite. Root and child rows are bound value by value to statements of up to 32 rows.
+ * Made by sqlite/dialect.ts, once a connection.
+ */
+import type BetterSqlite3 from 'better-sqlite3'
+import { type CompiledQuery, type Expression, sql } from 'kysely'
+import type { Int64 } from '../../../../schema/resource.js'
+import { exact } from '../../base/int64.js'
+import type { Tuple } from '../../model/flatten/batch.js'
+import { type Table, tupleColumns } from '../../model/table.js'
+import type { Db } from '../database.js'
+import type { Parameter } from '../dialect.js'
+import { SharedSession } from '../session.js'
+import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
+import type { BatchStamp } from '../versionbatch.js'
+import { TupleRows } from './rows.js'
+
+/** Measured best at 16 to 64. The rest of a page goes in halves, so that few statements serve every count of rows. */
+const rowsPerStatement = 32
+
+type Statement = BetterSqlite3.Statement<unknown[]>
+
+/** SQLite returns every integer as a bigint; this makes numbers of those that are safe as one. */
+export function narrowIntegers(rows: readonly object[]): void {
+  for (const row of rows as Record<string, unknown>[])
+    for (const name in row) {
+      const value = row[name]
+      if (typeof value === 'bigint') row[name] = exact(value)
+    }
+}
+
+/** `values` with places for so many rows. */
+function valuesOf(rows: number, row: readonly Expression<unknown>[]): Expression<unknown> {
+  return sql`values ${sql.join(Array.from({ length: rows }, () => sql`(${sql.join(row)})`))}`
+}
+
+const bound = sql`${null}`
+/** Values that all rows of a batch share are bound once a statement. */
+const tenant = sql.raw('@tenantId')
+const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
+  tenant_id: tenant,
+  _synced_at: sql.raw('@syncedAt'),
+  _deleted_at: sql.raw('null'),
+  _seen_from: sql.raw('@syncedAt'),
+}
+
+/** As JSON; SQLite reads integers exactly, beyond 2^53 too. */
+const jsonScalar = (value: unknown): string =>
+  typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
+
+const jsonList = (values: readonly unknown[]): string => `[${values.map(jsonScalar).join(',')}]`
+
+export class SqliteSession extends SharedSession<TupleRows> {
+  protected readonly locking = ''
+  /** By name or text. */
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(
+    private readonly raw: BetterSqlite3.Database,
+    private readonly db: Db,
+  ) {
+    super()
+  }
+
+  async run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }> {
+    const statement = this.#prepare(query.sql)
+    const parameters = query.parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
+    if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
+    const rows = statement.all(parameters) as object[]
+    narrowIntegers(rows)
+    return { rows: rows as T[], affected: rows.length }
+  }
+
+  async upsert(table: Table, rows: TupleRows, stamp: BatchStamp, differing: boolean): Promise<number> {
+    return this.#write(`${differing} ${table.name}`, table, rows, stamp, (source) =>
+      upsertSql(this.db, table, source, differing),
+    )
+  }
+
+  /** As fast as an insert that would fail (docs/performance.md). */
+  insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
+    return this.upsert(table, rows, stamp, true)
+  }
+
+  async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
+    const row = table.columns.map(() => bound)
+    this.#sum(
+      `load ${table.name}`,
+      (count) => insertSql(this.db, table, valuesOf(count, row), { skips: true }),
+      new TupleRows(tuples, 0),
+      (statement, values) => statement.run(...values).changes,
+    )
+  }
+
+  #write(
+    name: string,
+    table: Table,
+    rows: TupleRows,
+    { tenantId, syncedAt }: BatchStamp,
+    sqlOf: (source: Expression<unknown>) => string,
+  ): number {
+    const textOf = (count: number): string =>
+      sqlOf(
+        valuesOf(
+          count,
+          slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot])),
+        ),
+      )
+    // Arguments one by one: the driver takes twice as long to read them from an array.
+    return this.#sum(
+      name,
+      textOf,
+      rows,
+      (statement, values) => statement.run(...values, { tenantId, syncedAt }).changes,
+    )
+  }
+
+  async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: TupleRows): Promise<number> {
+    const rest = table.key.slice(1)
+    const places = rest.map((name) => tupleIndex(table, name))
+    // A key of one column needs no list in the list, which SQLite would parse row by row.
+    const one = rest.length === 1
+    const kept = rows.tuples.map((tuple) => {
+      const values = places.map((place) => tuple[place])
+      return one ? jsonScalar(values[0]) : jsonList(values)
+    })
+    const key = rest.map((name) => `"${name}"`).join(', ')
+    const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')
+    const statement = this.#prepare(
+      `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`,
+    )
+    return statement.run({ 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }).changes
+  }
+
+  async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
+    const names = tupleColumns(table).map((column) => column.name)
+    const textOf = (count: number): string => {
+      const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
+      const values = valuesOf(
+        count,
+        names.map(() => bound),
+      )
+      return alikeSql(this.db, table, sql`select ${picked} from (${values})`, tenant)
+    }
+    return this.#sum(`alike ${table.name}`, textOf, rows, (statement, values) =>
+      Number(statement.pluck(true).get(...values, { tenantId })),
+    )
+  }
+
+  async ask<T extends unknown[]>(
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: T[]; affected: number }> {
+    const statement = this.#prepare(text)
+    const named = Object.fromEntries(
+      parameters.map((value, i) => [i + 1, Array.isArray(value) ? jsonList(value) : value]),
+    )
+    if (!statement.reader) return { rows: [], affected: statement.run(named).changes }
+    const rows = statement.raw(true).all(named) as T[]
+    narrowIntegers(rows)
+    return { rows, affected: rows.length }
+  }
+
+  protected from(table: string): string {
+    return `"${table}"`
+  }
+
+  protected within(parameter: string): string {
+    return `in (select value from json_each(${parameter}))`
+  }
+
+  /** Runs statements of 32, 16, … 1 rows until all rows are through; returns the sum of their results. */
+  #sum(
+    name: string,
+    textOf: (rows: number) => string,
+    rows: TupleRows,
+    run: (statement: Statement, values: unknown[]) => number,
+  ): number {
+    const all = rows.tuples.length
+    let at = 0
+    let sum = 0
+    for (let size = rowsPerStatement; size >= 1; size >>= 1)
+      while (all - at >= size) {
+        const values: unknown[] = []
+        for (const end = at + size; at < end; at++) rows.read(at, values)
+        sum += run(
+          this.#prepare(`${size} ${name}`, () => textOf(size)),
+          values,
+        )
+      }
+    return sum
+  }
+
+  #prepare(name: string, textOf = (): string => name): Statement {
+    const known = this.#statements.get(name)
+    if (known) return known
+    const statement = this.raw.prepare<unknown[]>(textOf())
+    this.#statements.set(name, statement)
+    return statement
+  }
+}

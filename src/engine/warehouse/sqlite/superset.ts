@@ -1,0 +1,18 @@
+import { resolve } from 'node:path'
+import type { SupersetTarget } from '../../../features/dictionary/supersetexport.js'
+
+/**
+ * A SQLite warehouse as Superset sees it. Superset compares a day with an instant, as text: without a format of its own
+ * for days, the first day of a range falls out. The instants of the views are written as Superset writes its own; those
+ * of the tables are not, and would lose a day's rows.
+ */
+export const supersetTarget = (url: string): SupersetTarget => ({
+  name: `shopsync ${resolve(url.slice('sqlite:'.length))}`,
+  uri: `sqlite:///${resolve(url.slice('sqlite:'.length))}`,
+  schema: 'main',
+  typeOf: (column) => column.sqlite,
+  timeOf: ({ kind }, { part }) => {
+    if (kind === 'day') return { format: '%Y-%m-%d' }
+    return kind === 'timestamp' && part === 'view' ? { format: null } : undefined
+  },
+})

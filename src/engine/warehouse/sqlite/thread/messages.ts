@@ -1,0 +1,53 @@
+/**
+ * The messages between the main thread and the writer thread, as plain data.
+ * client.ts sends batches; main.ts replies.
+ */
+import type { CompiledQuery } from 'kysely'
+import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../base/errors.js'
+import type { BatchTables } from '../../batchtables.js'
+import type { Applied, Batch } from '../../versionbatch.js'
+import type { SqlitePage } from '../encode.js'
+
+/** A batch on its way to the thread, by structured clone. */
+export interface BatchMessage {
+  /** Sent with the first batch of a resource only: the thread keeps it. */
+  readonly to: BatchTables | undefined
+  readonly batch: Batch<SqlitePage>
+}
+
+/** Replies come in the order of the batches. */
+export type WriterReply = { readonly applied: Applied } | { readonly failure: Failure }
+
+/** An error as plain data: a structured clone would lose its class. */
+interface Failure {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  /** All that the error's constructor was given, but its cause. */
+  readonly details: ErrorDetails
+}
+
+/** Kysely's tree of each query stays here: the thread needs text and parameters only. */
+const plain = ({ sql, parameters }: CompiledQuery): CompiledQuery => ({ sql, parameters }) as CompiledQuery
+
+export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePage>): BatchMessage => ({
+  to,
+  batch: {
+    ...batch,
+    statements: batch.statements.map(plain),
+    ...(batch.ifChanged && { ifChanged: plain(batch.ifChanged) }),
+  },
+})
+
+export function failureOf(error: Error): Failure {
+  const { cause: _, ...details }: ErrorDetails = 'details' in error ? (error.details as ErrorDetails) : {}
+  const { name, message, stack } = error
+  return { name, message, stack, details }
+}
+
+const classes: Record<string, unknown> = { Retry, Skip, Stop, Bug }
+
+export function errorOf({ name, message, stack, details }: Failure): Error {
+  const Known = classes[name] as (new (message: string, details: ErrorDetails) => Error) | undefined
+  return Known ? new Known(message, details) : Object.assign(new Error(message), { name, stack })
+}

@@ -1,0 +1,37 @@
+/** The writer thread: the one write path on a connection of its own. It stores batches in the order in which they come. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { sql } from 'kysely'
+import { Bug } from '../../../base/errors.js'
+import { applyBatch } from '../../apply.js'
+import type { BatchTables } from '../../batchtables.js'
+import { sqliteDialect } from '../dialect.js'
+import { type BatchMessage, failureOf, type WriterReply } from './messages.js'
+
+const port = parentPort
+if (!port) throw new Bug('The writer thread was started as a program')
+const known = new Map<string, BatchTables>()
+const dialect = sqliteDialect(String(workerData))
+// The pages that would undo a statement of many rows stay in memory; SQLite would write them to a file.
+await sql`pragma temp_store = memory`.execute(dialect.db)
+
+async function reply({ to: told, batch }: BatchMessage): Promise<WriterReply> {
+  if (told) known.set(batch.resource, told)
+  try {
+    const to = known.get(batch.resource)
+    if (!to) throw new Bug(`The writer thread does not know the tables of ${batch.resource}`)
+    const applied = await dialect.transaction((session) => applyBatch(dialect, session, to, batch))
+    return { applied }
+  } catch (error) {
+    return { failure: failureOf(dialect.classify(error)) }
+  }
+}
+
+let last: Promise<void> = Promise.resolve()
+
+port.on('message', (message: BatchMessage | 'close') => {
+  last = last.then(async () => {
+    if (message !== 'close') return port.postMessage(await reply(message))
+    await dialect.close()
+    port.close()
+  })
+})

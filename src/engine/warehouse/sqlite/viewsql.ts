@@ -1,0 +1,157 @@
+/**
+ * The SQL of views in SQLite. Two readers shape it. SQLite gives a view's column a type only where it is a plain column:
+ * so every view begins with an empty leg of columns that have types, and every expression of the others is cast.
+ * DuckDB reads the text as its own SQL: no function of dates, `bigint` and `double precision` instead of types that are
+ * 32 bits wide there, whole-number division without a remainder.
+ */
+import type { ViewKind } from '../../../../schema/view.js'
+import { dayIn, mostShare, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
+
+/** The empty table whose columns lend a view's columns their types. */
+export const typesTable =
+  'create table if not exists "report_types" (n INTEGER, r REAL, t TEXT, d DATE, i DATETIME, b BOOLEAN)'
+
+/** The column of that table for each kind. An instant is a text: in newer versions a DATETIME expression ends as BLOB. */
+const typed: Readonly<Record<ViewKind, string>> = {
+  id: 'n',
+  integer: 'n',
+  cents: 'n',
+  hours: 'r',
+  number: 'r',
+  boolean: 'b',
+  text: 't',
+  timestamp: 't',
+  day: 'd',
+}
+
+const casts: Readonly<Record<Exclude<ViewKind, 'day' | 'timestamp'>, string>> = {
+  id: 'bigint',
+  integer: 'bigint',
+  cents: 'bigint',
+  hours: 'double precision',
+  number: 'double precision',
+  boolean: 'boolean',
+  text: 'text',
+}
+
+/** `YYYY-MM-DD HH:MM:SS.ffffff`: with `T` and `Z`, a tool that asks for a range of hours finds nothing. */
+const shownInstant = (sql: string): string => `cast(replace(replace(${sql}, 'T', ' '), 'Z', '') as text)`
+
+/**
+ * What lies behind the ninth decimal is the noise of a binary float. SQLite rounds to decimals by way of text; whole
+ * billionths are rounded in a quarter of the time, and exact below a million.
+ */
+function hours(sql: string): string {
+  const [short, rounded] = [`cast(round(${sql} * 1e9) as bigint) / 1e9`, `round(${sql}, 9)`]
+  return `cast(case when abs(${sql}) < 1000000 then ${short} when abs(${rounded}) < 1000000000 then ${rounded} end as double precision)`
+}
+
+function expression({ kind, sql, isPlain }: SelectedColumn): string {
+  // A cast would make a number of a day.
+  if (kind === 'day') return sql
+  if (kind === 'timestamp') return shownInstant(sql)
+  if (kind === 'hours') return hours(sql)
+  return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
+}
+
+/** Whole-number division without a remainder: DuckDB's `/` makes fractions. */
+const over = (dividend: string, divisor: number): string =>
+  `((${dividend} - (${dividend}) % ${divisor}) / ${divisor})`
+
+/** The days from 0000-03-01 to the day that a text begins with, by the civil calendar. */
+function dayOf(text: string): string {
+  const month = `cast(substr(${text}, 6, 2) as bigint)`
+  const year = `(cast(substr(${text}, 1, 4) as bigint) - case when ${month} < 3 then 1 else 0 end)`
+  const months = `((${month} + 9) % 12)`
+  const leaps = `${over(year, 4)} - ${over(year, 100)} + ${over(year, 400)}`
+  return `(${year} * 365 + ${leaps} + ${over(`(153 * ${months} + 2)`, 5)} + cast(substr(${text}, 9, 2) as bigint))`
+}
+
+const part = (text: string, at: number, digits = 2): string =>
+  `cast(substr(${text}, ${at}, ${digits}) as bigint)`
+
+/** Microseconds of an instant's fixed-width text. */
+const micros = (text: string): string =>
+  `((${dayOf(text)} * 86400 + ${part(text, 12)} * 3600 + ${part(text, 15)} * 60 + ${part(text, 18)}) * 1000000 + ${part(text, 21, 6)})`
+
+/**
+ * By whole numbers: 0.35 h at 102.50 are 35.875 exactly, where a binary float is a little less. Only what is left beyond
+ * whole cents is divided as a float, which has room for its nine digits.
+ */
+function amount(units: string, cents: string): string {
+  const exact = `round(${units} * 1e9)`
+  const product = `(cast(${exact} as bigint) * ${cents})`
+  const rest = `${product} % 1000000000`
+  const isSane = `abs(${units}) < 1000000000 and abs(${exact} * ${cents}) < 8999999999500000000`
+  return `(case when ${isSane} then cast((${product} - ${rest}) / 1000000000 + round((${rest}) / 1e9) as bigint) end)`
+}
+
+const sane = (number: string, value: string): string =>
+  `(case when abs(${number}) < 1000000000 then ${value} end)`
+
+const wholeNine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
+
+/**
+ * Whole units and billionths are summed apart: ten lines of 10^9 hours have more billionths than 63 bits, and SQLite's sum
+ * then fails. A cast cuts here and rounds in DuckDB; the two parts come to the same either way.
+ */
+function sumNine(number: string): string {
+  const units = `cast(${number} as bigint)`
+  const sum = (value: string): string => `coalesce(sum(${sane(number, value)}), 0)`
+  const whole = sum(units)
+  const rest = sum(`${wholeNine(number)} - ${units} * 1000000000`)
+  return `(case when abs(${whole}) < 1000000000 then ${whole} * 1000000000 + ${rest} end)`
+}
+
+const minute = 60_000_000
+
+/** Rounded down below zero too, where `%` leaves a negative rest. */
+const minutes = (from: string, to: string): string => {
+  const between = `(${micros(to)} - ${micros(from)})`
+  const rest = `((${between} % ${minute} + ${minute}) % ${minute})`
+  return `cast((${between} - ${rest}) / ${minute} as bigint)`
+}
+
+/** Beyond 63 bits the product would silently become a binary float: then the share is taken of one, if it fits. */
+function prorate(cents: string, share: string, whole: string): string {
+  const product = `(${cents} * ${share})`
+  const half = `(abs(${whole}) - abs(${whole}) % 2) / 2`
+  const up = `(abs(${product}) + ${half})`
+  const exact = `cast((${up} - ${up} % abs(${whole})) / abs(${whole}) as bigint)`
+  const sign = `case when (${product} < 0) = (${whole} < 0) then 1 else -1 end`
+  const isSmall = `abs(1.0 * ${cents} * ${share}) < 9000000000000000000.0`
+  const rough = `1.0 * ${cents} * ${share} / ${whole}`
+  const most = `when ${rough} >= ${mostShare} then ${mostShare} when ${rough} <= -${mostShare} then -${mostShare}`
+  return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
+}
+
+export const viewSql: ViewSql = {
+  // SQLite prints whole seconds, DuckDB more: the fixed width of the tables' instants makes one of both.
+  now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
+  table: (name) => `"${name}"`,
+  dayText: (day) => `cast(${day} as text)`,
+  // A look into an index; no day would come from a column that is typed, were it chosen among joined ones.
+  shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
+  // A subquery for each figure: SQLite has none that gives several to each row.
+  figures: (_, rows, figures) => ({
+    figures: Object.fromEntries(
+      Object.entries(figures).map(([name, figure]) => [name, `(select ${figure} ${rows})`]),
+    ),
+    join: '',
+  }),
+  minutes,
+  nine: (number) => sane(number, wholeNine(number)),
+  sumNine,
+  amount,
+  prorate,
+  query: ({ with: tables, legs }) => {
+    const [first] = legs
+    const types = (first?.columns ?? []).map(({ name, kind }) => `${typed[kind]} as "${name}"`).join(', ')
+    const queries = legs.map(
+      ({ columns, from }) =>
+        `select ${columns.map((column) => `${expression(column)} as "${column.name}"`).join(',\n  ')}\nfrom ${from}`,
+    )
+    const empty = `select ${types} from "report_types" where false`
+    return `${tables === '' ? '' : `with ${tables}\n`}${[empty, ...queries].join('\nunion all\n')}`
+  },
+}

@@ -1,0 +1,129 @@
+/*
+ * The statements and reads of the table `tenants`, and of what became of its authorizations: which tenants there are,
+ * which are revoked, and what in their authorizations could not be stored as it came.
+ */
+import type { CompiledQuery, Insertable } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../base/errors.js'
+import { count } from '../base/format.js'
+import type { StateRows } from '../model/state.js'
+import type { Reader } from './cursors.js'
+import type { Db } from './database.js'
+
+export interface KnownTenant {
+  readonly tenantId: Int64
+  /** When the tenant was found revoked; null while it is granted. */
+  readonly revokedAt: string | null
+}
+
+/** The tenants that the warehouse knows. */
+export async function knownTenants(warehouse: Reader): Promise<KnownTenant[]> {
+  const rows = await warehouse.read((db) =>
+    db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).execute(),
+  )
+  return rows.map(({ tenant_id, revoked_at }) => ({ tenantId: tenant_id, revokedAt: revoked_at }))
+}
+
+/** The tenant as its authorization shows it: it is granted. */
+export function grantTenant(db: Db, row: Insertable<StateRows['tenants']>): CompiledQuery {
+  const { tenant_id, ...rest } = row
+  const columns = { ...rest, revoked_at: null }
+  return db
+    .insertInto('tenants')
+    .values({ tenant_id, ...columns })
+    .onConflict((c) => c.column('tenant_id').doUpdateSet(columns))
+    .compile()
+}
+
+export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
+  db
+    .updateTable('tenants')
+    .set({ revoked_at: at })
+    .where('tenant_id', '=', tenantId)
+    .where('revoked_at', 'is', null)
+    .compile()
+
+/** Tenants that were forgotten, and stay away. In a warehouse that nobody has migrated yet, none are known. */
+export const forgottenTenants = async (
+  warehouse: Reader & { has(name: string): Promise<boolean> },
+): Promise<ReadonlySet<Int64>> =>
+  (await warehouse.has('sync_forgotten')) ? readForgotten(warehouse) : new Set()
+
+/** The same of a warehouse whose tables are up to date. */
+export const readForgotten = async (warehouse: Reader): Promise<ReadonlySet<Int64>> => {
+  const rows = await warehouse.read((db) => db.selectFrom('sync_forgotten').select('tenant_id').execute())
+  return new Set(rows.map(({ tenant_id }) => tenant_id))
+}
+
+/** Stops where --tenant names tenants that stay away. */
+export function refuseForgotten(
+  { tenants, isTyped }: { readonly tenants: readonly Int64[] | null; readonly isTyped?: boolean },
+  forgotten: ReadonlySet<Int64>,
+): void {
+  const [first, ...more] = isTyped ? (tenants ?? []).filter((id) => forgotten.has(id)) : []
+  if (first === undefined) return
+  throw new Stop(
+    `Tenant ${[first, ...more].join(', ')} was forgotten and stays away, expected another tenant`,
+    {
+      exitCode: 2,
+      hint: `To let it back, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
+    },
+  )
+}
+
+/** Stops where none of the tenants is known. In a warehouse that knows nobody yet, everybody may come. */
+export function refuseUnknown(
+  named: readonly Int64[],
+  known: readonly Int64[],
+  excepted: readonly Int64[] = [],
+): void {
+  const unknown = named.filter((id) => !known.includes(id) && !excepted.includes(id))
+  if (unknown.length === 0 || known.length === 0) return
+  const shown = known.slice(0, 20).join(', ')
+  const more = known.length > 20 ? ` and ${count(known.length - 20)} others` : ''
+  throw new Stop(`The warehouse knows no tenant ${unknown.join(', ')}`, {
+    exitCode: 2,
+    hint: `Expected one of ${shown}${more}`,
+  })
+}
+
+/** Remembers that a tenant was forgotten: it stays away, and a warehouse without tenants lacks none. */
+export const rememberForgotten = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
+  db
+    .insertInto('sync_forgotten')
+    .values({ tenant_id: tenantId, forgotten_at: at })
+    .onConflict((c) => c.column('tenant_id').doUpdateSet({ forgotten_at: at }))
+    .compile()
+
+/** In sync_meta: older versions kept only that some tenant was forgotten. */
+const mark = 'tenant_forgotten_at'
+
+/** Lets a tenant back. */
+export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
+  db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile(),
+  db.deleteFrom('sync_meta').where('name', '=', mark).compile(),
+]
+
+/** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
+const tracesMark = 'tenant_traces'
+
+/** Tenants that an erasure which was cut short, or kept from its end, has still to do with. */
+export const tenantsWithTraces = (warehouse: Reader): Promise<string[]> =>
+  warehouse.read(async (db) => {
+    const named = db.selectFrom('sync_meta').select('value').where('name', '=', tracesMark)
+    return ((await named.executeTakeFirst())?.value ?? '').split(' ').filter((id) => id !== '')
+  })
+
+export const rememberTraces = (db: Db, tenants: readonly string[]): CompiledQuery =>
+  db
+    .insertInto('sync_meta')
+    .values({ name: tracesMark, value: tenants.join(' ') })
+    .onConflict((c) => c.column('name').doUpdateSet({ value: tenants.join(' ') }))
+    .compile()
+
+/** Whether an older version has forgotten a tenant. */
+export const wasForgotten = (warehouse: Reader): Promise<boolean> =>
+  warehouse.read(async (db) => {
+    const row = await db.selectFrom('sync_meta').select('value').where('name', '=', mark).executeTakeFirst()
+    return row !== undefined
+  })

@@ -1,0 +1,43 @@
+/*
+ * Tries, for `shopsync check`, all that a run needs of a warehouse: permissions and room. Everything is rolled back.
+ */
+import { sql } from 'kysely'
+import type { Table } from '../model/table.js'
+import type { Dialect, Session } from './dialect.js'
+
+/** Pages are a megabyte each: a disk without room for some of them is full as far as a run is concerned. */
+const tryBytes = 8 * 1024 * 1024
+
+/** Whether every statement of a run is allowed on a table: databases ask for permission even where no row is meant. */
+async function tryTable({ db }: Dialect, session: Session, table: Table): Promise<void> {
+  const [name, keys] = [table.name as 'tenants', table.key as 'tenant_id'[]]
+  const [key] = keys
+  const none = sql<boolean>`1 = 0`
+  const rows = db.selectFrom(name).select(keys).where(none)
+  await session.run(db.insertInto(name).columns(keys).expression(rows).compile())
+  if (key) await session.run(db.updateTable(name).set(key, sql.ref(key)).where(none).compile())
+  await session.run(db.deleteFrom(name).where(none).compile())
+}
+
+/**
+ * Throws what the database says when the warehouse cannot be written: a table that may not be made (`creates`) or not be
+ * written, or no room left.
+ */
+export async function tryWrite(
+  dialect: Dialect,
+  tables: readonly Table[],
+  { creates }: { readonly creates: boolean },
+): Promise<void> {
+  const undo = new Error('undo')
+  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
+  try {
+    await dialect.transaction(async (session) => {
+      if (creates) await dialect.prepare(session)
+      for (const table of tables) if (live.has(table.name)) await tryTable(dialect, session, table)
+      await dialect.tryRoom(session, { bytes: tryBytes, creates })
+      throw undo
+    })
+  } catch (error) {
+    if (error !== undo) throw dialect.classify(error)
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The upsert, in SQL that both databases take (docs/architecture.md, Apply and the guard).
+ * The sessions of sqlite/ and postgres/ compile it, each with its own source of rows.
+ */
+import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
+import { stampColumns, type Table, tupleColumns } from '../model/table.js'
+
+/**
+ * The guard of root rows. A version is (updated_at, _synced_at), and an older one never overwrites a newer one. A
+ * tombstone yields only to a request that was sent after the request which found the record gone: a page that was under
+ * way meanwhile must not bring the record back. Equal stamps pass, so that a repeated batch writes the same again.
+ */
+const rootGuard = (table: string): Expression<SqlBool> => {
+  const mine = sql.id(table)
+  return sql<SqlBool>`(${mine}.updated_at, ${mine}._synced_at) <= (excluded.updated_at, excluded._synced_at) and (${mine}._deleted_at is null or ${mine}._synced_at < excluded._synced_at)`
+}
+
+/** Rows without a version: the list that was requested later wins. */
+const unversionedGuard = (table: string): Expression<SqlBool> =>
+  sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
+
+/** Stamps, which every request changes: rows that differ in nothing else have the same content. */
+const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from'])
+
+/** Whether the row's content differs from the stored one. */
+function differs(table: Table): Expression<SqlBool> {
+  const names = table.columns
+    .map((c) => c.name)
+    .filter((name) => !table.key.includes(name) && !uncompared.has(name))
+  const stored = sql.join(names.map((name) => sql`${sql.id(table.name)}.${sql.id(name)}`))
+  const brought = sql.join(names.map((name) => sql`excluded.${sql.id(name)}`))
+  return sql<SqlBool>`(${stored}) is distinct from (${brought})`
+}
+
+function guard(table: Table): Expression<SqlBool> {
+  // Apply writes the rows of a record where it writes the record, and nowhere else.
+  if (table.role === 'child' || table.role === 'derived') return sql<SqlBool>`true`
+  return table.columns.some((c) => c.name === 'updated_at')
+    ? rootGuard(table.name)
+    : unversionedGuard(table.name)
+}
+
+/** Of two requests under way together, the later may show the older version: no two versions have one instant in common. */
+function newValue(table: Table, column: string): Expression<unknown> {
+  const brought = sql`excluded.${sql.id(column)}`
+  if (column !== '_seen_from') return brought
+  const stored = sql`${sql.id(table.name)}.${sql.id(column)}`
+  return sql`case when ${stored} > ${brought} then ${stored} else ${brought} end`
+}
+
+interface Insert {
+  readonly qualify?: (name: string) => Expression<unknown>
+  /** A row whose key is taken is left out; else the statement fails. */
+  readonly skips?: boolean
+}
+
+/** As upsertSql, for rows that are new. */
+export function insertSql<DB>(
+  db: Kysely<DB>,
+  table: Table,
+  source: Expression<unknown>,
+  { qualify = sql.id, skips = false }: Insert = {},
+): string {
+  const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
+  const skip = skips ? sql` on conflict do nothing` : sql``
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source}${skip}`.compile(db).sql
+}
+
+/** `insert into … <source> on conflict …`, compiled; `source` yields rows in the order of `table.columns`. */
+export function upsertSql<DB>(
+  db: Kysely<DB>,
+  table: Table,
+  source: Expression<unknown>,
+  differing: boolean,
+  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+): string {
+  const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
+  const key = sql.join(table.key.map((name) => sql.id(name)))
+  const set = sql.join(
+    table.columns
+      .filter((c) => !table.key.includes(c.name))
+      .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
+  )
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
+    db,
+  ).sql
+}
+
+/** The source of a column's value: a place in the tuple, or a value that the batch shares. */
+export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at' | '_seen_from'
+
+export function slots(table: Table): Slot[] {
+  let place = 0
+  return table.columns.map((c) => (stampColumns.has(c.name) ? (c.name as Slot) : place++))
+}
+
+/** The place of a column in a table's tuples. */
+export const tupleIndex = (table: Table, column: string): number =>
+  tupleColumns(table).findIndex(({ name }) => name === column)
+
+/**
+ * The `select` that counts those rows of a source which are stored as they are. `source` yields the table's tuple
+ * columns. Only a `select` locks nothing: an upsert that has nothing to change locks its rows all the same.
+ */
+export function alikeSql<DB>(
+  db: Kysely<DB>,
+  table: Table,
+  source: Expression<unknown>,
+  tenant: Expression<unknown>,
+  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+): string {
+  const names = tupleColumns(table).map(({ name }) => name)
+  const pair = (name: string) => sql`s.${sql.id(name)} = v.${sql.id(name)}`
+  const keys = sql.join(table.key.slice(1).map(pair), sql` and `)
+  const stored = sql.join(names.map((name) => sql`s.${sql.id(name)}`))
+  const brought = sql.join(names.map((name) => sql`v.${sql.id(name)}`))
+  // `offset 0` keeps Postgres from making a join, for which it would read a whole table without statistics.
+  const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and (${stored}) is not distinct from (${brought}) limit 1 offset 0`
+  return sql`select count(*) as n from (${source}) as v where exists (${found})`.compile(db).sql
+}

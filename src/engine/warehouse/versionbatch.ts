@@ -1,0 +1,69 @@
+/**
+ * One page on its way into the warehouse, and the result of storing it.
+ * Walks, backfills and reconciles make batches (src/sync); apply.ts stores them.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { DriftEntry, Flattened } from '../model/flatten/batch.js'
+
+/** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
+export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
+  readonly rows: E
+}
+
+/** The values that all rows of one batch share. */
+export interface BatchStamp {
+  readonly tenantId: Int64
+  /** When the request was sent that brought the page. */
+  readonly syncedAt: string
+}
+
+/** The request that brought a batch: `why` shows it for every row. */
+export interface Origin {
+  readonly runId: string | null
+  readonly way: 'walk' | 'backfill' | 'reconcile' | 'lookup' | 'webhook' | 'replay'
+  /** Page of the list; null for a record that was asked for by its id. */
+  readonly page: number | null
+  readonly requestId: string | null
+}
+
+/** One page, and what commits together with its rows. */
+export interface Batch<E = unknown> extends BatchStamp {
+  readonly resource: string
+  readonly page: EncodedPage<E>
+  /** Progress: state statements that commit together with the rows. */
+  readonly statements: readonly CompiledQuery[]
+  /** A state statement that commits with the rows only if any of them changes. */
+  readonly ifChanged?: CompiledQuery
+  /** The lease's token; undefined where no run holds a lease. */
+  readonly fence: Int64 | undefined
+  readonly origin?: Origin
+  /**
+   * Versions of stored records that the source itself no longer knows, by id: the batch's older ones take their place.
+   * Only reconcile says so, after the source has said it twice.
+   */
+  readonly disowned?: ReadonlyMap<Int64, string>
+}
+
+/** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */
+export interface Version {
+  readonly updatedAt: string
+  readonly syncedAt: string
+  readonly deletedAt: string | null
+}
+
+/** The result of storing a batch. */
+export interface Applied {
+  /** Warehouse rows that changed, child and embedded rows included. */
+  readonly written: number
+  /** Records that are new here, or other than they were. */
+  readonly changed: number
+  /** Child rows that were removed because the new version lacks them. */
+  readonly removed: number
+  /** Records that were older than the stored version. */
+  readonly stale: number
+  /** The stored versions before this batch, by record id. */
+  readonly previous: ReadonlyMap<Int64, Version>
+  /** Drift that no run has recorded before. */
+  readonly drift: readonly DriftEntry[]
+}

@@ -1,0 +1,130 @@
+/**
+ * Keeps versions before a batch replaces them, and before a record is marked as deleted (docs/history.md). What a
+ * version was is read from the rows themselves, in the transaction that changes them: a version that no row ever held is
+ * never claimed.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { settleAll } from '../base/allsettled.js'
+import { Bug } from '../base/errors.js'
+import type { Table } from '../model/table.js'
+import type { Dialect, Session } from './dialect.js'
+import type { Rows } from './rows.js'
+import type { BatchStamp } from './versionbatch.js'
+import { type VersionTables, type VersionTexts, versionTexts } from './versiontext.js'
+
+type Ids = readonly Int64[]
+
+/** A transaction that keeps versions of one resource. */
+interface Keeping<R extends Rows<R>> {
+  readonly dialect: Pick<Dialect<R>, 'db' | 'versionWords'>
+  readonly session: Session<R>
+  readonly tables: VersionTables
+}
+
+/** The history's table, and the tables of the resource whose versions it keeps: its own first. */
+export function versionTables(history: Table, [root, ...children]: readonly Table[]): VersionTables {
+  if (!root) throw new Bug(`${history.resource} has no table`)
+  return { history, root, children }
+}
+
+/** By database, since tests open several on one model. Some of the texts have ten thousand characters. */
+const known = new WeakMap<object, Map<string, VersionTexts>>()
+
+function textsOf<R extends Rows<R>>({ dialect: { db, versionWords }, tables }: Keeping<R>): VersionTexts {
+  const ofDatabase = known.get(db) ?? new Map<string, VersionTexts>()
+  known.set(db, ofDatabase)
+  const texts = ofDatabase.get(tables.history.name) ?? versionTexts(versionWords, tables)
+  ofDatabase.set(tables.history.name, texts)
+  return texts
+}
+
+/** What a batch does to stored records. */
+interface Replacing<R extends Rows<R>> extends BatchStamp {
+  /** Live rows that get another version. */
+  readonly replaced: Ids
+  /** Records that come with the version that they have. The content is nearly always the same too. */
+  readonly same: Ids
+  /** The rows that the batch brings to a table. */
+  rows(table: Table): R
+}
+
+/** What was found out before the batch is written, and need not be asked again. */
+export interface Looked {
+  /** Whether the child rows of `same` are stored as they come, by child table. */
+  readonly matching: ReadonlyMap<string, boolean>
+  /** To be called when the batch is written. */
+  settle(): Promise<void>
+}
+
+/** Whether the records that come with the version which they have are stored as they come, their children by table. */
+async function compare<R extends Rows<R>>(
+  { session, tables: { root, children } }: Keeping<R>,
+  { same, tenantId, rows }: Replacing<R>,
+): Promise<{ equal: boolean; matching: Map<string, boolean> }> {
+  if (same.length === 0) return { equal: true, matching: new Map() }
+  const ids = new Set<unknown>(same)
+  const picked = (table: Table): R => rows(table).pick((owner) => ids.has(owner))
+  const [alike, matches] = await settleAll([
+    session.countAlike(root, tenantId, picked(root)),
+    settleAll(children.map((table) => session.childrenMatch(table, tenantId, same, picked(table)))),
+  ])
+  const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
+  return { equal: alike === same.length && matches.every(Boolean), matching }
+}
+
+/** Keeps versions as they are now. */
+async function keep<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
+  if (ids.length === 0) return
+  await keeping.session.ask(textsOf(keeping).keep, [by.tenantId, ids, by.syncedAt, 'replaced'])
+}
+
+/**
+ * Of records that may have changed or not, only the database can tell, once it has them: what was kept of those that are
+ * as they were is taken out again.
+ */
+async function settle<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
+  if (ids.length === 0) return
+  const { dropUnchanged, begin } = textsOf(keeping)
+  const given = [by.tenantId, ids, by.syncedAt] as const
+  await keeping.session.ask(dropUnchanged, given)
+  await keeping.session.ask(begin, given)
+}
+
+/** Keeps what a batch is about to replace. The batch's own records are locked. */
+export async function keepReplaced<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  replacing: Replacing<R>,
+): Promise<Looked> {
+  const { replaced, same } = replacing
+  const { equal, matching } = await compare(keeping, replacing)
+  const doubtful = equal ? [] : same
+  await keep(keeping, [...replaced, ...doubtful], replacing)
+  return { matching, settle: () => settle(keeping, doubtful, replacing) }
+}
+
+/** Keeps what rows replace that stand inside records of another resource. Returns what is to be done afterwards. */
+export async function keepEmbedded<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  rows: R,
+  by: BatchStamp,
+): Promise<() => Promise<void>> {
+  const { session, tables } = keeping
+  const stored = await session.versions(tables.root, by.tenantId, rows.owners as Ids)
+  const live = [...stored].flatMap(([id, { deletedAt }]) => (deletedAt === null ? id : []))
+  const ids = new Set<unknown>(live)
+  const met = rows.pick((id) => ids.has(id))
+  const alike = live.length === 0 ? 0 : await session.countAlike(tables.root, by.tenantId, met)
+  if (alike === live.length) return async () => {}
+  await keep(keeping, live, by)
+  return () => settle(keeping, live, by)
+}
+
+/** Keeps the version of a record that was found to be gone. The row is locked. */
+export async function keepDeleted<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  tenantId: Int64,
+  { id, updatedAt, askedAt }: { readonly id: Int64; readonly updatedAt: string; readonly askedAt: string },
+): Promise<void> {
+  const { keepUnlessNewer } = textsOf(keeping)
+  await keeping.session.ask(keepUnlessNewer, [tenantId, [id], askedAt, 'deleted', updatedAt])
+}

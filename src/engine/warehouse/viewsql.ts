@@ -1,0 +1,66 @@
+/**
+ * What the SQL of views says differently on each database. sqlite/viewsql.ts and postgres/viewsql.ts implement it;
+ * src/features/analytics/viewwords.ts makes of it, of the model and of the configuration the words that the declarations of
+ * schema/views/ use.
+ */
+import type { JoinedDay, JoinedFigures, ViewKind } from '../../../schema/view.js'
+
+/** One column of a view's query. */
+export interface SelectedColumn {
+  readonly name: string
+  readonly kind: ViewKind
+  readonly sql: string
+  /** A plain column of a table: its type is known, and a cast would keep conditions from its index. */
+  readonly isPlain: boolean
+}
+
+/** An instant, and the shop in whose zone it has a day. */
+export interface ShopInstant {
+  readonly tenant: string
+  readonly shop: string
+  readonly instant: string
+}
+
+/** The zone of every shop that has none of its own. */
+export const usualZone =
+  '(select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0)'
+
+/** The zone of a shop, as an expression; tables stand in braces. */
+export const zoneOf = (tenant: string, shop: string): string =>
+  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), ${usualZone})`
+
+/** The day of an instant in a zone, as an expression. */
+export const dayIn = (zone: string, instant: string): string =>
+  `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`
+
+/** A share of so many cents is absurd; sums of a thousand such shares fit 64 bits. */
+export const mostShare = 9_000_000_000_000_000
+
+/** The SQL of one database; arguments and results are SQL text. */
+export interface ViewSql {
+  /** This instant, as the tables hold instants, the same in a whole query. */
+  readonly now: string
+  /** A table of the warehouse. */
+  table(name: string): string
+  /** A day as text, `YYYY-MM-DD`. */
+  dayText(day: string): string
+  /** The day of each row of a table in its shop's zone, null outside of the calendar. Tables stand in braces. */
+  shopDay(alias: string, of: ShopInstant): JoinedDay
+  /** Figures over other rows, for each row. */
+  figures(alias: string, rows: string, figures: Readonly<Record<string, string>>): JoinedFigures
+  /** Whole minutes from one instant to another, rounded down. */
+  minutes(from: string, to: string): string
+  /** A number in whole billionths, half away from zero; null where it is null, or 10^9 and more. */
+  nine(number: string): string
+  /** The sum of those over a group, 0 where there is none; without overflow. */
+  sumNine(number: string): string
+  /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */
+  amount(units: string, cents: string): string
+  /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` either way. */
+  prorate(cents: string, part: string, whole: string): string
+  /** The query of a view from its parts: every column typed, whatever its expression. */
+  query(parts: {
+    readonly with: string
+    readonly legs: readonly { readonly columns: readonly SelectedColumn[]; readonly from: string }[]
+  }): string
+}

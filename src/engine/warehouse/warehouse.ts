@@ -1,0 +1,298 @@
+/**
+ * The warehouse: the one place through which rows and state are written, and read again while the database is away.
+ * Opened by open.ts; used by every command but demo and config.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { type Clock, systemClock } from '../base/clock.js'
+import { Bug } from '../base/errors.js'
+import { fromMicros } from '../base/timestamp.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import { derivePage } from '../model/flatten/derivedvalues.js'
+import { historyNames, type Model, type ResourceModel } from '../model/registry.js'
+import { stateTableList } from '../model/state.js'
+import type { Table } from '../model/table.js'
+import { applyBatch } from './apply.js'
+import { Backlog } from './backlog.js'
+import { batchTables } from './batchtables.js'
+import type { Change } from './change.js'
+import type { CursorKey } from './cursors.js'
+import { type Db, rootTable } from './database.js'
+import type { Rules } from './derived.js'
+import type { Dialect, Session, Traces } from './dialect.js'
+import { driftName } from './drift.js'
+import { usualRules, withTenant } from './learnedrules.js'
+import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
+import {
+  migrateTables,
+  type OnChange,
+  type PlannedChange,
+  type PlanOptions,
+  planMigration,
+  type Wanted,
+} from './migrate.js'
+import { errands, type MovedColumn, moveColumns, type PendingMove, pendingMoves } from './migratecolumns.js'
+import type { Transact } from './pendingmoves.js'
+import { Patience } from './retrypolicy.js'
+import { tryWrite } from './trywrite.js'
+import type { Applied, Batch, EncodedPage } from './versionbatch.js'
+
+/** See WarehouseOptions. */
+export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>
+
+export interface WarehouseOptions {
+  readonly dialect: Dialect
+  readonly model: Model
+  readonly clock?: Clock
+  /** Waits between attempts, in milliseconds; tests shorten them. */
+  readonly patience?: readonly number[]
+  /** Fires when the process is to end: from then on no wait for the database is long. */
+  readonly signal?: AbortSignal
+  /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
+  readonly readRules?: RulesReader
+}
+
+export class Warehouse {
+  readonly dialect: Dialect
+  readonly #model: Model
+  readonly #clock: Clock
+  readonly #patience: Patience
+  readonly #backlog: Backlog
+  /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
+  readonly #reported = new Set<string>()
+  /** The catalogue is the longest answer that an idle run waits for. */
+  readonly #found = new Set<string>()
+  readonly #readRules: RulesReader | undefined
+  /** The settings of derived tables. */
+  rules: Rules
+
+  constructor({ dialect, model, clock = systemClock, patience: waits, signal, readRules }: WarehouseOptions) {
+    this.dialect = dialect
+    this.#readRules = readRules
+    this.rules = usualRules(clock)
+    this.#model = model
+    this.#clock = clock
+    const classify = (error: unknown): Error => dialect.classify(error)
+    this.#patience = new Patience({ clock, classify, waits, signal })
+    this.#backlog = new Backlog(dialect.backlog)
+  }
+
+  /** For state and for reading; `apply` alone writes rows. */
+  get db(): Db {
+    return this.dialect.db
+  }
+
+  get where(): string {
+    return this.dialect.where
+  }
+
+  get tables(): readonly Table[] {
+    return [...this.#model.tables, ...this.#model.histories, ...stateTableList]
+  }
+
+  /** What `migrate` would change. */
+  plan(options?: PlanOptions): Promise<PlannedChange[]> {
+    return this.#trying(() => planMigration(this.dialect, this.#wanted, options))
+  }
+
+  /** Whether the table is there, asked until it is: commands that only read meet warehouses of older versions. */
+  async has(name: string): Promise<boolean> {
+    if (this.#found.has(name)) return true
+    const live = await this.#trying(() => this.dialect.liveColumns())
+    for (const { table } of live) this.#found.add(table)
+    return this.#found.has(name)
+  }
+
+  /** The names of the tables of versions that are there, those included whose history was switched off. */
+  async histories(): Promise<string[]> {
+    const live = await this.#trying(() => this.dialect.liveColumns())
+    const names = new Set(live.map(({ table }) => table))
+    return historyNames(this.#model).filter((name) => names.has(name))
+  }
+
+  migrate(onChange?: OnChange): Promise<readonly Change[]> {
+    return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock, onChange))
+  }
+
+  /** Whether values wait to be moved between `_extra` and columns: `settleColumns` needs the lease. */
+  async isUnsettled(): Promise<boolean> {
+    const waiting = await this.#trying(() => errands(this.dialect, this.#model))
+    return waiting.length > 0
+  }
+
+  /** What `settleColumns` would move. */
+  pendingMoves(): Promise<PendingMove[]> {
+    return this.#trying(() => pendingMoves(this.dialect, this.#model))
+  }
+
+  /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */
+  settleColumns({ fence, signal }: { fence: Int64; signal: AbortSignal }): Promise<MovedColumn[]> {
+    const transact: Transact = (work) => {
+      signal.throwIfAborted()
+      return this.transaction(work, fence)
+    }
+    const at = (): string => fromMicros(this.#clock.nowMicros())
+    return this.#trying(() => moveColumns(this.dialect, this.#model, transact, at))
+  }
+
+  get #wanted(): Wanted {
+    return { model: this.#model, tables: this.tables }
+  }
+
+  /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */
+  check(how: { readonly creates: boolean }): Promise<void> {
+    return this.#trying(() => tryWrite(this.dialect, this.tables, how))
+  }
+
+  /**
+   * Reads the settings of derived tables: every writer does before it stores anything, since they may have changed. With
+   * a tenant, those of all others stay as they are.
+   */
+  async learnRules(tenantId?: Int64): Promise<void> {
+    if (!this.#readRules) return
+    const rules = await this.#readRules(this, tenantId)
+    this.rules = tenantId === undefined ? rules : withTenant(this.rules, tenantId, rules)
+  }
+
+  claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
+    return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
+  }
+
+  /**
+   * Claims the warehouse, runs the work and releases. `signal` of the work aborts when the given one does, or when the
+   * lease is lost; work that ended because of a lost lease fails. A failing release is silent: the lease expires by
+   * itself, and to hide the work's own error, or to call finished work failed, would be worse. A database that is known
+   * to be away is not waited for once more.
+   */
+  async withLease<T>(
+    { signal, ...claim }: Omit<LeaseClaim, 'clock'> & { readonly signal?: AbortSignal },
+    work: (lease: { readonly token: Int64; readonly signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    const { token, lost, release } = await this.claim(claim)
+    try {
+      await this.learnRules()
+      const result = await work({ token, signal: signal ? AbortSignal.any([signal, lost]) : lost })
+      lost.throwIfAborted()
+      return result
+    } finally {
+      const released = release().catch(() => {})
+      if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
+    }
+  }
+
+  /** Fetches a page when the warehouse can take another one soon. */
+  fetching<T>(fetch: () => Promise<T>): Promise<T> {
+    return this.#backlog.fetching(fetch)
+  }
+
+  /** Resolves when long work on this thread keeps no transaction waiting. */
+  free(): Promise<void> {
+    return this.#backlog.free()
+  }
+
+  /** Starts what a long load needs, while its first page is on the way. */
+  warm(): void {
+    this.dialect.warm()
+  }
+
+  /**
+   * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres a page
+   * of arrays instead of a hundred thousand small objects, which every collection would copy. Computes what follows from
+   * the page's records.
+   */
+  encode(page: Flattened, { tenantId, resource }: CursorKey): EncodedPage {
+    const { dialect, rules } = this
+    const { rows, ...rest } = page
+    const context = { tenantId, settings: rules.of(tenantId), form: dialect.numbers }
+    const derived = derivePage(this.#resource(resource), page, context)
+    const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
+    return { ...rest, rows: dialect.encode(all, this.#model.tableByName) }
+  }
+
+  /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
+  hasMovingRows(resource: string): boolean {
+    return this.#resource(resource).tables.some(({ moves }) => moves)
+  }
+
+  #resource(name: string): ResourceModel {
+    const resource = this.#model.byName.get(name)
+    if (!resource) throw new Bug(`No resource ${name}`)
+    return resource
+  }
+
+  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
+  async apply(batch: Batch): Promise<Applied> {
+    const resource = this.#resource(batch.resource)
+    const to = batchTables(resource, this.#model.embedded)
+    const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
+    const fresh = { ...batch, page: { ...batch.page, drift } }
+    const { dialect } = this
+    const storeHere = (isCautious: boolean): Promise<Applied> =>
+      dialect.transaction((session) =>
+        this.#backlog.asking((sent) => applyBatch(dialect, session, to, fresh, { sent, isCautious })),
+      )
+    const store = (): Promise<Applied> =>
+      dialect.offload?.(to, fresh) ??
+      storeHere(false).catch((error) => (dialect.isTaken(error) ? storeHere(true) : Promise.reject(error)))
+    const applied = await this.#backlog.storing(() => this.#trying(store))
+    for (const entry of drift) this.#reported.add(driftName(entry))
+    return applied
+  }
+
+  /** Writes state in one transaction; returns the number of rows affected. */
+  write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
+    return this.transaction(async (session) => {
+      let affected = 0
+      for (const statement of statements) affected += (await session.run(statement)).affected
+      return affected
+    }, fence)
+  }
+
+  /**
+   * Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. With a fence,
+   * commits only while the lease of that token is held.
+   */
+  transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T> {
+    return this.#trying(() =>
+      this.dialect.transaction(async (session) => {
+        const result = await work(session)
+        await checkFence(this.dialect, session, fence)
+        return result
+      }),
+    )
+  }
+
+  /** Reads, again when the warehouse was away. */
+  read<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#trying(() => work(this.db))
+  }
+
+  /** Live rows of a root table, or all rows of a child table. */
+  async countRows(table: Table, tenantId?: Int64): Promise<number> {
+    const rows = await this.read((db) => {
+      let query = db.selectFrom(rootTable(table)).select((eb) => eb.fn.countAll<Int64>().as('n'))
+      if (table.columns.some((column) => column.name === '_deleted_at'))
+        query = query.where('_deleted_at', 'is', null)
+      if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
+      return query.execute()
+    })
+    return Number(rows[0]?.n ?? 0)
+  }
+
+  optimize(tables: readonly Table[]): Promise<void> {
+    return this.#trying(() => this.dialect.optimize(tables))
+  }
+
+  /** Runs work that deletes rows of these tables for good, and removes what is left of them in the database's files. */
+  erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces> {
+    return this.dialect.erase(tables, work)
+  }
+
+  close(): Promise<void> {
+    return this.dialect.close()
+  }
+
+  #trying<T>(work: () => Promise<T>): Promise<T> {
+    return this.#patience.trying(work)
+  }
+}

@@ -1,0 +1,58 @@
+import type { Command } from '../../shell/command.js'
+
+export const adoptCommand: Command = {
+  name: 'adopt',
+  summary: 'take over a warehouse whose source (base URL or partner) has changed on purpose',
+  help: `
+A warehouse belongs to the source that its first run has asked; runs from another one are refused. This command lets it
+belong to the source that the configuration names now. It asks for the warehouse's name first.
+
+Sends no request.
+
+Without --same-data the address leads to other records: rows are kept, and everything that vouched for them is dropped,
+so that the next sync walks everything, and reconcile --full finds what is foreign.`,
+  examples: [
+    ['shopsync adopt', 'the address leads to other records'],
+    ['shopsync adopt --same-data', 'the same records under a new address: everything is kept'],
+    ['shopsync adopt --same-data --yes', 'without a question'],
+  ],
+  options: [
+    { flags: '--same-data', description: 'the same records under a new address: keep everything' },
+    { flags: '--yes', description: 'do not ask' },
+  ],
+  run: async (invocation) => {
+    const [
+      { withContext },
+      { adopt, planAdoption },
+      { adoptQuestion, adoptText },
+      { sourceAddress },
+      { confirmTyped },
+    ] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./words.js'),
+      import('../../engine/config/address.js'),
+      import('../../shell/confirmation.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { options, out, io } = invocation
+      const sameData = options.sameData === true
+      const to = sourceAddress(context.config.api)
+      const warehouse = await context.existingWarehouse()
+      const plan = await planAdoption(warehouse, to, sameData)
+      if (plan.changed && options.yes !== true) {
+        const name = nameOf(context.config.warehouse.label)
+        const undone = 'Nothing was changed. To adopt without being asked, add --yes'
+        const { signal } = invocation.signals
+        invocation.signals.resumesAt = () => 'nothing was changed'
+        await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal, io })
+      }
+      const done = plan.changed ? await adopt({ warehouse, clock: context.clock }, to, sameData) : plan
+      await out.answer(done, adoptText(done))
+      return 0
+    })
+  },
+}
+
+/** The last part of the warehouse's address: the name of its file or of its database. */
+const nameOf = (label: string): string => label.split(/[/:\\]/).at(-1) || label

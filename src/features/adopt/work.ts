@@ -1,0 +1,83 @@
+/*
+ * Takes over a warehouse whose source has changed on purpose. Used by `shopsync adopt`.
+ */
+import type { SourceAddress } from '../../engine/config/address.js'
+import type { stateTables } from '../../engine/model/state.js'
+import { asWriter, type Dependencies, now } from '../../engine/run/runcontext.js'
+import { isSame, readBelonging, sourceRow, storeBelonging } from '../../engine/warehouse/sourceidentity.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** The JSON document of `adopt`. */
+export interface Adopted {
+  readonly warehouse: string
+  /** The source before; null where none was stored. */
+  readonly from: { readonly base_url: string; readonly partner_id: string } | null
+  readonly to: { readonly base_url: string; readonly partner_id: string }
+  readonly same_data: boolean
+  /** false: the warehouse belongs to that source already, and nothing was done. */
+  readonly changed: boolean
+}
+
+/**
+ * Tables of which nothing may stay: what they say of rows was found out by asking the former source. A cursor's row goes
+ * whole, so that a column which is added to it later goes with it.
+ */
+const vouching = [
+  'sync_cursors',
+  'sync_walk_parts',
+  'sync_registers',
+  'sync_backfills',
+  'sync_lateness',
+  // Whom the former source knew by these ids.
+  'sync_forgotten',
+] as const satisfies readonly (keyof typeof stateTables)[]
+
+const document = (source: SourceAddress): Adopted['to'] => ({
+  base_url: source.baseUrl,
+  partner_id: source.partnerId,
+})
+
+/** What an adoption would do, for the question before it. */
+export async function planAdoption(
+  warehouse: Warehouse,
+  to: SourceAddress,
+  sameData: boolean,
+): Promise<Adopted> {
+  const owner = await readBelonging(warehouse)
+  return {
+    warehouse: warehouse.where,
+    from: owner ? document(owner) : null,
+    to: document(to),
+    same_data: sameData,
+    changed: owner === undefined || !isSame(owner, to),
+  }
+}
+
+/**
+ * Lets the warehouse belong to another source. Its rows stay. Unless the data is the same, everything goes that vouched
+ * for them: the next sync walks every list, and `reconcile --full` finds the rows that the new source does not have.
+ */
+export function adopt(
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'>,
+  to: SourceAddress,
+  sameData: boolean,
+): Promise<Adopted> {
+  const { warehouse } = deps
+  return asWriter(deps, 'adopt', async ({ fence }) => {
+    const plan = await planAdoption(warehouse, to, sameData)
+    if (!plan.changed) return plan
+    const { db } = warehouse
+    const dropped = sameData
+      ? []
+      : [
+          ...vouching.map((name) => db.deleteFrom(name).compile()),
+          db
+            .updateTable('sync_source')
+            .set({ probe: null, probed_at: null, lists_from: null })
+            .where('name', '=', sourceRow)
+            .compile(),
+        ]
+    await warehouse.write([...dropped, storeBelonging(warehouse, to, now(deps))], fence)
+    return plan
+  })
+}

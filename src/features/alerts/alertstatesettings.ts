@@ -1,0 +1,19 @@
+import type { Clock } from '../../engine/base/clock.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Model } from '../../engine/model/registry.js'
+import type { LedgerSettings } from './alertstate.js'
+
+/** What a configuration says of incidents: of which cursors, and from when on. */
+export function ledgerSettings(config: Config, model: Model, clock: Clock): LedgerSettings {
+  const { tenants, exceptTenants, resources } = config.sync
+  const enabled = model.list.filter((entry) => entry.enabled).map(({ name }) => name)
+  return {
+    clock,
+    tenants: tenants === 'all' ? null : tenants,
+    exceptTenants,
+    resources: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
+    staleAfterMs: config.status.staleAfter,
+    deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+    keepMs: config.history.keep,
+  }
+}

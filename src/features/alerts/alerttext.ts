@@ -1,0 +1,102 @@
+/* Every sentence that alerts send. Used by incidents.ts, wholetrouble.ts and message.ts. */
+import type { Int64 } from '../../../schema/resource.js'
+import { visible } from '../../engine/base/escape.js'
+import { atMinute, count, plural } from '../../engine/base/format.js'
+import type { AlertKind } from '../../engine/config/config.js'
+import type { ToldIncident } from './openincidents.js'
+
+interface Site {
+  readonly tenantId: Int64
+  readonly resource: string
+}
+
+/** What to do about an incident. */
+export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string {
+  const named = `--tenant ${tenantId} --resource ${resource}`
+  switch (kind) {
+    case 'failed':
+      return 'The next run tries again. Type shopsync check to see what is wrong'
+    case 'unproven':
+      return `The next run looks again. If it stays so, type shopsync reconcile ${named}`
+    case 'stale':
+      return `See whether cron or shopsync schedule still runs; type shopsync sync ${named}`
+    case 'deletes_unchecked':
+      return `See whether the nightly job still runs; type shopsync reconcile ${named}`
+    case 'revoked':
+      return `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+    case 'drift':
+      return 'Nothing is lost: fields are in _extra. See the table sync_drift; resources.NAME.columns gives a field a column'
+    case 'quarantine':
+      return `Type shopsync quarantine list ${tenantId === 0 ? `--resource ${resource}` : named}`
+    default:
+      return kind satisfies never
+  }
+}
+
+/** One line: which cursor, and what of it. */
+export function cursorMessage(
+  { tenant_id, resource }: { readonly tenant_id: Int64; readonly resource: string },
+  found: string | null,
+): string {
+  const words = (found ?? 'no reason given').replaceAll(/\s*\n\s*/g, ' ')
+  return tenant_id === 0 ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
+}
+
+/** The first of many, and how many there are. */
+export function listText(items: readonly string[], most = 5): string {
+  const shown = items.slice(0, most).join(', ')
+  return items.length > most ? `${shown} and ${count(items.length - most)} more` : shown
+}
+
+const shownIncidents = 3
+
+/** Which installation tells it, and what its tenants are called. */
+export interface Speaker {
+  readonly name: string
+  /** `report.tenantNames`. */
+  readonly tenantNames?: Readonly<Record<string, string>> | undefined
+}
+
+/** Who reads a chat has no use for the address of a request; the log and the document of the incident keep it. */
+const withoutRequests = (text: string): string =>
+  text.replaceAll(/GET \/[^\s,:)]*/g, 'the request').replaceAll(/https?:\/\/([^\s/?#]+)[^\s,)]*/g, '$1')
+
+/** Slack reads these three as its own marks: the name of a field at the source could call everybody, or hide a link. */
+const escapedForChats = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+function placeOf({ tenant_id, resource }: ToldIncident, names: Speaker['tenantNames'] = {}): string {
+  if (tenant_id === null) return resource ?? 'the whole run'
+  const name = names[String(tenant_id)]
+  const shop = name === undefined ? `tenant ${tenant_id}` : `${name} (tenant ${tenant_id})`
+  return resource === null ? shop : `${shop}, ${resource}`
+}
+
+/** What, which shop, since when, and what to do; of what is over, the first three. */
+function sentenceOf(
+  type: 'opened' | 'resolved',
+  incident: ToldIncident,
+  names: Speaker['tenantNames'],
+): string {
+  const found = withoutRequests(incident.message.replace(/^tenant \S+, [^:\s]+: /, ''))
+  const what = `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
+  return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
+}
+
+/** The line that a chat shows: what opened or is over, in which installation. */
+export function headline(
+  type: 'opened' | 'resolved',
+  incidents: readonly ToldIncident[],
+  { name, tenantNames }: Speaker,
+): string {
+  const words = type === 'opened' ? 'needs somebody' : 'is over'
+  const shown = incidents.slice(0, shownIncidents).map((incident) => sentenceOf(type, incident, tenantNames))
+  const more = incidents.length - shownIncidents
+  const rest = more > 0 ? ` … and ${plural(more, 'incident')} more` : ''
+  const line = `shopsync on ${name}: ${words}: ${shown.join(' | ')}${rest}`
+  return escapedForChats(visible(line.replaceAll(/\s+/g, ' ')))
+}
+
+/** What the test message says. */
+export const testText = ({ name }: Speaker): string =>
+  escapedForChats(`shopsync on ${name}: this is a test of its alerts; nothing needs anybody`)

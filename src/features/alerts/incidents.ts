@@ -1,0 +1,235 @@
+/*
+ * Which incidents there are: from the state of the warehouse and from the run that has just ended. No input or output.
+ * Used by alerts.ts, which compares them with those that are known.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { count, isOlderThan } from '../../engine/base/format.js'
+import type { Reason } from '../../engine/base/reasons.js'
+import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import type { AlertKind } from '../../engine/config/config.js'
+import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
+import { adviceOf, cursorMessage, listText } from './alerttext.js'
+import type { WholeTrouble } from './wholetrouble.js'
+
+/** How long an incident lasts: see the column `lasts` of sync_alerts. */
+type Lasting = 'state' | 'asked' | 'reconcile' | 'moment'
+
+export interface Incident {
+  readonly kind: AlertKind
+  /** 0: of the whole run. */
+  readonly tenantId: Int64
+  /** Empty: of all resources. */
+  readonly resource: string
+  readonly since: string
+  readonly cause: string | null
+  readonly message: string
+  readonly advice: string
+  readonly lasts: Lasting
+}
+
+export interface CursorFacts {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly status: string | null
+  readonly reason: string | null
+  readonly last_error: string | null
+  readonly last_success_at: string | null
+  readonly deletes_checked_at: string | null
+}
+
+/** What incidents follow from. */
+export interface Facts {
+  readonly nowMicros: bigint
+  /** Of tenants that are granted and wanted. */
+  readonly cursors: readonly CursorFacts[]
+  /** Tenants that are wanted, and no longer granted. */
+  readonly revoked: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
+  /** What concerns the whole run. */
+  readonly whole: readonly WholeTrouble[]
+  /** The parts of the run, one a step of a job; none where no run began. */
+  readonly reports: readonly RunReport[]
+  readonly quarantine: readonly {
+    readonly tenant_id: Int64
+    readonly resource: string
+    readonly amount: number
+    readonly first: string
+  }[]
+  /** What was never seen before. */
+  readonly drift: readonly {
+    readonly tenant_id: Int64 | null
+    readonly resource: string
+    readonly path: string
+    readonly first_seen_at: string | null
+  }[]
+  readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
+}
+
+/** Reasons for which a cursor came to no end; every other one is a verdict: something may be missing. */
+const cameToNoEnd: ReadonlySet<string> = new Set<Reason>([
+  'gone',
+  'unreachable',
+  'grants_incomplete',
+  'told_to_wait',
+  'warehouse',
+])
+
+const failureKind = (reason: string | null): AlertKind =>
+  reason === null || cameToNoEnd.has(reason) ? 'failed' : 'unproven'
+
+/** What only a comparison with the source finds: a sync that goes well says nothing of it. */
+const foundByComparison: ReadonlySet<string | null> = new Set<Reason | null>(['breaker', 'answers_differ'])
+
+const plus = (moment: string, milliseconds: number): string =>
+  fromMicros(toMicros(moment) + BigInt(milliseconds) * 1000n)
+
+/** Everything that needs somebody now. What the whole run suffers from stands first. */
+export function findIncidents(facts: Facts): Incident[] {
+  const now = fromMicros(facts.nowMicros)
+  return [
+    ...facts.whole.map((trouble) => wholeIncident(trouble, now)),
+    ...facts.revoked.map(({ tenant_id, revoked_at }) => revokedIncident(tenant_id, revoked_at ?? now)),
+    ...facts.cursors.flatMap((cursor) => cursorIncidents(cursor, facts)),
+    ...fromReports(facts, now),
+    ...facts.quarantine.map(quarantineIncident),
+    ...driftIncidents(facts.drift, now),
+  ]
+}
+
+const wholeIncident = ({ cause, since, message, advice, lasts }: WholeTrouble, now: string): Incident => ({
+  kind: 'failed',
+  tenantId: 0,
+  resource: '',
+  since: since ?? now,
+  cause,
+  message,
+  advice,
+  lasts,
+})
+
+const revokedIncident = (tenantId: Int64, since: string): Incident => ({
+  kind: 'revoked',
+  tenantId,
+  resource: '',
+  since,
+  cause: 'revoked' satisfies Reason,
+  message: `Tenant ${tenantId} is no longer granted; its rows are kept`,
+  advice: adviceOf('revoked', { tenantId, resource: '' }),
+  lasts: 'state',
+})
+
+function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
+  const { tenant_id: tenantId, resource, reason, last_success_at: last, deletes_checked_at: checked } = cursor
+  const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = facts
+  const of = (kind: AlertKind, more: Pick<Incident, 'since' | 'message'> & Partial<Incident>): Incident => ({
+    kind,
+    tenantId,
+    resource,
+    cause: null,
+    advice: adviceOf(kind, { tenantId, resource }),
+    lasts: 'state',
+    ...more,
+  })
+  const found: Incident[] = []
+  const now = fromMicros(nowMicros)
+  if (cursor.status === 'failed') {
+    const lasts = foundByComparison.has(reason as Reason | null) ? 'reconcile' : 'state'
+    const message = cursorMessage(cursor, cursor.last_error)
+    found.push(of(failureKind(reason), { since: now, cause: reason, message, lasts }))
+  }
+  const isRead = cursor.status !== 'unavailable'
+  /** What a wrong clock has dated ahead lasts since nobody knows when. */
+  const sinceThen = (moment: string, milliseconds: number): string =>
+    moment > now ? now : plus(moment, milliseconds)
+  if (isRead && last !== null && isOlderThan(last, nowMicros, staleAfterMs)) {
+    const message = cursorMessage(cursor, `no complete run since ${last}`)
+    found.push(of('stale', { since: sinceThen(last, staleAfterMs), message }))
+  }
+  if (checked !== null && isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)) {
+    const message = cursorMessage(cursor, `deletions were checked last at ${checked}`)
+    found.push(of('deletes_unchecked', { since: sinceThen(checked, deletesUncheckedAfterMs), message }))
+  }
+  return found
+}
+
+/** What a run found of cursors and did not record with them: a backfill that failed, a verify that found differences. */
+function fromReports({ reports, cursors }: Facts, now: string): Incident[] {
+  const failing = new Set(
+    cursors
+      .filter(({ status }) => status === 'failed')
+      .map(({ tenant_id, resource }) => `${tenant_id} ${resource}`),
+  )
+  return reports.flatMap((report) =>
+    report.cursors
+      .filter(({ status }) => status === 'failed')
+      .filter(({ tenant_id, resource }) => !failing.has(`${tenant_id} ${resource}`))
+      .map((cursor) => reportedIncident(cursor, report, now)),
+  )
+}
+
+function reportedIncident(cursor: CursorReport, { mode }: RunReport, now: string): Incident {
+  const { tenant_id: tenantId, resource, reason, error } = cursor
+  const kind = failureKind(reason)
+  // A source that did not answer a comparison may be asked by any run; what differs is found equal by a comparison alone.
+  const isCompared = mode === 'verify' && (reason === null || !cameToNoEnd.has(reason))
+  const advice = isCompared
+    ? `Type shopsync reconcile --tenant ${tenantId} --resource ${resource}`
+    : adviceOf(kind, { tenantId, resource })
+  const lasts = isCompared || foundByComparison.has(reason) ? 'reconcile' : 'asked'
+  return {
+    kind,
+    tenantId,
+    resource,
+    since: now,
+    cause: reason,
+    message: cursorMessage(cursor, error),
+    advice,
+    lasts,
+  }
+}
+
+function quarantineIncident({ tenant_id, resource, amount, first }: Facts['quarantine'][number]): Incident {
+  const site = { tenantId: tenant_id, resource }
+  return {
+    kind: 'quarantine',
+    ...site,
+    since: first,
+    cause: null,
+    message: cursorMessage(
+      { tenant_id, resource },
+      `${amount === 1 ? 'a value or record' : `${count(amount)} values or records`} could not be stored`,
+    ),
+    advice: adviceOf('quarantine', site),
+    lasts: 'state',
+  }
+}
+
+/** One a tenant and resource: which fields are new. Values are a customer's data, and stay where they are. */
+function driftIncidents(drift: Facts['drift'], now: string): Incident[] {
+  const sites = new Map<string, Facts['drift'][number][]>()
+  for (const entry of drift) {
+    const site = `${entry.tenant_id ?? 0} ${entry.resource}`
+    sites.set(site, [...(sites.get(site) ?? []), entry])
+  }
+  return [...sites.values()].flatMap((entries) => {
+    const [first] = entries
+    if (!first) return []
+    const { tenant_id, resource, first_seen_at } = first
+    const site = { tenantId: tenant_id ?? 0, resource }
+    const paths = [...new Set(entries.map(({ path }) => path))]
+    const message = cursorMessage(
+      { tenant_id: site.tenantId, resource },
+      `never seen before: ${listText(paths)}`,
+    )
+    const since = first_seen_at ?? now
+    return {
+      kind: 'drift',
+      ...site,
+      since,
+      cause: null,
+      message,
+      advice: adviceOf('drift', site),
+      lasts: 'moment',
+    }
+  })
+}

@@ -1,0 +1,123 @@
+/*
+ * The section `alerts` of the configuration: who is told of which trouble, and which address is called after each run.
+ * Used by schema.ts and load.ts.
+ */
+import { z } from 'zod'
+import { addressProblem } from '../../engine/config/address.js'
+import { type AlertRule, alertKinds, type Config } from '../../engine/config/config.js'
+import { choice, durationLeaf, secret, section, textLeaf } from '../../engine/config/leaf.js'
+import type { Problem } from '../../engine/config/problems.js'
+import { Secret } from '../../engine/config/secret.js'
+
+const kindsError = `a list of ${alertKinds.map((kind) => `"${kind}"`).join(', ')}`
+
+/** Standard Webhooks: base64, with or without `whsec_` before it. */
+function isSigningKey(text: string): boolean {
+  const key = text.replace(/^whsec_/, '')
+  return key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
+}
+
+const rule = z
+  .strictObject(
+    {
+      on: z
+        .array(choice(alertKinds, `one of ${alertKinds.join(', ')}`), { error: kindsError })
+        .min(1, { error: kindsError })
+        .prefault([...alertKinds])
+        .describe(
+          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored.',
+        ),
+      command: z
+        .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {
+          error: 'a list such as ["/usr/local/bin/notify", "ops"]',
+        })
+        .min(1, { error: 'a list such as ["/usr/local/bin/notify", "ops"]' })
+        .optional()
+        .describe('A program and its arguments; it gets the message as JSON on stdin. No shell reads it.'),
+      webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
+        description:
+          'An address that gets the message as JSON by POST. The address is a secret: it is shown nowhere, and is best taken from the environment.',
+      }),
+      secret: secret('a key in base64 such as "whsec_…"').optional().meta({
+        description:
+          'Signs the messages to webhook as the Standard Webhooks specification says: base64, with or without whsec_ before it.',
+      }),
+      after: durationLeaf('PT0S', 'How long trouble has to last before it is told. drift is told at once.'),
+    },
+    { error: 'an object such as {"command": ["/usr/local/bin/notify", "ops"]}' },
+  )
+  .superRefine(({ command, webhook, secret: key }, context) => {
+    const issue = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message })
+    if (command === undefined && webhook === undefined) issue('webhook', 'either "webhook" or "command"')
+    if (command !== undefined && webhook !== undefined)
+      issue('command', 'none beside "webhook": a rule tells one of them')
+    if (key !== undefined && webhook === undefined) issue('secret', 'none: only a webhook is signed')
+    if (typeof key === 'string' && !isSigningKey(key))
+      context.addIssue({
+        code: 'custom',
+        path: ['secret'],
+        message: 'a key in base64, with or without "whsec_" before it',
+        params: { hint: 'Type echo "whsec_$(openssl rand -base64 24)" for a new one' },
+      })
+  })
+  .describe('Who is told of what: a command or a webhook.')
+
+export const alerts = section(
+  {
+    name: textLeaf('a name such as "production"')
+      .optional()
+      .describe(
+        "Which installation this is: messages begin with it. Without it, they tell this machine's host name.",
+      ),
+    rules: z
+      .array(rule, { error: 'a list of rules such as [{"webhook": "https://hooks.example.com/…"}]' })
+      .prefault([])
+      .describe(
+        'Who is told when something needs somebody, and when it is over. Every rule is told on its own.',
+      ),
+    heartbeat: secret('an address such as "https://hc-ping.com/…"').optional().meta({
+      description:
+        'An address that is called after each run that came to its end, with its exit code as the parameter exit: who listens there misses the call when a run was killed, or none was started. The address is a secret.',
+    }),
+  },
+  'Who is told when something needs somebody. Every command that records a run tells what opened and what is over.',
+)
+
+type AlertsDocument = z.output<typeof alerts>
+type Text = string | { readonly file: string }
+
+/** The settings of `alerts` that hold secrets. */
+export const alertSecretPaths: readonly string[] = [
+  'alerts.rules[].webhook',
+  'alerts.rules[].secret',
+  'alerts.heartbeat',
+]
+
+/** The mistakes in the addresses: they are secrets too, so that no message quotes them. */
+export function alertAddressProblems(
+  { rules, heartbeat }: AlertsDocument,
+  allowInsecure: boolean,
+): Problem[] {
+  const webhooks = rules.map(({ webhook }, i) => [`alerts.rules[${i}].webhook`, webhook] as const)
+  return [...webhooks, ['alerts.heartbeat', heartbeat] as const].flatMap(([path, address]) =>
+    typeof address === 'string' ? (addressProblem(path, address, allowInsecure) ?? []) : [],
+  )
+}
+
+const secretOf = (value: Text | undefined): Secret | undefined =>
+  typeof value === 'string' ? new Secret(value) : undefined
+
+export const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): Config['alerts'] => ({
+  name,
+  rules: rules.map(
+    ({ on, after, command, webhook, secret: key }): AlertRule => ({
+      on,
+      after,
+      command,
+      webhook: secretOf(webhook),
+      secret: secretOf(key),
+    }),
+  ),
+  heartbeat: secretOf(heartbeat),
+})

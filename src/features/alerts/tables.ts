@@ -1,0 +1,28 @@
+import { id, json, text, timestamp } from '../../../schema/resource.js'
+import { define } from '../../engine/model/statetable.js'
+
+/** What needs, or needed, somebody, and who was told of it. Used by state.ts. */
+export const alertTables = {
+  sync_alerts: define({
+    doc: 'Incidents: what needs somebody, since when, and who was told.',
+    key: ['tenant_id', 'resource', 'kind', 'since'],
+    fields: {
+      tenant_id: id('Tenant; 0: the whole run.'),
+      resource: text('Resource; empty: all of the tenant, or of the run.'),
+      kind: text(
+        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift` or `quarantine` (docs/operations.md, Alerts).',
+      ),
+      since: timestamp('Since when it is so.'),
+      cause: text('Why, as a short code; null where none is known.'),
+      message: text('What was found.'),
+      advice: text('What to do about it.'),
+      run_id: text('The run that found it; null where none could begin.'),
+      lasts: text(
+        '`state`: as long as the cursor or tenant is in that state; `asked`: until a run has asked the API for it well; `reconcile`: until a reconcile or verify finds it well; `moment`: it is news, and never over.',
+      ),
+      opened_at: timestamp('When it was found.'),
+      resolved_at: timestamp('When it was found to be over; null while it is not.'),
+      told: json('By rule, a digest of whom it tells: when it was told of the beginning and of the end.'),
+    },
+  }),
+} as const

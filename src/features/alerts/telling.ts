@@ -1,0 +1,86 @@
+/*
+ * What each rule is to be told: which incidents it has not heard of, and which it heard of are over. No input or output.
+ * Used by alerts.ts.
+ */
+import { createHash } from 'node:crypto'
+import { ageOf, since } from '../../engine/base/format.js'
+import type { AlertRule } from '../../engine/config/config.js'
+import type { AlertRow, Telling } from './sql.js'
+
+/** A rule with its name in the column `told`, and its place in the configuration. */
+export interface NamedRule {
+  readonly id: string
+  readonly place: number
+  readonly rule: AlertRule
+}
+
+/**
+ * Rules by whom they tell: other kinds or another wait do not make a rule that has heard of nothing. The name is a digest,
+ * for the address is a secret. Of rules that tell the same one, each has a number.
+ */
+export function namedRules(rules: readonly AlertRule[]): NamedRule[] {
+  const seen = new Map<string, number>()
+  return rules.map((rule, place) => {
+    const whom = JSON.stringify(rule.webhook?.reveal() ?? rule.command)
+    const digest = createHash('sha256').update(whom).digest('hex').slice(0, 16)
+    const number = (seen.get(digest) ?? 0) + 1
+    seen.set(digest, number)
+    return { id: number === 1 ? digest : `${digest}-${number}`, place, rule }
+  })
+}
+
+export interface Messages {
+  readonly opened: readonly AlertRow[]
+  readonly resolved: readonly AlertRow[]
+}
+
+/** A process that died while it told something has no claim on it any longer, in milliseconds. */
+const claimMs = 120_000
+
+const isClaimed = ({ claimed }: Telling, nowMicros: bigint): boolean => {
+  if (claimed === undefined) return false
+  const age = since(claimed, nowMicros)
+  // A claim of the future was made under a wrong clock.
+  return age < claimMs && age > -claimMs
+}
+
+const siteOf = ({ tenant_id, resource }: AlertRow): string => `${tenant_id} ${resource}`
+
+/** What a rule is to be told now. */
+export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], nowMicros: bigint): Messages {
+  const isFree = ({ told }: AlertRow): boolean => !isClaimed(told[id] ?? {}, nowMicros)
+  const isOpen = ({ resolved_at, lasts }: AlertRow): boolean => resolved_at === null && lasts !== 'moment'
+  // A cursor that fails for long is stale too: whoever is told that it fails knows.
+  const failing = new Set(
+    rows
+      .filter((row) => isOpen(row) && ['failed', 'unproven'].includes(row.kind) && isHeard(rule, row))
+      .map(siteOf),
+  )
+  const isSaidAlready = (row: AlertRow): boolean => row.kind === 'stale' && failing.has(siteOf(row))
+  const isLongEnough = (row: AlertRow): boolean =>
+    (ageOf(row.since, nowMicros) ?? Number.POSITIVE_INFINITY) >= rule.after
+  const isDue = (row: AlertRow): boolean =>
+    row.lasts === 'moment'
+      ? // News is for the rules that there were when it came.
+        row.told[id] !== undefined
+      : isOpen(row) && isLongEnough(row) && !isSaidAlready(row)
+  return {
+    opened: rows.filter(
+      (row) => isHeard(rule, row) && row.told[id]?.opened === undefined && isDue(row) && isFree(row),
+    ),
+    // Whoever was not told of the beginning has no use for the end.
+    resolved: rows.filter((row) => {
+      const told = row.told[id]
+      const isTold = told?.opened !== undefined && told.resolved === undefined
+      return isTold && row.resolved_at !== null && row.lasts !== 'moment' && isFree(row)
+    }),
+  }
+}
+
+export const isHeard = ({ on }: AlertRule, { kind }: Pick<AlertRow, 'kind'>): boolean =>
+  on.some((one) => one === kind)
+
+/** The row with another entry of a rule. */
+export function retold(row: AlertRow, id: string, change: (before: Telling) => Telling): AlertRow {
+  return { ...row, told: { ...row.told, [id]: change(row.told[id] ?? {}) } }
+}

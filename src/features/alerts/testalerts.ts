@@ -1,0 +1,67 @@
+/* A test of everybody who is to be told, and of every heartbeat: `shopsync check --alerts`. */
+import type { Clock } from '../../engine/base/clock.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Secret } from '../../engine/config/secret.js'
+import type { ProgramPlace } from './alertcommand.js'
+import { testText } from './alerttext.js'
+import { deliver, ruleName } from './deliver.js'
+import { beat } from './heartbeat.js'
+import { type AlertMessage, installationOf } from './message.js'
+import type { Sent } from './send.js'
+import { namedRules } from './telling.js'
+
+export interface AlertTest {
+  /** The setting, and never its address. */
+  readonly whom: string
+  readonly sent: Sent
+}
+
+interface Testing {
+  readonly clock: Clock
+  /** The warehouse's address without its password. */
+  readonly label: string
+  readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
+  /** Fires when the program is to end. */
+  readonly signal: AbortSignal
+}
+
+/** Whoever runs the test waits for it, and tries it again if need be. */
+const budgetMs = 15_000
+
+/** The heartbeat that a job has of its own. */
+interface JobHeartbeat {
+  readonly job: string
+  readonly address: Secret
+}
+
+/** Sends a test message to each rule, without an incident, and calls each heartbeat as a good run would. */
+export function testAlerts(
+  { rules, heartbeat, name: given }: Config['alerts'],
+  ofJobs: readonly JobHeartbeat[],
+  { clock, label, secrets, programs, signal }: Testing,
+): Promise<AlertTest[]> {
+  const name = installationOf({ name: given })
+  const message: AlertMessage = {
+    type: 'opened',
+    text: testText({ name }),
+    incidents: [],
+    run_id: null,
+    job: null,
+    warehouse: label,
+    name,
+  }
+  const how = { clock, secrets, programs, budgetMs, signal }
+  const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {
+    // Each test is a message of its own, also for a receiver that knows the last one.
+    const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
+    return { whom: ruleName(rule), sent: await deliver(fresh, message, how) }
+  })
+  const called = async (whom: string, address: Secret): Promise<AlertTest> => ({
+    whom,
+    sent: await beat(address.reveal(), 0, clock, signal),
+  })
+  const calls = ofJobs.map(({ job, address }) => called(`heartbeat of ${job}`, address))
+  if (heartbeat !== undefined) calls.unshift(called('alerts.heartbeat', heartbeat))
+  return Promise.all([...tests, ...calls])
+}

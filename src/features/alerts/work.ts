@@ -1,0 +1,183 @@
+/**
+ * Tells people what needs them. At the end of every command that records a run, the incidents that there are now are
+ * compared with those that the warehouse knows, and each rule is told once of what opened and once of what is over. What
+ * was told is kept in sync_alerts, so that runs of cron and of `schedule` agree.
+ *
+ * A rule's entry in `told`:
+ *   none      the rule has not heard of it.
+ *   claimed   a process is about to tell it; the claim of a process that died ends by itself.
+ *   opened    it was told, and its receiver said so. What was not taken stays untold, and the next run tries again: to
+ *             tell twice after a crash was judged less bad than to tell never, and the name of the message is the same.
+ *   resolved  it was told that it is over.
+ *
+ * Nothing here throws: an alert that fails must not make a good run a bad one.
+ */
+
+import { describeError } from '../../engine/base/errors.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ProgramPlace } from './alertcommand.js'
+import { type EndedRun, incidentKey, keptFrom, type LedgerSettings, updateIncidents } from './alertstate.js'
+import { deliver, ruleName } from './deliver.js'
+import { type AlertMessage, installationOf, messageOf, type Teller } from './message.js'
+import { type AlertRow, incidentsSince, onIncidents, storeIncidents } from './sql.js'
+import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold } from './telling.js'
+import { thrownTrouble } from './wholetrouble.js'
+
+export interface AlertOptions extends LedgerSettings {
+  readonly alerts: Config['alerts']
+  /** The warehouse's address without its password. */
+  readonly label: string
+  /** Opens the warehouse; undefined where there is none yet. It throws where that is what has failed. */
+  readonly warehouse: () => Promise<Warehouse | undefined>
+  /** Values that no program and no line may hold. */
+  readonly secrets: readonly string[]
+  readonly programs: ProgramPlace
+  /** Says what became of a message that was not taken. */
+  readonly notice: (message: string, fields: Record<string, unknown>) => void
+  /** Milliseconds that telling may take in all; default 30,000. */
+  readonly budgetMs?: number
+  /** Somebody waits at a terminal for the command to end. */
+  readonly isAwaited?: boolean
+  /** `report.tenantNames`: what people call the shops. */
+  readonly tenantNames?: Readonly<Record<string, string>>
+  /** Fires when the program is to end: what nobody has taken by then, the next run tells. */
+  readonly signal?: AbortSignal
+}
+
+/** A run that has ended must not wait long for somebody else's server or program. */
+const usualBudgetMs = 30_000
+/** The same for a webhook, where somebody sits at the terminal and waits: what it does not take now, the next run tells. */
+const awaitedMs = 3000
+
+interface Task extends Messages {
+  readonly rule: NamedRule
+}
+
+/** Brings the incidents up to date after a run, and tells the rules. Never throws. */
+export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<void> {
+  const { notice } = options
+  try {
+    const warehouse = await options.warehouse()
+    if (warehouse === undefined) {
+      if (run.error !== undefined) await tellUnkept(options, run)
+      return
+    }
+    const tasks = await findTasks(options, warehouse, run)
+    const teller = tellerOf(options, run)
+    await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
+  } catch (error) {
+    notice('What needs somebody could not be kept: the next run tells it again', {
+      error: describeError(error),
+    })
+    if (run.error !== undefined) await tellUnkept(options, run)
+  }
+}
+
+/**
+ * The run failed, and the warehouse that keeps what was told is away as well. Every run tells it until it is there again,
+ * whatever `after` says, and nobody is told that it is over: silence was judged worse.
+ */
+async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
+  const { cause, message, advice } = thrownTrouble(run.error)
+  const since = fromMicros(options.clock.nowMicros())
+  const incident = { kind: 'failed', tenant_id: 0, resource: '', since, cause, message, advice }
+  const teller = tellerOf(options, run)
+  const told = messageOf('opened', [incident], teller)
+  const listening = namedRules(options.alerts.rules).filter(({ rule }) => isHeard(rule, incident))
+  await Promise.all(
+    listening.map((rule) => deliverOrSay(options, { rule, message: told, endsAt: endOf(options, rule) })),
+  )
+}
+
+/** Brings the incidents up to date, and claims what each rule is to be told. */
+const findTasks = (options: AlertOptions, warehouse: Warehouse, run: EndedRun): Promise<Task[]> => {
+  const rules = namedRules(options.alerts.rules)
+  return updateIncidents(warehouse, options, { run, rules }, (rows, nowMicros) => {
+    const claimed = fromMicros(nowMicros)
+    const tasks = rules
+      .map((rule) => ({ rule, ...messagesFor(rule, rows, nowMicros) }))
+      .filter(({ opened, resolved }) => opened.length + resolved.length > 0)
+    const changed = new Map<string, AlertRow>()
+    for (const { rule, opened, resolved } of tasks)
+      for (const row of [...opened, ...resolved]) {
+        const now = changed.get(incidentKey(row)) ?? row
+        changed.set(
+          incidentKey(row),
+          retold(now, rule.id, (told) => ({ ...told, claimed })),
+        )
+      }
+    return { changed: [...changed.values()], result: tasks }
+  })
+}
+
+const tellerOf = ({ alerts, label, tenantNames }: AlertOptions, { runId, job }: EndedRun): Teller => ({
+  ...{ runId, job, warehouse: label, tenantNames },
+  name: installationOf(alerts),
+})
+
+/** When telling a rule has to be over. */
+function endOf({ clock, budgetMs = usualBudgetMs, isAwaited }: AlertOptions, { rule }: NamedRule): number {
+  const most = isAwaited === true && rule.webhook !== undefined ? awaitedMs : budgetMs
+  return Number(clock.nowMicros() / 1000n) + Math.min(most, budgetMs)
+}
+
+/** Tells a rule what opened, then what is over, and notes what was taken. */
+async function carryOut(
+  options: AlertOptions,
+  warehouse: Warehouse,
+  { task, teller }: { readonly task: Task; readonly teller: Teller },
+): Promise<void> {
+  const { rule } = task
+  const endsAt = endOf(options, rule)
+  const taken = new Map<string, 'opened' | 'resolved'>()
+  for (const type of ['opened', 'resolved'] as const) {
+    const rows = task[type]
+    if (rows.length === 0) continue
+    const message = messageOf(type, rows, teller)
+    if (!(await deliverOrSay(options, { rule, message, endsAt }))) continue
+    for (const row of rows) taken.set(incidentKey(row), type)
+  }
+  const keys = new Set([...task.opened, ...task.resolved].map(incidentKey))
+  await onIncidents(warehouse, async (session) => {
+    const nowMicros = options.clock.nowMicros()
+    const known = await incidentsSince(warehouse.db, session, keptFrom(nowMicros))
+    const noted = known
+      .filter((row) => keys.has(incidentKey(row)))
+      .map((row) => {
+        const type = taken.get(incidentKey(row))
+        return retold(row, rule.id, ({ claimed: _claimed, ...told }) =>
+          type === undefined ? told : { ...told, [type]: fromMicros(nowMicros) },
+        )
+      })
+    for (const statement of storeIncidents(warehouse.db, noted)) await session.run(statement)
+  })
+}
+
+/** Whether the message was taken. */
+async function deliverOrSay(
+  options: AlertOptions,
+  {
+    rule,
+    message,
+    endsAt,
+  }: { readonly rule: NamedRule; readonly message: AlertMessage; readonly endsAt: number },
+): Promise<boolean> {
+  const { clock, secrets, programs, notice, signal } = options
+  const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
+  const { delivered, found } = await deliver(rule, message, {
+    clock,
+    secrets,
+    programs,
+    budgetMs,
+    signal,
+  })
+  if (!delivered)
+    notice('An alert was not taken; the next run tries again', {
+      rule: ruleName(rule),
+      found,
+      incidents: message.incidents.length,
+    })
+  return delivered
+}

@@ -1,0 +1,173 @@
+/**
+ * Makes the views of schema/views/ in a warehouse whose tables are up to date, and makes anew those whose declaration or
+ * configuration has changed. What stands in the way is somebody's own: it is named, and left alone. `migrate` calls it,
+ * and every command that writes, unless warehouse.autoMigrate is false.
+ */
+import { createHash } from 'node:crypto'
+import { views } from '../../../schema/views/index.js'
+import { Skip } from '../../engine/base/errors.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
+import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { viewText } from './viewtext.js'
+import type { ViewSettings } from './viewwords.js'
+
+export interface ViewsWanted extends ViewSettings {
+  /** `report.schema`; undefined: the warehouse's own choice. */
+  readonly schema?: string | undefined
+}
+
+/** What was made, or would be, and what could not be. */
+export interface ViewsMade {
+  readonly made: readonly { readonly table: string; readonly what: string }[]
+  readonly troubles: readonly ViewTrouble[]
+}
+
+/** What is remembered of a view: its text when it was made, and what stood there then. */
+type Remembered = Readonly<Record<string, { readonly wanted: string; readonly made: string }>>
+
+const digestOf = (view: WantedView): string =>
+  createHash('sha256').update(JSON.stringify(view)).digest('hex').slice(0, 20)
+
+function wantedViews(warehouse: Warehouse, store: ViewStore, settings: ViewsWanted): WantedView[] {
+  const declared = views.map((view): WantedView => {
+    const columns = Object.entries(view.columns).map(([name, { doc, kind }]) => ({ name, doc, kind }))
+    const doc = `${view.doc} Grain: ${view.grain}.`
+    return { name: view.name, doc, columns, query: viewText(view, store.sql, settings) }
+  })
+  return [...declared, ...store.published(warehouse.tables)]
+}
+
+async function remembered({ db }: Dialect, store: ViewStore, run: RunStatement): Promise<Remembered> {
+  const query = db.selectFrom('sync_meta').select('value').where('name', '=', store.memory).compile()
+  const { rows } = await run(query)
+  return rows[0]?.value ? (JSON.parse(rows[0].value) as Remembered) : {}
+}
+
+async function remember(
+  { db }: Dialect,
+  store: ViewStore,
+  run: RunStatement,
+  now: Remembered,
+): Promise<void> {
+  const value = JSON.stringify(now)
+  const query = db
+    .insertInto('sync_meta')
+    .values({ name: store.memory, value })
+    .onConflict((c) => c.column('name').doUpdateSet({ value }))
+  await run(query.compile())
+}
+
+/** Somebody's own relation of that name is never replaced. */
+const isOurs = ({ known, live }: Pick<ViewSurvey, 'known' | 'live'>, name: string): boolean =>
+  !live.has(name) || live.get(name) === known[name]?.made
+
+const whatOf = ({ live }: Pick<ViewSurvey, 'live'>, name: string): string =>
+  live.has(name) ? 'replace view' : 'create view'
+
+const inTheWay = (name: string, store: ViewStore): ViewTrouble => ({
+  message: `The view ${name} was not made: something of that name, which shopsync did not make, is in ${store.where}`,
+  hint: `Rename or drop ${name} there, then type shopsync migrate`,
+})
+
+interface ViewSurvey {
+  readonly known: Remembered
+  readonly live: ReadonlyMap<string, string>
+  readonly stale: readonly WantedView[]
+}
+
+/** What is to be made, compared with what there is. `given`: what is remembered, where that is not to be asked. */
+async function survey(
+  { dialect }: Warehouse,
+  store: ViewStore,
+  wanted: readonly WantedView[],
+  run: RunStatement,
+  given?: Remembered,
+): Promise<ViewSurvey> {
+  const [known, live] = [given ?? (await remembered(dialect, store, run)), await store.live(run)]
+  const stale = wanted.filter((view) => {
+    const last = known[view.name]
+    return last === undefined || last.wanted !== digestOf(view) || live.get(view.name) !== last.made
+  })
+  return { known, live, stale }
+}
+
+/** Makes the stale views in the transaction in hand. */
+async function makeStale(
+  warehouse: Warehouse,
+  store: ViewStore,
+  wanted: readonly WantedView[],
+  run: RunStatement,
+): Promise<ViewsMade> {
+  const found = await survey(warehouse, store, wanted, run)
+  const { known, stale } = found
+  const troubles: ViewTrouble[] = []
+  const made: { name: string; what: string; digest: string }[] = []
+  for (const view of stale) {
+    const { name } = view
+    const trouble = isOurs(found, name) ? await store.make(run, view) : inTheWay(name, store)
+    if (trouble) troubles.push(trouble)
+    else made.push({ name, what: whatOf(found, name), digest: digestOf(view) })
+  }
+  if (made.length > 0) {
+    const now = await store.live(run)
+    const fresh = made.map(({ name, digest }) => [name, { wanted: digest, made: now.get(name) ?? '' }])
+    await remember(warehouse.dialect, store, run, { ...known, ...Object.fromEntries(fresh) })
+  }
+  return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
+}
+
+/** A table that lacks a column, or that somebody else has locked, is that table's trouble: the rows are synced. */
+const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
+  error instanceof Skip
+    ? {
+        message: `The views for analysts stay as they were: ${error.message}`,
+        hint: error.hint ?? 'Type shopsync migrate',
+      }
+    : undefined
+
+/** Costs two short queries where nothing has changed. Never throws for what concerns the views alone. */
+export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
+  const { dialect } = warehouse
+  const store = dialect.views(settings.schema)
+  const wanted = wantedViews(warehouse, store, settings)
+  const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
+  const { stale } = await survey(warehouse, store, wanted, ask)
+  if (stale.length === 0) return { made: [], troubles: [] }
+  const obstacle = await store.obstacle(ask)
+  if (obstacle) return { made: [], troubles: [obstacle] }
+  try {
+    return await warehouse.transaction(async (session) => {
+      await dialect.prepare(session)
+      const run: RunStatement = (query) => session.run(query)
+      await store.prepare(run)
+      return makeStale(warehouse, store, wanted, run)
+    })
+  } catch (error) {
+    const trouble = store.troubleOf(error) ?? troubleOfTable(error)
+    if (!trouble) throw error
+    return { made: [], troubles: [trouble] }
+  }
+}
+
+/**
+ * What `makeViews` would make, and what is in its way, as far as that can be seen without writing: views of somebody's
+ * own that stand on ours come to light when ours are made.
+ */
+export async function plannedViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
+  const store = warehouse.dialect.views(settings.schema)
+  const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
+  const wanted = wantedViews(warehouse, store, settings)
+  const given = (await warehouse.has('sync_meta')) ? undefined : {}
+  const found = await survey(warehouse, store, wanted, ask, given)
+  const names = found.stale.map(({ name }) => name)
+  if (names.length === 0) return { made: [], troubles: [] }
+  const obstacle = await store.obstacle(ask)
+  if (obstacle) return { made: [], troubles: [obstacle] }
+  return {
+    made: names
+      .filter((name) => isOurs(found, name))
+      .map((name) => ({ table: name, what: whatOf(found, name) })),
+    troubles: names.filter((name) => !isOurs(found, name)).map((name) => inTheWay(name, store)),
+  }
+}

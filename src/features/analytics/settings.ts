@@ -1,0 +1,68 @@
+/*
+ * The section `report` of the configuration: days, zones and names for those who read the data, and where the views
+ * stand. Used by schema.ts.
+ */
+import { z } from 'zod'
+import { nameFields } from '../../../schema/naming.js'
+import { choice, section, textLeaf, timeZoneLeaf } from '../../engine/config/leaf.js'
+
+const fieldName = /^[A-Za-z]\w{0,62}$/
+const fieldError = 'the name of a field as the API sends it'
+const field = textLeaf(fieldError).regex(fieldName, { error: fieldError })
+
+const nameError = `${fieldError}, or a list of such names that are joined by blanks`
+
+/** One field, or several; as a list. */
+const nameOf = (resource: string) =>
+  z
+    .union([field, z.array(field, { error: nameError }).min(1, { error: nameError })], { error: nameError })
+    .transform((fields) => (typeof fields === 'string' ? [fields] : fields))
+    .optional()
+    .describe(
+      `Which fields make the name of one of ${resource}; default: ${(nameFields[resource] ?? []).map((fields) => fields.join(' ')).join(', else ')}.`,
+    )
+
+const shopKey = /^[1-9]\d{0,18}\/[1-9]\d{0,18}$/
+const shopError = 'a tenant and a shop, such as "101/3"'
+const tenantKey = /^[1-9]\d{0,18}$/
+const tenantError = 'the id of a tenant, such as "101"'
+const schemaError = 'the name of a Postgres schema: lower case letters, digits and _'
+
+export const report = section(
+  {
+    timeZone: timeZoneLeaf(
+      'The time zone whose days count, by its IANA name; a shop may have its own: see shopTimeZones.',
+    ).prefault('UTC'),
+    shopTimeZones: z
+      .record(z.string().regex(shopKey, { error: shopError }), timeZoneLeaf('Time zone of that shop.'), {
+        error: 'an object such as {"101/3": "America/Chicago"}',
+      })
+      .prefault({})
+      .describe(
+        'Time zones of single shops, by TENANT/SHOP. They go before the time_zone that the API may send of a shop, and that goes before timeZone.',
+      ),
+    taxRates: choice(['percent', 'fraction'], '"percent" or "fraction"')
+      .default('percent')
+      .describe('What the API sends for a tax of 8.25 %: 8.25 ("percent") or 0.0825 ("fraction").'),
+    schema: z
+      .string({ error: schemaError })
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: schemaError })
+      .optional()
+      .describe(
+        'Postgres schema that the views for analysts stand in; default: that of warehouse.schema with _analytics behind it.',
+      ),
+    names: section(
+      Object.fromEntries(Object.keys(nameFields).map((resource) => [resource, nameOf(resource)])),
+      'Which fields make the name of a shop, a vehicle and so on: one field, or several joined by blanks, from a column or from _extra alike.',
+    ),
+    tenantNames: z
+      .record(
+        z.string().regex(tenantKey, { error: tenantError }),
+        textLeaf('a name such as "Main Street Auto"').describe('Name of that tenant.'),
+        { error: 'an object such as {"101": "Main Street Auto"}' },
+      )
+      .prefault({})
+      .describe('Names of tenants, by their ids. The API sends none.'),
+  },
+  'Days, zones and names in the views for analysts and in the report.',
+)

@@ -1,0 +1,151 @@
+/**
+ * The days of time zones: when each begins, and which one an instant falls on. The calendar in the warehouse
+ * (calendar.ts) and the days of derived rows both come from here, so that they cut alike. A day that begins twice, since
+ * clocks go back over midnight, begins at the first time; a day that a zone has skipped is none.
+ */
+import { IANAZone } from 'luxon'
+import { Bug } from '../../engine/base/errors.js'
+import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
+import type { DayRun } from '../../engine/warehouse/dialect.js'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+export const daySeconds = 86_400
+/** Days since 1970-01-01 of the calendar's first day, 1990-01-01. */
+export const firstDay = 7305
+const yearsAhead = 10
+
+/** Days since 1970-01-01. */
+const numberOf = (year: number): number => Date.UTC(year, 0, 1) / dayMs
+
+/** The number of the first day behind the calendar, which reaches to the end of the tenth year from now. */
+export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).slice(0, 4)) + yearsAhead + 1)
+
+/** `YYYY-MM-DD` of a day's number. */
+export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
+
+/** The first day of a week that the day is in, whatever day of the week that is. */
+const weekOf = (day: number): number => day - (((day % 7) + 7) % 7)
+
+/** Makes one run of those that follow each other. */
+function append(runs: DayRun[], { first, days, start }: DayRun): void {
+  const last = runs.at(-1)
+  const follows = last && last.first + last.days === first && last.start + last.days * daySeconds === start
+  if (follows) runs[runs.length - 1] = { ...last, days: last.days + days }
+  else runs.push({ first, days, start })
+}
+
+/** When the days of one zone begin, found as they are asked for. */
+class ZoneDays {
+  /** undefined: UTC, where nothing is to be asked. */
+  readonly #zone: IANAZone | undefined
+  readonly #offsets = new Map<number, number>()
+  /** In milliseconds since 1970, by the day's number. */
+  readonly #starts = new Map<number, number>()
+
+  constructor(name: string) {
+    this.#zone = name === 'UTC' ? undefined : IANAZone.create(name)
+    if (this.#zone?.isValid === false) throw new Bug(`No time zone: ${name}`)
+  }
+
+  /** Milliseconds since 1970 at which a day begins; that of the next day where the zone has skipped this one. */
+  start(day: number): number {
+    const known = this.#starts.get(day)
+    if (known !== undefined) return known
+    const start = this.#find(day)
+    this.#starts.set(day, start)
+    return start
+  }
+
+  /** The days from one to another, without those that the zone has skipped. */
+  runs(from: number, end: number): DayRun[] {
+    const runs: DayRun[] = []
+    let day = from
+    while (day < end) {
+      const days = this.#isQuiet(day) ? Math.min(7, end - day) : 1
+      const start = this.start(day)
+      // A zone that crosses the date line has no such day.
+      if (days > 1 || start !== this.start(day + 1)) append(runs, { first: day, days, start: start / 1000 })
+      day += days
+    }
+    return runs
+  }
+
+  /** Whether the seven days from this one on begin as the offset around them says. */
+  #isQuiet(day: number): boolean {
+    const week = weekOf(day - 1)
+    const offset = this.#asked(week)
+    return [7, 14, 21].every((days) => this.#asked(week + days) === offset)
+  }
+
+  #find(day: number): number {
+    const midnight = day * dayMs
+    const [before, after] = [this.#atMidnight(day - 1), this.#atMidnight(day + 1)]
+    if (before === after) return midnight - before
+    // Where clocks go back over midnight, the day begins when the old ones show it; else when the new ones do.
+    for (const offset of [before, after]) {
+      const start = midnight - offset
+      if (this.#offset(start) === offset && this.#offset(start - minuteMs) === offset) return start
+    }
+    return this.#search(day)
+  }
+
+  /** The first instant whose local day is this one or a later one: midnight itself is left out there. */
+  #search(day: number): number {
+    const reached = (at: number): boolean => Math.floor((at + this.#offset(at)) / dayMs) >= day
+    let [from, to] = [(day - 2) * dayMs, (day + 2) * dayMs]
+    while (to - from > 1) {
+      const middle = Math.floor((from + to) / 2)
+      if (reached(middle)) to = middle
+      else from = middle
+    }
+    return to
+  }
+
+  /**
+   * The offset at a midnight of UTC. No zone changes its offset and changes it back within a week, so that most weeks
+   * are known by their ends.
+   */
+  #atMidnight(day: number): number {
+    const week = weekOf(day)
+    const [first, last] = [this.#asked(week), this.#asked(week + 7)]
+    return first === last ? first : this.#asked(day)
+  }
+
+  /** Asked once. */
+  #asked(day: number): number {
+    const known = this.#offsets.get(day)
+    if (known !== undefined) return known
+    const offset = this.#offset(day * dayMs)
+    this.#offsets.set(day, offset)
+    return offset
+  }
+
+  #offset(at: number): number {
+    return this.#zone === undefined ? 0 : this.#zone.offset(at) * minuteMs
+  }
+}
+
+const zones = new Map<string, ZoneDays>()
+
+export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs'> {
+  const known = zones.get(zone)
+  if (known) return known
+  const days = new ZoneDays(zone)
+  zones.set(zone, days)
+  return days
+}
+
+/**
+ * The day of an instant in a zone, `YYYY-MM-DD`; null outside of the calendar, which ends before `end` (`endDay`). The
+ * instant is canonical text.
+ */
+export function dayOf(zone: string, instant: string, end: number): string | null {
+  const at = minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
+  // Local days are at most one away from those of UTC.
+  let day = Math.floor(at / dayMs) + 1
+  if (day < firstDay || day > end + 1) return null
+  const days = daysOf(zone)
+  while (day >= firstDay && days.start(day) > at) day--
+  return day < firstDay || day >= end ? null : dayText(day)
+}

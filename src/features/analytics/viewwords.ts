@@ -1,0 +1,100 @@
+/**
+ * The words of schema/view.ts, from the SQL of a database, the model and the configuration. Tables stand in braces here
+ * as they do in the declarations; viewtext.ts puts their names there. Used by viewtext.ts.
+ */
+import { nameFields } from '../../../schema/naming.js'
+import type { ViewWords } from '../../../schema/view.js'
+import { Bug } from '../../engine/base/errors.js'
+import type { Model } from '../../engine/model/registry.js'
+import { dayIn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
+
+/** What the views depend on besides the declarations. */
+export interface ViewSettings {
+  readonly model: Model
+  /** `report.names`: the fields that make a name, by resource. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+function fieldOf({ model }: ViewSettings, resource: string, alias: string, field: string): string {
+  const table = model.tableByName.get(resource)
+  if (!table) throw new Bug(`No resource ${resource}`)
+  const hasColumn = table.columns.some(({ name }) => name === field)
+  return `cast(${hasColumn ? `${alias}."${field}"` : `(${alias}._extra ->> ${quoted(field)})`} as text)`
+}
+
+/** The texts of several fields joined by blanks, without those that are blank; null where all are. */
+function joined(fields: readonly string[]): string {
+  const [first = "''"] = fields
+  if (fields.length === 1) return `nullif(trim(${first}), '')`
+  const parts = fields.map((field) => `coalesce(nullif(trim(${field}), '') || ' ', '')`)
+  return `nullif(trim(${parts.join(' || ')}), '')`
+}
+
+function nameOf(settings: ViewSettings, resource: string, alias: string, id: string): string {
+  const { names, model } = settings
+  const own = names[resource]
+  const usual = nameFields[resource]
+  const lists = own && usual ? [own, ...usual] : usual
+  const singular = model.byName.get(resource)?.resource.singular
+  if (!lists || !singular) throw new Bug(`${resource} has no names`)
+  const texts = lists.map((fields) =>
+    joined(fields.map((field) => fieldOf(settings, resource, alias, field))),
+  )
+  const fallback = `${quoted(`${singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
+  return `case when ${id} is not null then coalesce(${[...texts, fallback].join(', ')}) end`
+}
+
+/** Derived tables name no id that the table which they follow from does not. */
+function idsOf({ model }: ViewSettings, resource: string): string {
+  const own = `select tenant_id, id from {${resource}}`
+  const named = model.tables
+    .filter(({ role }) => role !== 'derived')
+    .flatMap(({ name, columns }) =>
+      columns
+        .filter(({ references }) => references === resource)
+        .map((column) => ({ name, column: column.name })),
+    )
+    .map(({ name, column }) => `select tenant_id, ${column} as id from {${name}} where ${column} is not null`)
+  return [own, ...named].join(' union ')
+}
+
+/** The register knows most of them; where it does not, the rows are counted. */
+function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): string {
+  const counts = model.list.map(
+    ({ name }) =>
+      `when '${name}' then (select count(*) from {${name}} row_ where row_.tenant_id = ${tenant} and row_._deleted_at is null)`,
+  )
+  return `coalesce((select register_.live_rows from {sync_registers} register_ where register_.tenant_id = ${tenant} and register_.resource = ${resource}), case ${resource} ${counts.join(' ')} end)`
+}
+
+/** Half away from zero. DuckDB's `/` makes fractions, so that nothing may be left to divide. */
+const quotient = (dividend: string, divisor: string): string =>
+  `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
+
+export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
+  now: sql.now,
+  key: (...ids) => ids.map((id) => `cast(${id} as text)`).join(" || '-' || "),
+  name: (resource, alias, id) => nameOf(settings, resource, alias, id),
+  tenantName: (tenant) =>
+    `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,
+  ids: (resource) => idsOf(settings, resource),
+  liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
+  field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
+  zone: zoneOf,
+  day: dayIn,
+  shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
+  figures: (alias, rows, figures) => sql.figures(alias, rows, figures) as never,
+  dayNumber: (day) =>
+    `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
+  month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,
+  dayText: sql.dayText,
+  minutes: sql.minutes,
+  nine: sql.nine,
+  sumNine: sql.sumNine,
+  fromNine: (whole) => `(${whole} / 1e9)`,
+  quotient,
+  amount: sql.amount,
+  prorate: sql.prorate,
+})

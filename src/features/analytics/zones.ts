@@ -1,0 +1,155 @@
+/**
+ * The time zone of each shop, kept in `report_zones`: what the configuration says of the shop, else what the shop says
+ * of itself, else what the configuration says of all. Only differences are written.
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import { zoneField } from '../../../schema/naming.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { exact } from '../../engine/base/int64.js'
+import type { ReportConfig } from '../../engine/config/config.js'
+import { isTimeZone } from '../../engine/config/timezone.js'
+import type { Model } from '../../engine/model/registry.js'
+import { type Db, rootTable } from '../../engine/warehouse/database.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { railsZones } from './rails.js'
+
+/** Where a shop's zone comes from. `unknown`: the shop's own is no name that anybody knows, so that of all shops holds. */
+export type ZoneOrigin = 'configuration' | 'shop' | 'default' | 'unknown'
+
+export interface ShopZone {
+  readonly tenantId: Int64
+  readonly shopId: Int64
+  readonly zone: string
+  readonly origin: ZoneOrigin
+}
+
+/** The zones as they are now, and what has changed of them. */
+export interface ZonesNow {
+  readonly zones: readonly ShopZone[]
+  /** Rows whose zone is another one than before, or that are gone. Tenant 0 and shop 0: of every shop without a row. */
+  readonly changed: readonly ShopZone[]
+}
+
+export type ZoneSettings = Pick<ReportConfig, 'timeZone' | 'shopTimeZones'>
+
+/** The IANA name that a text means: it is one itself, or one of Rails. */
+export function zoneNamed(text: string): string | undefined {
+  const name = text.trim()
+  if (isTimeZone(name)) return name
+  return Object.hasOwn(railsZones, name) ? railsZones[name] : undefined
+}
+
+const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
+
+/** What the shops, of all tenants or of one, say of themselves. */
+async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Promise<readonly ShopZone[]> {
+  const { resource, field } = zoneField
+  const columns = model.tableByName.get(resource)?.columns ?? []
+  const isColumn = columns.some(({ name }) => name === field)
+  const { extra } = warehouse.dialect
+  const value = isColumn ? sql<string | null>`${sql.ref(field)}` : extra.member(field)
+  const { rows } = await warehouse.read((db) =>
+    db.executeQuery(
+      db
+        .selectFrom(rootTable({ name: resource }))
+        .select(['tenant_id', 'id', sql<string | null>`${value}`.as('zone')])
+        .where((eb) => (only === undefined ? eb.lit(true) : eb('tenant_id', '=', only)))
+        .where(isColumn ? sql<boolean>`${sql.ref(field)} is not null` : extra.has(field))
+        .compile(),
+    ),
+  )
+  return rows.flatMap(({ tenant_id, id, zone }) => {
+    const text = isColumn ? zone : textOf(zone)
+    if (text === null || text.trim() === '') return []
+    const named = zoneNamed(text)
+    return { tenantId: tenant_id, shopId: id, zone: named ?? '', origin: named ? 'shop' : 'unknown' }
+  })
+}
+
+/** The text that JSON text holds; null where it holds another kind of value. */
+function textOf(json: string | null): string | null {
+  const value: unknown = json === null ? null : JSON.parse(json)
+  return typeof value === 'string' ? value : null
+}
+
+const everyShop = { tenantId: 0, shopId: 0 }
+
+function wantedZones(settings: ZoneSettings, said: readonly ShopZone[]): Map<string, ShopZone> {
+  const { timeZone, shopTimeZones } = settings
+  const wanted = new Map<string, ShopZone>()
+  const put = (zone: ShopZone): unknown => wanted.set(keyOf(zone), zone)
+  put({ ...everyShop, zone: timeZone, origin: 'default' })
+  for (const zone of said) put(zone.origin === 'unknown' ? { ...zone, zone: timeZone } : zone)
+  for (const [shop, zone] of Object.entries(shopTimeZones)) {
+    const [tenantId = '0', shopId = '0'] = shop.split('/')
+    put({ tenantId: exact(BigInt(tenantId)), shopId: exact(BigInt(shopId)), zone, origin: 'configuration' })
+  }
+  return wanted
+}
+
+async function storedZones(warehouse: Warehouse): Promise<ShopZone[]> {
+  const rows = await warehouse.read((db) => db.selectFrom('report_zones').selectAll().execute())
+  return rows.map(({ tenant_id, shop_id, zone, origin }) => ({
+    tenantId: tenant_id,
+    shopId: shop_id,
+    zone: zone ?? '',
+    origin: (origin ?? 'default') as ZoneOrigin,
+  }))
+}
+
+const storing = (db: Db, { tenantId, shopId, zone, origin }: ShopZone): CompiledQuery =>
+  db
+    .insertInto('report_zones')
+    .values({ tenant_id: tenantId, shop_id: shopId, zone, origin })
+    .onConflict((c) => c.columns(['tenant_id', 'shop_id']).doUpdateSet({ zone, origin }))
+    .compile()
+
+const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
+  db
+    .deleteFrom('report_zones')
+    .where((eb) => eb.and({ tenant_id: tenantId, shop_id: shopId }))
+    .compile()
+
+/** The zones as they are now; `report_zones` may not know them yet. */
+export const readZones = async (
+  warehouse: Warehouse,
+  model: Model,
+  settings: ZoneSettings,
+  tenantId?: Int64,
+): Promise<readonly ShopZone[]> => [
+  ...wantedZones(settings, await saidByShops(warehouse, model, tenantId)).values(),
+]
+
+/** Brings `report_zones` up to date. */
+export async function refreshZones(
+  warehouse: Warehouse,
+  model: Model,
+  settings: ZoneSettings,
+  fence?: Int64,
+): Promise<ZonesNow> {
+  const stored = await storedZones(warehouse)
+  const wanted = wantedZones(settings, await saidByShops(warehouse, model))
+  const before = new Map(stored.map((zone) => [keyOf(zone), zone]))
+  const gone = stored.filter((zone) => !wanted.has(keyOf(zone)))
+  const differing = [...wanted.values()].filter((zone) => {
+    const known = before.get(keyOf(zone))
+    return known?.zone !== zone.zone || known.origin !== zone.origin
+  })
+  if (gone.length + differing.length > 0)
+    await warehouse.write(
+      [
+        ...gone.map((zone) => removing(warehouse.db, zone)),
+        ...differing.map((zone) => storing(warehouse.db, zone)),
+      ],
+      fence,
+    )
+  const moved = differing.filter((zone) => before.get(keyOf(zone))?.zone !== zone.zone)
+  return { zones: [...wanted.values()], changed: [...gone, ...moved] }
+}
+
+/** Looks up the zone of a shop among zones. */
+export function zoneFinder(zones: readonly ShopZone[]): (tenantId: Int64, shopId: unknown) => string {
+  const byShop = new Map(zones.map((zone) => [keyOf(zone), zone.zone]))
+  const usual = byShop.get(keyOf(everyShop)) ?? 'UTC'
+  return (tenantId, shopId) => byShop.get(`${tenantId}/${shopId}`) ?? usual
+}

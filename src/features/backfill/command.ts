@@ -1,0 +1,35 @@
+import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+
+export const backfillCommand: Command = {
+  name: 'backfill',
+  summary: 'read again what was updated in a range of time; moves no watermark',
+  help: `
+The range is half open: --from belongs to it, --to does not. Both take an instant with its time zone, a date (its midnight
+in schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D. Several ranges: repeat both flags.
+The same command, given again, goes on with a backfill that was cut short, unless a length of time back moves the range.`,
+  examples: [
+    ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
+    ['shopsync backfill --from 7d --to 1d', 'from seven days ago to one day ago'],
+    [
+      'shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z --tenant 101 --dry-run',
+      'what that would cost for one tenant',
+    ],
+  ],
+  options: [
+    {
+      flags: '--from <time>',
+      description: 'first instant of the range: 2026-01-31T00:00:00Z, 2026-01-31 or 7d',
+      repeatable: true,
+    },
+    { flags: '--to <time>', description: 'first instant after the range', repeatable: true },
+    ...choiceOptions,
+    timeLimitOption,
+    { flags: '--dry-run', description: 'tell the cost, and write nothing' },
+  ],
+  run: async (invocation) => {
+    if (invocation.options.dryRun === true)
+      return (await import('../plan/command.js')).showPlan(invocation, 'backfill')
+    const { rangesByFlags, runOnce } = await import('../../shell/execute.js')
+    return runOnce(invocation, (context) => ({ mode: 'backfill', ranges: rangesByFlags(context) }))
+  },
+}

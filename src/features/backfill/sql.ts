@@ -1,0 +1,41 @@
+import type { CompiledQuery } from 'kysely'
+import { type CursorKey, cursorColumns, type Reader } from '../../engine/warehouse/cursors.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
+
+/** The backfill of one cursor over one range, from an instant up to, and not including, another. */
+export interface BackfillKey extends CursorKey {
+  readonly from: string
+  readonly to: string
+}
+
+const columnsOf = (key: BackfillKey) => ({ ...cursorColumns(key), from_at: key.from, to_at: key.to })
+
+/** How far a backfill that was cut short had come: every record of the range that is newer is stored. */
+export async function readBoundary(warehouse: Reader, key: BackfillKey): Promise<string | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_backfills')
+      .select('boundary')
+      .where((eb) => eb.and(columnsOf(key)))
+      .executeTakeFirst(),
+  )
+  return row?.boundary ?? null
+}
+
+export function moveBoundary(
+  db: Dialect['db'],
+  key: BackfillKey,
+  change: { readonly boundary: string; readonly run_id: string },
+): CompiledQuery {
+  return db
+    .insertInto('sync_backfills')
+    .values({ ...columnsOf(key), ...change })
+    .onConflict((c) => c.columns(['tenant_id', 'resource', 'from_at', 'to_at']).doUpdateSet(change))
+    .compile()
+}
+
+export const forgetBoundary = (db: Dialect['db'], key: BackfillKey): CompiledQuery =>
+  db
+    .deleteFrom('sync_backfills')
+    .where((eb) => eb.and(columnsOf(key)))
+    .compile()

@@ -1,0 +1,57 @@
+import { Stop } from '../../engine/base/errors.js'
+import { parseMoment } from '../../engine/config/moment.js'
+import type { TimeRange } from '../../engine/run/runreport.js'
+
+const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
+
+/** The names of the two ends, as messages use them: flags of the command line, or members of a job. */
+interface Names {
+  readonly from: string
+  readonly to: string
+}
+
+const flags: Names = { from: '--from', to: '--to' }
+
+/** The half-open range [from, to) between two times as a person has written them. `now`: canonical. */
+export function parseRange(
+  fromText: string,
+  toText: string,
+  now: string,
+  { names = flags, timeZone = 'UTC' }: { readonly names?: Names; readonly timeZone?: string } = {},
+): TimeRange {
+  const around = { now, timeZone }
+  const [from, to] = [parseMoment(names.from, fromText, around), parseMoment(names.to, toText, around)]
+  for (const [flag, time] of [
+    [names.from, from],
+    [names.to, to],
+  ] as const)
+    if (time > now)
+      throw usage(
+        `Found ${flag} ${time}, which lies in the future; it is ${now} now`,
+        'Expected a time in the past',
+      )
+  if (from < to) return { from, to }
+  throw usage(
+    from === to
+      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} itself does not belong to it`
+      : `Found ${names.from} ${from} after ${names.to} ${to}`,
+    from === to ? `Give ${names.to} a later time` : 'Exchange the two',
+  )
+}
+
+/** Several ranges: the n-th --from belongs to the n-th --to. */
+export function parseRanges(
+  froms: readonly string[],
+  tos: readonly string[],
+  now: string,
+  timeZone?: string,
+): TimeRange[] {
+  if (froms.length === 0 || froms.length !== tos.length)
+    throw usage(
+      `Found ${froms.length} times --from and ${tos.length} times --to, expected one of each, or as many of both`,
+      'Such as --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
+    )
+  return froms.map((from, i) =>
+    parseRange(from, tos[i] ?? '', now, timeZone === undefined ? {} : { timeZone }),
+  )
+}

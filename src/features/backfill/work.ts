@@ -1,0 +1,179 @@
+/*
+ * A backfill of one cursor: reads what was updated in given ranges once more. It starts at the page that one count
+ * tells and keeps progress of its own, so that the watermark stays where it is. `backfill` and jobs use it.
+ */
+import type { CompiledQuery } from 'kysely'
+import { reasons } from '../../engine/base/reasons.js'
+import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import type { CursorProgress, CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
+import { timeOf } from '../../engine/run/observe.js'
+import { OlderVersions } from '../../engine/run/olderversions.js'
+import { Pace } from '../../engine/run/pace.js'
+import {
+  type CursorTask,
+  keyOf,
+  noteOf,
+  now,
+  type RunContext,
+  stateOf,
+  warningOf,
+} from '../../engine/run/runcontext.js'
+import type { TimeRange } from '../../engine/run/runreport.js'
+import { type Fetched, PageStore } from '../../engine/run/store.js'
+import type { Source } from '../../engine/source/source.js'
+import { countAfter } from '../../engine/walk/count.js'
+import { forever } from '../../engine/walk/cutpoint.js'
+import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
+import { RangeWalk } from '../../engine/walk/range.js'
+import {
+  type ListRange,
+  type RangeOutcome,
+  type RangePort,
+  type Verdict,
+  type WalkPage,
+  worstFirst,
+} from '../../engine/walk/types.js'
+import { forgetBoundary, moveBoundary, readBoundary } from './sql.js'
+
+/** The last instant before the range: `updated_after` leaves out the instant that it names. */
+export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
+/** The last instant of the range. */
+export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
+
+/** Records of a range that is long enough to be read several pages at a time. */
+export const manyRecords = 20_000
+
+const worst = (verdicts: readonly Verdict[]): Verdict =>
+  worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'proven'
+
+/** Keeps the records of a range, and records without a time: a page may show more than the range. */
+function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
+  const second = `${from.slice(0, 19)}.000000Z`
+  return (record) => {
+    const time = timeOf(record)
+    return time === '' || (time >= second && time < to)
+  }
+}
+
+/** One cursor's backfill. */
+export class Backfill implements CursorWork {
+  readonly #list: CursorList
+  readonly #pace: Pace
+  readonly #store: PageStore
+  readonly #older: OlderVersions
+  #expected = 0
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+    source: Source,
+    private readonly ranges: readonly TimeRange[],
+  ) {
+    this.#list = flatList(source, task, {
+      priority: 'backfill',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
+    this.#pace = new Pace(context)
+    this.#store = new PageStore(context, keyOf(task), 'backfill')
+    this.#older = new OlderVersions(now(context))
+  }
+
+  get progress(): CursorProgress {
+    return { ...this.#store.counts, watermark: stateOf(this.context, this.task)?.watermark ?? null }
+  }
+
+  async run(): Promise<CursorResult> {
+    const outcomes: RangeOutcome[] = []
+    for (const range of this.ranges) outcomes.push(await this.#range(range))
+    this.#older.tell(warningOf(this.context, keyOf(this.task)), this.#memory.twice ?? 0)
+    const verdict = worst(outcomes.map((outcome) => outcome.verdict))
+    const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
+    const [expected, seen] = [sum('expected'), sum('seen')]
+    const reason = outcomes.find((outcome) => outcome.verdict === verdict)?.reason ?? null
+    const problem = `Not all was seen (${reasons[reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
+    return {
+      ...this.progress,
+      outcome: {
+        verdict,
+        ceiling: null,
+        books: { first: expected, last: expected, distinct: seen, entered: 0, fallen: 0 },
+        reason,
+      },
+      ...(verdict === 'unproven' && { problem }),
+    }
+  }
+
+  async #range(range: TimeRange): Promise<RangeOutcome> {
+    const { warehouse } = this.context
+    const key = { ...keyOf(this.task), ...range }
+    const note = noteOf(this.context, keyOf(this.task))
+    const boundary = await readBoundary(warehouse, key)
+    if (boundary !== null) note('Going on with a backfill that was cut short', { boundary })
+    // A range that was cut short is a shorter range.
+    const until = boundary === null ? endOf(range) : endOfSecond(boundary)
+    const wanted = isWithin(range)
+    const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
+      warehouse.fetching(() => this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted)))
+    const { size, isUncounted = false } = this.#memory
+    const known = { isUncounted, hidden: hiddenIn(this.#memory), ...(size !== undefined && { size }) }
+    const place = { after: beginningOf(range), until: endOfSecond(until), known }
+    const read = async (from: ListRange) => new RangeWalk<Fetched>(this.#port(fetch, from, key), from).run()
+    const unordered = { ...place, until: forever, newer: 0, isUnordered: true }
+    const isUnordered = this.#memory.isUnordered ?? false
+    let outcome = isUnordered
+      ? await read(unordered)
+      : await read({ ...place, newer: await countAfter({ fetch }, until) })
+    if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !isUnordered) {
+      note('The list is not newest first: reading everything that is newer than the range begins', {})
+      outcome = await read(unordered)
+    }
+    await this.#write(forgetBoundary(warehouse.db, key))
+    return boundary !== null && outcome.verdict === 'proven'
+      ? { ...outcome, verdict: 'repaired', reason: 'read_again' }
+      : outcome
+  }
+
+  /** What is remembered of the list. */
+  get #memory(): Memory {
+    return memoryOf(stateOf(this.context, this.task)?.remembered)
+  }
+
+  #port(
+    fetch: RangePort<Fetched>['fetch'],
+    { newer }: ListRange,
+    key: Parameters<typeof moveBoundary>[1],
+  ): RangePort<Fetched> {
+    const { warehouse, runId } = this.context
+    const progress = (reached: string): CompiledQuery =>
+      moveBoundary(warehouse.db, key, { boundary: reached, run_id: runId })
+    return {
+      fetch,
+      take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
+      reached: (reached) => this.#write(progress(reached)),
+      readAhead: () => this.#readAhead(),
+      note: noteOf(this.context, keyOf(this.task)),
+    }
+  }
+
+  async #take(
+    { payload, total }: WalkPage<Fetched>,
+    newer: number,
+    statements: readonly CompiledQuery[],
+  ): Promise<void> {
+    this.#expected = Math.max(this.#store.counts.records + payload.records, total - newer)
+    const stored = this.#store.storeFlat(payload, { statements, expected: this.#expected })
+    const { previous } = await this.#pace.storing(stored)
+    this.#older.take(payload.flattened.records, previous)
+  }
+
+  /** Pages that are read together have to be checked, which is worth a request only where there are many. */
+  #readAhead(): number {
+    return this.#expected > manyRecords ? this.#pace.readAhead() : Math.min(1, this.#pace.readAhead())
+  }
+
+  async #write(statement: CompiledQuery): Promise<void> {
+    await this.context.warehouse.write([statement], this.context.fence)
+  }
+}

@@ -1,0 +1,126 @@
+/* Tries every part that a sync needs. Used by `check`, and by `init` on what it has written. */
+import type { Int64 } from '../../../schema/resource.js'
+import { describeError } from '../../engine/base/errors.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Observer } from '../../engine/run/runreport.js'
+import type { Invocation } from '../../shell/command.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+import type { Io } from '../../shell/io.js'
+import type { Trial } from './trials.js'
+
+/** Fewer than those of a run: whoever asks for the trouble does not want to wait for every retry. */
+const attempts = 2
+
+/** The trials of a configuration, in the order in which a sync needs the parts. */
+export async function examine(invocation: Invocation): Promise<Trial[]> {
+  const [{ loadConfiguration }, { warnOfOpen, withConfig }, { failure }, { shown }] = await Promise.all([
+    import('../../shell/configuration.js'),
+    import('../../shell/commandcontext.js'),
+    import('./trials.js'),
+    import('../../shell/display.js'),
+  ])
+  let loaded: ReturnType<typeof loadConfiguration>
+  try {
+    loaded = loadConfiguration(invocation)
+  } catch (error) {
+    return [failure('configuration', error, 2)]
+  }
+  const { config, variables, openFiles } = loaded
+  return withConfig(invocation, config, async (context): Promise<Trial[]> => {
+    warnOfOpen(context, openFiles)
+    return [
+      { of: 'configuration', file: config.file ?? '', exitCode: 0 },
+      { of: 'environment', variables, exitCode: 0 },
+      ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
+      ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
+        examineParts(context, config, shows),
+      )),
+      ...(await examineTextfile(config, invocation.io)),
+      ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
+    ]
+  })
+}
+
+async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
+  const [
+    { checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays, checkWorks },
+    { Stamps },
+  ] = await Promise.all([import('./work.js'), import('../../engine/base/clock.js')])
+  const { model, clock, invocation } = context
+  const { signal } = invocation.signals
+  const source = await context.source(new Stamps(clock), attempts)
+  const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
+  const nowMicros = (): bigint => clock.nowMicros()
+  const except = [...config.sync.exceptTenants, ...(await forgottenIn(context))]
+  const { trials, largest, granted } = await checkApi({
+    ...{ source, model, tenants, except, nowMicros, signal, observer },
+  })
+  const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
+  const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
+  const views = warehouse
+    ? await checkViews(warehouse, context.viewsWanted, config.warehouse.autoMigrate)
+    : []
+  const owner = warehouse ? await checkOwner(warehouse, source.address) : []
+  const keepIn = owner.length === 0 ? warehouse : undefined
+  const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
+  const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
+  const works = warehouse ? await checkWorks(warehouse) : []
+  return [...trials, ...revoked, ...ways, stored, ...views, ...works, ...owner]
+}
+
+/** Tenants that stay away are not asked for. A warehouse that cannot be read is found out by a trial of its own. */
+async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
+  const { forgottenTenants } = await import('../../engine/warehouse/tenants.js')
+  try {
+    return await forgottenTenants(await context.readingWarehouse())
+  } catch (error) {
+    context.log.debug(
+      { error: describeError(error) },
+      'The warehouse was not asked which tenants are forgotten',
+    )
+    return []
+  }
+}
+
+async function examineTextfile({ metrics: { textfile } }: Config, io: Io): Promise<Trial[]> {
+  if (textfile === undefined) return []
+  const [{ tryTextfile }, { failure }] = await Promise.all([
+    import('../telemetry/textfile.js'),
+    import('./trials.js'),
+  ])
+  const found = await tryTextfile(textfile, io.workingDirectory).then(
+    () => undefined,
+    (error: unknown) => failure('metrics', error, 1),
+  )
+  return found ? [found] : []
+}
+
+async function examineAlerts(context: CommandContext): Promise<Trial[]> {
+  const [{ testAlerts }, { secretsOf }, { jobHeartbeats }, { failure }] = await Promise.all([
+    import('../alerts/testalerts.js'),
+    import('../../shell/secrets.js'),
+    import('../jobs/jobfiles.js'),
+    import('./trials.js'),
+  ])
+  const { config, clock, invocation } = context
+  const { alerts, warehouse } = config
+  const { heartbeats, broken } = jobHeartbeats(context)
+  const label = warehouse.label
+  const tests = await testAlerts(alerts, heartbeats, {
+    clock,
+    label,
+    secrets: secretsOf(config),
+    programs: invocation.io,
+    signal: invocation.signals.signal,
+  })
+  const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
+  const trials = tests.map(
+    ({ whom, sent: { delivered, found } }): Trial => ({
+      of: 'alert',
+      whom,
+      found,
+      exitCode: delivered ? 0 : 1,
+    }),
+  )
+  return [...trials, ...wrong]
+}

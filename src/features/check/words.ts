@@ -1,0 +1,202 @@
+/*
+ * The trials of `shopsync check` in words: one finding a trial, and the text of all of them. Used by
+ * src/features/check/command.ts; the facts come from src/features/check/work.ts.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { wordsOf } from '../../engine/base/errors.js'
+import { atSecond, count, indent, paragraphs, plural, shortRequests, span } from '../../engine/base/format.js'
+import type { FailedWork } from '../../engine/warehouse/failedworks.js'
+import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
+import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
+import { viewChangesText } from '../../shell/tablechanges.js'
+import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { table } from '../../shell/texttable.js'
+import { changesText, probeFault, probeText } from './probewords.js'
+import type { Trial } from './trials.js'
+
+/** One trial in words: an entry of the document of `check`, and a line of its text. */
+export interface CheckFinding {
+  readonly what: string
+  readonly ok: boolean
+  readonly found: string
+  /** How to mend the trouble. */
+  readonly hint: string | null
+}
+
+export function findingOf(trial: Trial): CheckFinding {
+  const ok = trial.exitCode === 0
+  const { what, found, hint = null } = words(trial, ok)
+  return { what, ok, found, hint }
+}
+
+type Words = Omit<CheckFinding, 'ok' | 'hint'> & { readonly hint?: string | null }
+
+function words(trial: Trial, ok: boolean): Words {
+  switch (trial.of) {
+    case 'configuration':
+      return { what: 'configuration', found: trial.file }
+    case 'environment': {
+      const { variables } = trial
+      const found = variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
+      return { what: 'environment', found }
+    }
+    case 'proxy':
+      return { what: 'proxy', found: `${trial.label}, named by ${trial.from}` }
+    case 'credentials': {
+      const { granted, window } = trial
+      const rate = window
+        ? `; ${count(window.remaining)} of ${count(window.limit)} requests left in this window`
+        : ''
+      const hint = ok ? null : "Ask the operator's support for access, on behalf of the tenant's owner"
+      return { what: 'credentials', found: `accepted; ${plural(granted, 'tenant')} granted${rate}`, hint }
+    }
+    case 'clock':
+      return clockWords(trial.skew, ok)
+    case 'authorizations':
+      return shortWords(trial)
+    case 'revoked':
+      return revokedWords(trial.tenantId)
+    case 'grant': {
+      const granted = trial.granted.slice(0, 20).join(', ') || 'none'
+      const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`
+      return { what: `tenant ${trial.tenantId}`, found: 'is not granted to this partner', hint }
+    }
+    case 'tenant': {
+      const { tenantId, readable } = trial
+      const found = readable
+        ? `readable; ${count(readable.records)} ${readable.resource}`
+        : 'not tried: no documented resource is enabled'
+      return { what: `tenant ${tenantId}`, found }
+    }
+    case 'resources': {
+      const { tenantId, answering, absent } = trial
+      const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
+      return { what: 'resources', found: `${count(answering)} answer for tenant ${tenantId}${missing}` }
+    }
+    case 'resource':
+      return resourceWords(trial)
+    case 'belonging':
+      return { what: 'source', found: foreignText(trial.owner, trial.asked), hint: adoptionHint }
+    case 'probe':
+      return probeWords(trial)
+    case 'warehouse':
+      return warehouseWords(trial, ok)
+    case 'views':
+      return troubleWords(trial.trouble)
+    case 'view changes':
+      return viewChangesWords(trial)
+    case 'work':
+      return workWords(trial.work)
+    case 'alert':
+      return alertWords(trial, ok)
+    case 'failure': {
+      const { message, hint = null } = wordsOf(trial.error)
+      return { what: trial.what, found: message, hint }
+    }
+    default:
+      return trial satisfies never
+  }
+}
+
+function shortWords({ shown, total }: Extract<Trial, { of: 'authorizations' }>): Words {
+  const of = total === undefined ? 'a number that changes' : count(total)
+  const found = `the list shows ${count(shown)} of ${of}, or some that cannot be read`
+  return {
+    what: 'authorizations',
+    found,
+    hint: 'No tenant is taken for revoked; tell the operator of the API',
+  }
+}
+
+const workWords = ({ what, message, since, advice }: FailedWork): Words => ({
+  what,
+  found: `${message} (since ${atSecond(since)})`,
+  hint: advice,
+})
+
+function revokedWords(tenantId: Int64): Words {
+  const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+  return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
+}
+
+function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
+  const where = whom.startsWith('alerts.') ? 'the section alerts of the configuration' : 'the file of the job'
+  const hint = ok ? null : `Nobody is told there: mend it in ${where}`
+  return { what: whom, found: `${ok ? 'took the test' : 'did not take the test'}: ${found}`, hint }
+}
+
+function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>): Words {
+  const { message, hint } = wordsOf(error)
+  const advice = `Other resources answer, so ask the API operator about this one; to go on without it, set "enabled": false at resources.${resource}`
+  return { what: `resource ${resource}`, found: message, hint: hint ? `${hint}. ${advice}` : advice }
+}
+
+function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words {
+  const what = "source's ways"
+  const news = changes.length === 0 ? '' : `changed since the last check: ${changesText(changes)}`
+  const fault = probeFault(probe)
+  if (!fault) return { what, found: news || `${probe.resource} of tenant ${probe.tenant_id}: see below` }
+  return { what, found: news ? `${fault.found}; ${news}` : fault.found, hint: fault.hint }
+}
+
+function clockWords(skew: number | undefined, ok: boolean): Words {
+  const what = 'clock'
+  if (skew === undefined) return { what, found: 'the API sends no Date to compare with' }
+  if (ok) return { what, found: "agrees with the API's" }
+  const found = `${span(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the API's`
+  return { what, found, hint: 'Set this machine right: timedatectl set-ntp true' }
+}
+
+const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
+  what: 'views',
+  found: `${message}. ${hint}`,
+  hint,
+})
+
+function viewChangesWords({ changes, autoMigrate }: Extract<Trial, { of: 'view changes' }>): Words {
+  const when = autoMigrate ? 'by the next run' : 'by shopsync migrate: runs leave them alone'
+  return { what: 'views', found: `${viewChangesText(changes)}, ${when}` }
+}
+
+function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>, ok: boolean): Words {
+  const what = 'warehouse'
+  if (changes === 0) return { what, found: `${where}: writable, tables up to date` }
+  const found = `${where}: writable, ${plural(changes, 'table change')} to be made`
+  return ok ? { what, found: `${found} by the next run` } : { what, found, hint: 'Type shopsync migrate' }
+}
+
+const shownTenants = 20
+
+/** What is well, the source's ways, then each fault once and how to mend it. */
+export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): string {
+  const findings = trials.map(findingOf)
+  const good = findings.filter(({ ok }) => ok)
+  const tenants = good.filter(({ what }) => what.startsWith('tenant '))
+  const shown = tenants.length <= shownTenants ? good : good.filter((finding) => !tenants.includes(finding))
+  const rows = shown.map(({ what, found }) => ['✓', what, found])
+  if (tenants.length > shownTenants) rows.push(['✓', 'tenants', `${count(tenants.length)} readable`])
+  const ways = trials.flatMap((trial) =>
+    trial.of === 'probe' ? [probeText(trial.probe, trial.changes, paper)] : [],
+  )
+  const bad = findings.filter(({ ok }) => !ok)
+  const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
+  const wellText =
+    rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, paper)
+  return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`
+}
+
+const shownNames = 8
+
+/** What several tenants or resources share is told once: a key that is wrong is the fault of none of them. */
+function remedies(bad: readonly CheckFinding[]): string[] {
+  const alike = new Map<string, string[]>()
+  for (const { what, found, hint } of bad) {
+    const remedy = `${shortRequests(found)}${hint ? `\n  → ${hint}` : ''}`
+    alike.set(remedy, [...(alike.get(remedy) ?? []), what])
+  }
+  return [...alike].map(([remedy, whats]) => {
+    const more = whats.length - shownNames
+    const names = [...whats.slice(0, shownNames), ...(more > 0 ? [`and ${count(more)} more`] : [])]
+    return indent(`✗ ${names.join(', ')}: ${remedy}`)
+  })
+}

@@ -1,0 +1,157 @@
+/*
+ * The trials of `shopsync check`: credentials, clock, each tenant's access, each resource, the warehouse, the source's
+ * ways. A trial gives the facts that it found and the exit code that they deserve; src/features/check/words.ts puts them into
+ * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { Skip, Stop } from '../../engine/base/errors.js'
+import type { SourceAddress } from '../../engine/config/address.js'
+import type { ResourceModel } from '../../engine/model/registry.js'
+import {
+  type AuthorizationList,
+  isWhole,
+  readAuthorizations,
+  saysWhoIsGranted,
+} from '../../engine/run/authorizations.js'
+import { failedWorks } from '../../engine/warehouse/failedworks.js'
+import { refuseObstacles } from '../../engine/warehouse/keychange.js'
+import { isSame, readBelonging } from '../../engine/warehouse/sourceidentity.js'
+import { knownTenants } from '../../engine/warehouse/tenants.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
+import { AccessCheck, type ApiCheck } from './access.js'
+import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
+import { readProbe, storeProbe } from './sql.js'
+import { failure, type Trial } from './trials.js'
+
+/** What came of asking the API; `largest`: the list that a probe should ask about. */
+export interface ApiTrials {
+  readonly trials: readonly Trial[]
+  readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
+  /** The tenants that are granted; undefined where that is not known for all. */
+  readonly granted: readonly Int64[] | undefined
+}
+
+/** Tries the credentials; where the API accepts them, the clock, the access of each tenant, and each resource. */
+export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
+  const { source, signal, except } = options
+  let list: AuthorizationList
+  try {
+    list = await readAuthorizations({ source, signal, observer: {} })
+  } catch (error) {
+    signal.throwIfAborted()
+    return {
+      trials: [failure(isBusy(error) ? 'rate limit' : 'credentials', error, 3)],
+      largest: undefined,
+      granted: undefined,
+    }
+  }
+  const granted = [...list.rows.keys()]
+  const { window } = options.source.stats()
+  const isMeant = (tenant: Int64): boolean =>
+    !except.includes(tenant) && (options.tenants?.includes(tenant) ?? true)
+  const wanted = granted.filter(isMeant)
+  const access = await new AccessCheck(options).run(wanted)
+  const trials: Trial[] = [
+    { of: 'credentials', granted: granted.length, window, exitCode: granted.length > 0 ? 0 : 1 },
+    clock(options, list.serverDate),
+    ...(isWhole(list) ? [] : [short(list)]),
+    ...ungranted(options, granted),
+    ...access.trials,
+  ]
+  return { trials, largest: access.largest, granted: saysWhoIsGranted(list) ? granted : undefined }
+}
+
+/** The API has answered, and takes no more requests for now: that says nothing against the credentials. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Skip && (error.details.code === 'told_to_wait' || error.details.status === 429)
+
+const short = ({ ids, total }: AuthorizationList): Trial => ({
+  of: 'authorizations',
+  shown: ids.size,
+  total,
+  exitCode: 1,
+})
+
+const tolerableSkew = 120_000
+
+/** A wrong clock loses no record, but makes ages and leases wrong. */
+function clock({ nowMicros }: ApiCheck, server: bigint | undefined): Trial {
+  if (server === undefined) return { of: 'clock', skew: undefined, exitCode: 0 }
+  const skew = Number(nowMicros() - server) / 1000
+  return { of: 'clock', skew, exitCode: Math.abs(skew) < tolerableSkew ? 0 : 1 }
+}
+
+const ungranted = ({ tenants, except }: ApiCheck, granted: readonly Int64[]): Trial[] =>
+  (tenants ?? [])
+    .filter((tenantId) => !granted.includes(tenantId) && !except.includes(tenantId))
+    .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
+
+/** The tenants that the warehouse knows and that are not granted: their rows are not kept up to date. */
+export async function checkRevoked(
+  warehouse: Warehouse,
+  { tenants, except, granted }: Pick<ApiCheck, 'tenants' | 'except'> & { readonly granted: readonly Int64[] },
+): Promise<Trial[]> {
+  if (!(await warehouse.has('tenants'))) return []
+  const known = await knownTenants(warehouse)
+  // A tenant that the configuration names is told of already.
+  const outside = new Set([...granted, ...except])
+  return known
+    .filter(({ tenantId }) => tenants === null && !outside.has(tenantId))
+    .map(({ tenantId }) => ({ of: 'revoked', tenantId, exitCode: 1 }))
+}
+
+/** Tries whether the warehouse can be reached and written, has room, and whether its tables are up to date. */
+export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
+  try {
+    const warehouse = await open()
+    await warehouse.check({ creates: autoMigrate })
+    const planned = await warehouse.plan()
+    refuseObstacles(planned, warehouse.where)
+    const changes = planned.length
+    const exitCode = changes > 0 && !autoMigrate ? 1 : 0
+    return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
+  } catch (error) {
+    return failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
+  }
+}
+
+/** What would be made of the views for analysts, and what is in their way; nothing where they are up to date. */
+export async function checkViews(
+  warehouse: Warehouse,
+  settings: ViewsWanted,
+  autoMigrate: boolean,
+): Promise<Trial[]> {
+  const { made, troubles } = await plannedViews(warehouse, settings)
+  return [
+    ...troubles.map((trouble): Trial => ({ of: 'views', trouble, exitCode: 0 })),
+    ...(made.length > 0 ? [{ of: 'view changes', changes: made, autoMigrate, exitCode: 0 } as const] : []),
+  ]
+}
+
+/** The snapshot and the report, where one failed when it was last tried. */
+export const checkWorks = async (warehouse: Warehouse): Promise<Trial[]> =>
+  (await failedWorks(warehouse)).map((work) => ({ of: 'work', work, exitCode: 1 }))
+
+/** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */
+export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Promise<Trial[]> {
+  const owner = await readBelonging(warehouse)
+  if (owner === undefined || isSame(owner, asked)) return []
+  return [{ of: 'belonging', owner, asked, exitCode: 2 }]
+}
+
+/**
+ * Asks about the source's ways, compares them with those that the last probe found, and keeps what it found in a
+ * warehouse that has the table for it (`keepIn`).
+ */
+export async function checkWays(target: ProbeTarget, keepIn: Warehouse | undefined): Promise<Trial[]> {
+  const probe = await probeSource(target)
+  if (!probe) return []
+  const has = keepIn !== undefined && (await keepIn.has('sync_source'))
+  const before = has ? ((await readProbe(keepIn)) as Probe | null) : null
+  const changes = before === null ? [] : changesBetween(before.answers, probe.answers)
+  if (has) await keepIn.write([storeProbe(keepIn, probe, probe.asked_at)])
+  const { by_id, totals } = probe.answers
+  const isBroken = (by_id !== null && by_id !== 'works') || totals === 'more_without_filter'
+  return [{ of: 'probe', probe, changes, exitCode: isBroken ? 1 : 0 }]
+}

@@ -1,0 +1,48 @@
+import { Stop } from '../../engine/base/errors.js'
+import type { Command } from '../../shell/command.js'
+
+/** The command that prints the words of all commands, itself included. */
+export const completionCommand = (commands: () => readonly Command[]): Command => ({
+  name: 'completion',
+  summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',
+  help: `
+The script goes where the shell looks for completions. It knows commands, flags, their values, resources and jobs.`,
+  examples: [
+    ['source <(shopsync completion bash)', 'bash; for good, put this line into ~/.bashrc'],
+    [`shopsync completion zsh > "\${fpath[1]}/_shopsync"`, 'zsh'],
+    ['shopsync completion fish > ~/.config/fish/completions/shopsync.fish', 'fish'],
+  ],
+  argument: { name: 'shell', description: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish'] },
+  run: async ({ argument = '', out }) => {
+    const [
+      { completionScript, shells },
+      { resources },
+      { jobNames },
+      { packageFolder },
+      { join },
+      { model },
+    ] = await Promise.all([
+      import('./words.js'),
+      import('../../../schema/index.js'),
+      import('../jobs/jobfile.js'),
+      import('../../shell/package.js'),
+      import('node:path'),
+      import('../../engine/model/registry.js'),
+    ])
+    const shell = shells.find((name) => name === argument)
+    if (shell === undefined)
+      throw new Stop(`Found completion ${argument}, expected ${shells.join(', ')}`, {
+        exitCode: 2,
+        hint: 'Type shopsync completion bash',
+      })
+    const script = completionScript(shell, {
+      commands: commands(),
+      resources: Object.keys(resources),
+      tables: model(resources, {}).list.flatMap(({ tables }) => tables.map(({ name }) => name)),
+      jobs: jobNames([join(packageFolder(), 'jobs')]),
+    })
+    if (out.json) await out.document({ shell, script })
+    else out.result(script)
+    return 0
+  },
+})

@@ -1,0 +1,78 @@
+import type { Command } from '../../shell/command.js'
+
+export const copyCommand: Command = {
+  name: 'copy',
+  summary: 'copy the whole warehouse into an empty one, of SQLite or Postgres, and compare',
+  help: `
+Copies every row, deleted ones, watermarks, histories and state included, so that the next sync on the copy goes on where
+the original stands. Reads the warehouse of the configuration as of one instant and changes nothing in it; no other run may
+write either side meanwhile (exit 4). Then both sides are read again and compared value by value (exit 1 where they
+differ). A copy that was cut short goes on when the same command is given again; until then no command uses it. What the
+other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is said. Sends no request.`,
+  examples: [
+    ['shopsync copy --to sqlite:./copy.db', 'into a file'],
+    [
+      `shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse'`,
+      'with a password from the environment',
+    ],
+    ['shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new', 'into another schema'],
+  ],
+  options: [
+    { flags: '--to <url>', description: `where the copy goes; \${NAME} is taken from the environment` },
+    { flags: '--to-schema <name>', description: 'its Postgres schema (default: warehouse.schema)' },
+  ],
+  run: async (invocation) => {
+    const [
+      { withContext },
+      { copyWarehouse },
+      { copyResumption, copyStep, copyText },
+      { copyPlace },
+      { openWarehouse },
+      { variablesOf },
+      { shown },
+    ] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./words.js'),
+      import('./place.js'),
+      import('../../engine/warehouse/openwarehouse.js'),
+      import('../../shell/configuration.js'),
+      import('../../shell/display.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { options, out, signals, io } = invocation
+      const { url, schema, pooler } = context.config.warehouse
+      const { signal } = signals
+      const around = { ...io, environment: variablesOf(invocation) }
+      const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, around)
+      const { model, clock } = context
+      const open = async (where: { url: string; schema: string; existing: boolean }) => {
+        const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
+        io.collectAt(warehouse.dialect.heapGrowth)
+        return warehouse
+      }
+      let last: Parameters<typeof copyStep>[0] | undefined
+      signals.resumesAt = () => copyResumption(last)
+      const began = performance.now()
+      const report = await shown(context, { what: 'looking at both sides' }, (observer) =>
+        copyWarehouse({
+          model,
+          clock,
+          signal,
+          openSource: () => open({ url: url.reveal(), schema, existing: true }),
+          openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
+          onProgress: (progress) => {
+            last = progress
+            observer.step?.(copyStep(progress, performance.now() - began), progress.rows, progress.allRows)
+          },
+        }),
+      )
+      const { tables, ...totals } = report
+      context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
+      await out.answer(report, copyText(report))
+      if (report.status === 'ok') return 0
+      out.complain([`${report.to} differs from ${report.from}: type the same command again`])
+      return 1
+    })
+  },
+}

@@ -1,0 +1,123 @@
+/**
+ * Which tables and columns a copy takes: all that there are, as they are. A warehouse of an older program stays one, and so
+ * the next run brings the copy up to date as it would have brought the original, with everything that follows from that.
+ */
+import { type Kind, kinds } from '../../../schema/resource.js'
+import { historyTable } from '../../engine/model/historytable.js'
+import type { Model } from '../../engine/model/registry.js'
+import { stateTableList } from '../../engine/model/state.js'
+import { type Column, type Table, tablesOf } from '../../engine/model/table.js'
+import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
+
+export interface CopiedTables {
+  readonly tables: readonly Table[]
+  /** Tables and columns that shopsync did not make, or whose type it does not know. */
+  readonly leftOut: readonly string[]
+}
+
+/** What the warehouse makes anew by itself: who holds it, and a table that gives views their types. */
+const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types'])
+
+/** Every table that any configuration of these resources could have made. */
+function everyTable({ list, tables }: Model): Table[] {
+  const known = list.flatMap(({ resource }) => {
+    if (resource.list !== 'records') return []
+    const kept = { ...resource, history: true }
+    // The resource's own table has a column more where versions are kept, or were.
+    return [...tablesOf(kept).slice(0, 1), historyTable(kept)]
+  })
+  const all = [...tables, ...known.filter((table) => table !== undefined), ...stateTableList]
+  return [...new Map(all.map((table) => [table.name, table])).values()]
+}
+
+/** The kind of a column that no declaration names, such as one that the configuration named once. */
+function kindOf({ columnType }: Dialect, { type }: LiveColumn): Kind | undefined {
+  const natural: readonly Kind[] = ['text', ...kinds, 'day']
+  return natural.find((kind) => columnType(kind).toLowerCase() === type.toLowerCase())
+}
+
+async function trackedKinds({ db }: Dialect, live: readonly LiveColumn[]): Promise<Map<string, Kind>> {
+  if (!live.some(({ table }) => table === 'sync_columns')) return new Map()
+  const rows = await db.selectFrom('sync_columns').select(['resource', 'name', 'kind']).execute()
+  return new Map(
+    rows.flatMap(({ resource, name, kind }) => {
+      const known = kinds.find((one) => one === kind)
+      return known ? [[`${resource}.${name}`, known]] : []
+    }),
+  )
+}
+
+/** Declared columns first, in their order. */
+function columnsOf(
+  table: Table,
+  found: readonly LiveColumn[],
+  kindOfOther: (column: LiveColumn) => Kind | undefined,
+) {
+  const names = new Set(found.map(({ name }) => name))
+  const declared = table.columns.filter(({ name }) => names.has(name))
+  for (const { name } of declared) names.delete(name)
+  const others = found.flatMap((column): Column[] => {
+    const kind = names.has(column.name) ? kindOfOther(column) : undefined
+    return kind ? [{ name: column.name, kind, nullable: true, doc: 'Not in this configuration.' }] : []
+  })
+  return {
+    columns: [...declared, ...others],
+    strange: [...names].filter((name) => !others.some((column) => column.name === name)),
+  }
+}
+
+/** The table as it is there: with the key of an older program, whose change has consequences of its own. */
+function asItIs(
+  { grown: _, ...table }: Table,
+  columns: readonly Column[],
+  live: readonly (string | null)[] | undefined,
+): Table {
+  const there = new Set(columns.map(({ name }) => name))
+  const isThere = (name: string | null): name is string => name !== null && there.has(name)
+  const key = live?.filter(isThere)
+  return {
+    ...table,
+    columns,
+    key: key && key[0] === table.key[0] && key.length === live?.length ? key : table.key.filter(isThere),
+    indexes: table.indexes.filter((index) => index.every(isThere)),
+    ...(table.unique && { unique: table.unique.filter(isThere) }),
+  }
+}
+
+export async function copiedTables(dialect: Dialect, model: Model): Promise<CopiedTables> {
+  const live = await dialect.liveColumns()
+  const keys = new Map(
+    (await dialect.liveIndexes()).flatMap((index) =>
+      index.isPrimary ? [[index.table, index.columns] as const] : [],
+    ),
+  )
+  const tracked = await trackedKinds(dialect, live)
+  const byTable = new Map<string, LiveColumn[]>()
+  for (const column of live) byTable.set(column.table, [...(byTable.get(column.table) ?? []), column])
+  const leftOut: string[] = []
+  const tables = everyTable(model).flatMap((table) => {
+    const found = byTable.get(table.name)
+    byTable.delete(table.name)
+    if (!found || madeAnew.has(table.name)) return []
+    const { columns, strange } = columnsOf(
+      table,
+      found,
+      (column) => tracked.get(`${table.resource}.${column.name}`) ?? kindOf(dialect, column),
+    )
+    leftOut.push(...strange.map((name) => `${table.name}.${name}`))
+    return [asItIs(table, columns, keys.get(table.name))]
+  })
+  const strangers = [...byTable.keys()].filter((name) => !madeAnew.has(name))
+  return { tables, leftOut: [...strangers, ...leftOut].sort() }
+}
+
+/** Names of sync_meta that speak of the files and views of one warehouse, or of a copy under way into it. */
+export const ofThisPlace = (name: unknown): boolean =>
+  typeof name === 'string' && /^(copy|tenant_traces|views( .*)?)$/.test(name)
+
+/** Whether a row of the table is of its place: it is neither copied nor compared. */
+export function isOfPlace({ name, columns }: Table): (tuple: readonly unknown[]) => boolean {
+  if (name !== 'sync_meta') return () => false
+  const place = columns.findIndex((column) => column.name === 'name')
+  return (tuple) => ofThisPlace(tuple[place])
+}

@@ -1,0 +1,195 @@
+/**
+ * The two passes of a copy: the first brings each table's rows to the target, the second reads both sides again and
+ * compares them. Only the second one's word counts. Used by src/features/copy/work.ts.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { settleAll } from '../../engine/base/allsettled.js'
+import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
+import type { Column, Table } from '../../engine/model/table.js'
+import { type Db, rootTable } from '../../engine/warehouse/database.js'
+import type { Dialect, Session } from '../../engine/warehouse/dialect.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { isOfPlace } from './copiedtables.js'
+import { carrierOf, type Passage, type Print, printerOf, Unfit } from './copyvalues.js'
+import { changesOf, mapRows, noRows, type RowChange, type Rowlists } from './stream.js'
+
+/** Rows that are read, and written, together. Twice as many take 60 MB more and no less time. */
+const rowsAtOnce = 1000
+
+/** A warehouse as of one instant. */
+export interface Held {
+  readonly dialect: Dialect
+  readonly db: Db
+}
+
+export const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.numbers, to: to.numbers })
+
+/** Called for each value that the target cannot hold. */
+export type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
+
+/** Rows as the target is to hold them. */
+function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tuple: Tuple) => Tuple {
+  const carriers = columns.map(({ kind }) => carrierOf(kind, passage))
+  return (tuple) =>
+    tuple.map((value, i) => {
+      const carried = carriers[i]?.(value) ?? null
+      if (!(carried instanceof Unfit)) return carried
+      const column = columns[i]
+      if (column) onUnfit(tuple, column, value, carried.reason)
+      return null
+    })
+}
+
+/** A row as one text. No text holds U+0000. */
+function printRow({ columns }: Table, passage: Passage): (tuple: Tuple) => string {
+  const printers: readonly Print[] = columns.map(({ kind }) => printerOf(kind, passage))
+  return (tuple) => {
+    let text = ''
+    for (let i = 0; i < printers.length; i++) {
+      const value = tuple[i] ?? null
+      text += value === null ? '\u0000' : `=${printers[i]?.(value)}\u0000`
+    }
+    return text
+  }
+}
+
+const countOf = async (db: Db, { name }: Table): Promise<number> => {
+  const query = db.selectFrom(rootTable({ name })).select((eb) => eb.fn.countAll<Int64>().as('n'))
+  return Number((await query.executeTakeFirst())?.n ?? 0)
+}
+
+/** How many rows each table has. */
+export async function rowCounts(db: Db, tables: readonly Table[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const table of tables) counts.set(table.name, await countOf(db, table))
+  return counts
+}
+
+async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tuple): Promise<void> {
+  const key = table.key.map((name) => {
+    const value = tuple[table.columns.findIndex((column) => column.name === name)] ?? null
+    return sql<boolean>`${sql.ref(name)} = ${value}`
+  })
+  const named = sql<boolean>`${sql.join(key, sql` and `)}`
+  await session.run(
+    db
+      .deleteFrom(rootTable(table) as 'tenants')
+      .where(named)
+      .compile(),
+  )
+}
+
+export interface Bringing {
+  readonly source: Held
+  readonly target: Warehouse
+  /** Eyes on the target that see what it held before. */
+  readonly before: Warehouse
+  readonly fence: Int64
+  /** Called with the rows of the table that are done. */
+  readonly onRows: (rows: number) => void
+  readonly signal: AbortSignal
+}
+
+/** Makes the target's rows of a table the `rows` of the source. What is there already is compared, and stays where it is equal. */
+export async function bringTable(table: Table, rows: number, bringing: Bringing): Promise<void> {
+  const { before } = bringing
+  const isEmpty = (await before.read((db) => countOf(db, table))) === 0
+  if (isEmpty && rows === 0) return
+  if (isEmpty) return bringRows(table, bringing, noRows())
+  // As of the instant at which the table's turn came: what is written from then on is not met again.
+  await before.dialect.atOneInstant(({ db }) =>
+    bringRows(
+      table,
+      bringing,
+      mapRows(before.dialect.scan(db, table, rowsAtOnce), isOfPlace(table), (row) => row),
+    ),
+  )
+}
+
+async function bringRows(
+  table: Table,
+  { source, target, fence, onRows, signal }: Bringing,
+  had: Rowlists,
+): Promise<void> {
+  const passage = passageOf(source.dialect, target.dialect)
+  const print = printRow(table, passage)
+  const rows = source.dialect.scan(source.db, table, rowsAtOnce)
+  const wanted = mapRows(
+    rows,
+    isOfPlace(table),
+    carryRows(table, passage, () => {}),
+  )
+  const isSame = (a: Tuple, b: Tuple): boolean => print(a) === print(b)
+  const write = ({ gone, added }: RowChange): Promise<void> =>
+    target.transaction(async (session) => {
+      for (const tuple of gone) await remove(target.dialect, session, table, tuple)
+      if (added.length > 0) await session.load(table, added)
+    }, fence)
+  // One list is written while the next one is read and encoded.
+  let writing = Promise.resolve()
+  try {
+    for await (const change of changesOf({ table, source: wanted, target: had, isSame, rowsAtOnce })) {
+      signal.throwIfAborted()
+      await writing
+      onRows(change.read)
+      if (change.gone.length + change.added.length === 0) continue
+      writing = write(change)
+      // Its failure is thrown where it is waited for.
+      writing.catch(() => {})
+    }
+  } finally {
+    await writing
+  }
+}
+
+/** What one side of a table comes to. */
+export interface Sum {
+  readonly rows: number
+  /** SHA-256 of all values in the order of the key, as the target is to hold them. */
+  readonly digest: string
+}
+
+export interface BothSides {
+  readonly source: Held
+  readonly target: Held
+  readonly onUnfit: OnUnfit
+  /** Waited for: values that the target cannot hold are written meanwhile. */
+  readonly onRows: (rows: number) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+async function sumOf(
+  lists: Rowlists,
+  print: (tuple: Tuple) => string,
+  each: (rows: number) => Promise<void>,
+): Promise<Sum> {
+  const hash = createHash('sha256')
+  let rows = 0
+  for await (const list of lists) {
+    hash.update(list.map(print).join(''))
+    rows += list.length
+    await each(rows)
+  }
+  return { rows, digest: hash.digest('hex') }
+}
+
+/** Reads a table on both sides, whole. */
+export async function compareTable(
+  table: Table,
+  { source, target, onUnfit, onRows, signal }: BothSides,
+): Promise<{ readonly source: Sum; readonly target: Sum }> {
+  const passage = passageOf(source.dialect, target.dialect)
+  const print = printRow(table, passage)
+  const isLeftOut = isOfPlace(table)
+  const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.scan(db, table, rowsAtOnce)
+  const wanted = mapRows(rowsOf(source), isLeftOut, carryRows(table, passage, onUnfit))
+  const there = mapRows(rowsOf(target), isLeftOut, (row) => row)
+  const each = (rows: number): Promise<void> => {
+    signal.throwIfAborted()
+    return onRows(rows)
+  }
+  const [mine, theirs] = await settleAll([sumOf(wanted, print, each), sumOf(there, print, async () => {})])
+  return { source: mine, target: theirs }
+}

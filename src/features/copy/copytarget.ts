@@ -1,0 +1,130 @@
+/**
+ * The warehouse that a copy goes into: whether it may, and the mark that it bears until it is whole. While it bears the
+ * mark every other command refuses it (src/engine/warehouse/migrate.ts), because rows without their watermarks, or watermarks
+ * without their rows, would pass for a warehouse.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../../engine/base/errors.js'
+import { count, plural } from '../../engine/base/format.js'
+import { stateTableList } from '../../engine/model/state.js'
+import type { Table } from '../../engine/model/table.js'
+import { rootTable } from '../../engine/warehouse/database.js'
+import { missing } from '../../engine/warehouse/ddl.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
+import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/warehouse/migrate.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** Tables whose rows the program makes by itself, without any source: `migrate` fills them in an empty warehouse. */
+const madeOfNothing = /^(sync_(meta|lease)|report_.*)$/
+
+/** Of the tables that are there, those that hold rows. */
+async function filled(
+  { dialect, tables }: Warehouse,
+  names: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for (const { name } of tables) {
+    if (!names.has(name) || madeOfNothing.test(name)) continue
+    const query = dialect.db.selectFrom(rootTable({ name })).select((eb) => eb.fn.countAll<Int64>().as('n'))
+    const rows = Number((await query.executeTakeFirst())?.n ?? 0)
+    if (rows > 0) found.set(name, rows)
+  }
+  return found
+}
+
+const elsewhere = 'Name another address or --to-schema, or drop what is there'
+
+/** What a target is like before the copy touches it. */
+export interface TargetState {
+  /** A copy of this source was begun here. */
+  readonly isBegun: boolean
+  /** Tables of the product are there: empty ones. */
+  readonly hasTables: boolean
+}
+
+/** Stops where the target holds anything but an unfinished copy of this source. */
+export async function checkTarget(target: Warehouse, from: string): Promise<TargetState> {
+  const { dialect, where } = target
+  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
+  const begun = live.has('sync_meta') ? await readMark(dialect) : undefined
+  if (begun) {
+    if (begun.from === from) return { isBegun: true, hasTables: true }
+    throw new Stop(`${where} is an unfinished copy of ${begun.from}, expected one of ${from}, or nothing`, {
+      exitCode: 2,
+      hint: elsewhere,
+    })
+  }
+  const rows = await filled(target, live)
+  if (rows.size === 0) return { isBegun: false, hasTables: live.has('sync_cursors') }
+  const all = [...rows.values()].reduce((sum, n) => sum + n, 0)
+  const most = [...rows].sort(([, a], [, b]) => b - a).slice(0, 3)
+  const named = most.map(([name, n]) => `${name} ${count(n)}`).join(', ')
+  throw new Stop(
+    `${where} has ${plural(all, 'row')} in ${plural(rows.size, 'table')} (${named}), expected an empty warehouse or an unfinished copy of ${from}`,
+    { exitCode: 2, hint: elsewhere },
+  )
+}
+
+async function readMark({ db }: Dialect): Promise<UnfinishedCopy | undefined> {
+  const row = await db.selectFrom('sync_meta').select('value').where('name', '=', copyMark).executeTakeFirst()
+  return unfinishedCopy(row?.value)
+}
+
+const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table, indexes: [] })
+
+/**
+ * Makes the indexes of tables that are full, and their texts for people. Each in a transaction of its own: SQLite does
+ * nothing else meanwhile, and the lease has to be extended between two of them.
+ */
+export async function makeIndexes(
+  target: Warehouse,
+  tables: readonly Table[],
+  { fence, signal }: { readonly fence: Int64; readonly signal: AbortSignal },
+): Promise<void> {
+  const { dialect } = target
+  const live = await target.read(() => dialect.liveColumns())
+  const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
+  const lacking = new Set(changes.map(({ table }) => table))
+  for (const table of tables.filter(({ name }) => lacking.has(name))) {
+    await make(target, [table], fence)
+    await turn()
+    signal.throwIfAborted()
+  }
+  const comments = target.dialect.comments(tables)
+  if (comments.length > 0) await target.write(comments, fence)
+}
+
+/** Makes tables that are not there yet, without indexes: rows that come in the order of their keys are loaded faster so. */
+export const makeTables = (target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> =>
+  make(target, tables.map(bare), fence)
+
+/** What is lacking is found out in the transaction that makes it, which may be repeated. */
+function make(target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> {
+  const { dialect } = target
+  return target.transaction(async (session) => {
+    await dialect.prepare(session)
+    const live = await dialect.liveColumns()
+    const changes = await missing({ dialect, live, isStrict: true }, tables)
+    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
+  }, fence)
+}
+
+/** The tables that the lease and the mark need. */
+export const firstTables: readonly Table[] = stateTableList.filter(({ name }) =>
+  ['sync_meta', 'sync_lease'].includes(name),
+)
+
+/** Marks the target as an unfinished copy. */
+export function markUnfinished({ db }: Warehouse, mark: UnfinishedCopy): CompiledQuery {
+  const value = JSON.stringify(mark)
+  return db
+    .insertInto('sync_meta')
+    .values({ name: copyMark, value })
+    .onConflict((c) => c.column('name').doUpdateSet({ value }))
+    .compile()
+}
+
+export const unmark = ({ db }: Warehouse): CompiledQuery =>
+  db.deleteFrom('sync_meta').where('name', '=', copyMark).compile()

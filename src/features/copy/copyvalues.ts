@@ -1,0 +1,136 @@
+/**
+ * A value on its way from one warehouse into another: what the other side holds of it, and one text for the same value on
+ * both sides. Used by the copy alone; src/engine/model/flatten/convert.ts decides, for it as for the API, what a column can hold.
+ */
+import type { Kind } from '../../../schema/resource.js'
+import { decimalOf, exactDouble, fitsNumeric, type NumberForm } from '../../engine/base/numbertoken.js'
+import type { Value } from '../../engine/model/flatten/batch.js'
+import { convert } from '../../engine/model/flatten/convert.js'
+import { hasLoneSurrogate, hasNul, storable } from '../../engine/model/flatten/jsontext.js'
+
+/** Why the other side cannot hold a value. */
+export class Unfit {
+  constructor(readonly reason: string) {}
+}
+
+/** How both sides hold numbers, in columns and in JSON. */
+export interface Passage {
+  readonly from: NumberForm
+  readonly to: NumberForm
+}
+
+export type Carry = (value: Value) => Value | Unfit
+
+/** Whether a number has no more digits than a double keeps, as it is written. */
+const isShort = (text: string): boolean => text.length <= 15 && !/[eE]/.test(text)
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+const calendarDay = /^\d{4}-\d\d-\d\d$/
+const plainNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
+
+/** What the column's kind does not expect there: a person may have written it, since SQLite holds anything anywhere. */
+function odd(value: Value, kind: Kind, { to }: Passage): Value | Unfit {
+  const converted = convert[kind](value, to)
+  return converted.reason === null ? converted.value : new Unfit(converted.reason)
+}
+
+function carryNumber(value: Value, passage: Passage): Value | Unfit {
+  if (typeof value === 'number' && Number.isFinite(value)) return value + 0
+  if (typeof value !== 'string' || !plainNumber.test(value)) return odd(value, 'number', passage)
+  if (passage.to === 'numeric') return value
+  return isShort(value) ? Number(value) + 0 : odd(value, 'number', passage)
+}
+
+/** Text, and blanks between tokens. Numbers and words are left over. */
+const textOrBlank = /"(?:[^"\\]|\\.)*"|\s+/g
+/** A number that is long, or has an exponent: of others, numeric holds every digit. */
+const largeNumber = /\d[eE][+-]?\d{3}|\d{1000}/
+const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const escaped = /\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})/
+
+const isText = (part: string): boolean => part.startsWith('"')
+
+/** JSON text as jsonb takes it: the product writes none that it refuses, but the file may be older, or another's. */
+function carryJson(text: string): string | Unfit {
+  const clean = escaped.test(text)
+    ? text.replaceAll(token, (part) =>
+        isText(part) ? JSON.stringify(storable(JSON.parse(part) as string)) : part,
+      )
+    : text
+  try {
+    JSON.parse(clean)
+  } catch {
+    return new Unfit('not JSON')
+  }
+  const tooLarge = (part: string): boolean => !isText(part) && !fitsNumeric(part)
+  const isUnfit = largeNumber.test(clean) && (clean.match(token) ?? []).some(tooLarge)
+  return isUnfit ? new Unfit('a number that numeric cannot hold') : clean
+}
+
+const withoutBlanks = (text: string): string =>
+  text.replaceAll(textOrBlank, (part) => (isText(part) ? part : ''))
+
+function carrySome(value: Value, kind: Kind, passage: Passage): Value | Unfit {
+  switch (kind) {
+    case 'number':
+      return carryNumber(value, passage)
+    case 'json':
+      if (typeof value !== 'string') return odd(value, kind, passage)
+      if (passage.from === passage.to) return value
+      return passage.to === 'numeric' ? carryJson(value) : withoutBlanks(value)
+    case 'text':
+      return typeof value === 'string' && !hasNul(value) && !hasLoneSurrogate(value)
+        ? value
+        : odd(value, kind, passage)
+    case 'timestamp':
+      return typeof value === 'string' && instant.test(value) ? value : odd(value, kind, passage)
+    case 'day':
+      return typeof value === 'string' && calendarDay.test(value) ? value : odd(value, kind, passage)
+    case 'boolean':
+      return typeof value === 'boolean' ? value : odd(value, kind, passage)
+    default:
+      return typeof value === 'bigint' || Number.isSafeInteger(value) ? value : odd(value, kind, passage)
+  }
+}
+
+/** Gives the value as the other side holds it, or why it cannot. */
+export const carrierOf =
+  (kind: Kind, passage: Passage): Carry =>
+  (value) =>
+    value === null ? null : carrySome(value, kind, passage)
+
+/** One text for each number, however its digits are written. */
+export function numberText(value: number | string): string {
+  if (typeof value === 'number') return String(value)
+  if (isShort(value)) return String(Number(value))
+  const near = exactDouble(value)
+  if (near !== undefined) return String(near)
+  const { negative, digits, point } = decimalOf(value)
+  return `${negative ? '-' : ''}0.${digits}e${point}`
+}
+
+/** Members in one order. */
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value
+
+/**
+ * One text for each JSON value: jsonb orders members, and drops what stands between tokens. Every number becomes a text,
+ * since a double would round it; texts and names are marked, so that they are told from numbers.
+ */
+export function jsonValueText(text: string): string {
+  const marked = text.replaceAll(token, (part) =>
+    isText(part) ? `"=${part.slice(1)}` : `"${numberText(part)}"`,
+  )
+  return JSON.stringify(JSON.parse(marked), sorted)
+}
+
+export type Print = (value: Value) => string
+
+/** Prints a value as the other side holds it: the same value gives the same text, whichever side it is read from. */
+export function printerOf(kind: Kind, { from, to }: Passage): Print {
+  if (kind === 'number')
+    return (value) => (typeof value === 'number' || typeof value === 'string' ? numberText(value) : '')
+  if (kind === 'json' && from !== to) return (value) => jsonValueText(String(value))
+  return String
+}

@@ -1,0 +1,63 @@
+/* Where a copy is to go, as a person types it: an address of a warehouse, and the name of a schema. */
+import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { Stop } from '../../engine/base/errors.js'
+import { atHome, inFolder, warehouseProblem } from '../../engine/config/address.js'
+import { type Environment, expand } from '../../engine/config/expand.js'
+import type { Problem } from '../../engine/config/problems.js'
+import { Secret } from '../../engine/config/secret.js'
+
+/** A place for a warehouse. */
+export interface WarehousePlace {
+  readonly url: Secret
+  readonly schema: string
+}
+
+const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
+  new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
+
+/** A mistyped folder, made on the way, would fill a disk that nobody meant. */
+function refuseMissingFolder(typed: string, url: string): void {
+  if (!url.startsWith('sqlite:')) return
+  const folder = dirname(url.slice('sqlite:'.length))
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw refuse('--to', {
+    found: typed,
+    expected: `a file in a folder that exists: there is no ${folder}`,
+    hint: `Make it (mkdir -p ${folder}), or name another file`,
+  })
+}
+
+/** `usual`: the schema where none is named. Text that `${NAME}` stands in is filled in from the environment. */
+export function copyPlace(
+  { to, schema }: { readonly to: unknown; readonly schema: unknown },
+  usual: string,
+  { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
+): WarehousePlace {
+  if (typeof to !== 'string')
+    throw new Stop('Found no --to, expected where the copy goes', {
+      exitCode: 2,
+      hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
+    })
+  const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
+  const typed = atHome(String(value), homedir())
+  const url = inFolder(typed, workingDirectory)
+  const problem = problems[0] ?? warehouseProblem(typed)
+  if (problem)
+    throw refuse('--to', {
+      ...problem,
+      hint: problem.hint?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db') ?? '',
+    })
+  refuseMissingFolder(typed, url)
+  if (schema === undefined) return { url: new Secret(url), schema: usual }
+  if (url.startsWith('sqlite:'))
+    throw refuse('--to-schema', { found: 'a schema', expected: 'none, since SQLite has none' })
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(String(schema)))
+    throw refuse('--to-schema', {
+      found: JSON.stringify(schema),
+      expected: 'lower case letters, digits and _, no digit at the beginning, 63 at most',
+      hint: 'Type for example --to-schema shopsync',
+    })
+  return { url: new Secret(url), schema: String(schema) }
+}

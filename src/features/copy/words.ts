@@ -1,0 +1,58 @@
+import { count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
+import type { CopyProgress, CopyReport } from './work.js'
+
+/** What is being done, for the line of progress. `elapsed`: milliseconds since the copy began. */
+export function copyStep(
+  { pass, table, tables, allTables, rows, allRows }: CopyProgress,
+  elapsed: number,
+): string {
+  const share = allRows > 0 ? rows / allRows : 1
+  // Both passes cost about the same; an estimate needs a while.
+  const toGo = share < 0.02 || elapsed < 2000 ? '' : `about ${span((elapsed / share) * (1 - share))} to go, `
+  return `${toGo}${pass} ${table} (${Math.min(tables + 1, allTables)} of ${allTables})`
+}
+
+/** Where a copy that was interrupted stands. */
+export function copyResumption(progress: CopyProgress | undefined): string {
+  if (!progress) return 'nothing was copied'
+  const { pass, tables, allTables } = progress
+  const done =
+    pass === 'copying'
+      ? `${tables} of ${allTables} tables are copied`
+      : 'all rows are copied, not all compared'
+  return `${done}; the same command, given again, goes on there`
+}
+
+export function copyText({
+  from,
+  to,
+  status,
+  resumed,
+  rows,
+  quarantined,
+  left_out,
+  tables,
+}: CopyReport): string {
+  const differing = tables.filter(({ equal }) => !equal)
+  const shown = (all: readonly string[]): string =>
+    firstOf(all, 10, String, (others) => `and ${count(others)} more`)
+  if (status === 'differs')
+    return paragraphs([
+      `${to} is not the same as ${from} in ${plural(differing.length, 'table')}:`,
+      shown(
+        differing.map(
+          ({ table, rows: found, original }) =>
+            `${table}: ${plural(found, 'row')}, expected ${original?.rows === found ? 'other values' : count(original?.rows ?? 0)}`,
+        ),
+      ),
+      'The copy is not finished, and no command uses it. Type the same command again: what differs is copied once more.',
+    ])
+  return paragraphs([
+    `${to} is a copy of ${from}: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}, every value compared${resumed ? '; an earlier copy was gone on with' : ''}.`,
+    quarantined === 0
+      ? ''
+      : `${plural(quarantined, 'value')} could not be held there, null now: shopsync quarantine list shows them with that warehouse.`,
+    left_out.length === 0 ? '' : `Not copied, since shopsync did not make them:\n${shown(left_out)}`,
+    'Nothing was changed in the original. To go on with the copy, name it in warehouse.url, then type shopsync migrate (it makes the views) and shopsync status.',
+  ])
+}

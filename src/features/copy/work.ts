@@ -1,0 +1,270 @@
+/*
+ * Copies a whole warehouse into an empty one, of its own kind or the other: `shopsync copy`. Both are held by their leases
+ * while one instant of the original is read; the original is never changed.
+ */
+import type { Clock } from '../../engine/base/clock.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { Model } from '../../engine/model/registry.js'
+import type { Column, Table } from '../../engine/model/table.js'
+import { newRunId, now } from '../../engine/run/runcontext.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import { type Lease, usualLeaseMs } from '../../engine/warehouse/lease.js'
+import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type Loss, Losses } from './conversionerrors.js'
+import { type CopiedTables, copiedTables } from './copiedtables.js'
+import { bringTable, compareTable, type Held, rowCounts, type Sum } from './copyrows.js'
+import {
+  checkTarget,
+  firstTables,
+  makeIndexes,
+  makeTables,
+  markUnfinished,
+  type TargetState,
+  unmark,
+} from './copytarget.js'
+
+/** How far a copy has come. */
+export interface CopyProgress {
+  readonly pass: 'copying' | 'comparing'
+  readonly table: string
+  /** Tables that are done in this pass, of how many. */
+  readonly tables: number
+  readonly allTables: number
+  /** Rows of both passes that are done, of how many. */
+  readonly rows: number
+  readonly allRows: number
+}
+
+export interface CopyDependencies {
+  readonly model: Model
+  readonly clock: Clock
+  /** Opens the original, and again for its rows, since a lease and a long reading take a connection each. */
+  readonly openSource: () => Promise<Warehouse>
+  /** Likewise, the copy. `existing`: what is not there is not made. */
+  readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
+  readonly onProgress?: (progress: CopyProgress) => void
+  readonly signal: AbortSignal
+  readonly leaseMs?: number
+}
+
+/** The JSON document of `copy`. */
+export interface CopyReport {
+  readonly from: string
+  readonly to: string
+  /** `differs`: the copy is not what the original is, and is not finished. */
+  readonly status: 'ok' | 'differs'
+  /** A copy that had been cut short was gone on with. */
+  readonly resumed: boolean
+  readonly rows: number
+  /** Values that the copy cannot hold: null in their columns, in quarantine there. */
+  readonly quarantined: number
+  /** Tables and columns that are not shopsync's. */
+  readonly left_out: readonly string[]
+  readonly tables: readonly ComparedTable[]
+}
+
+/** `rows` and `digest` of the copy; those of the original beside them where they differ. */
+export interface ComparedTable extends Sum {
+  readonly table: string
+  readonly equal: boolean
+  readonly original?: Sum
+}
+
+/** A copy under way. */
+interface Copying extends CopyDependencies, CopiedTables {
+  readonly target: Warehouse
+  readonly fence: number | bigint
+  readonly source: Held
+  readonly counts: ReadonlyMap<string, number>
+}
+
+type Closing = <T extends Pick<Warehouse, 'close'>>(opened: T) => T
+
+/** Closes whatever the work has opened, the last one first. */
+async function opening<T>(work: (closing: Closing) => Promise<T>): Promise<T> {
+  const opened: Pick<Warehouse, 'close'>[] = []
+  try {
+    return await work((one) => {
+      opened.push(one)
+      return one
+    })
+  } finally {
+    for (const one of opened.reverse()) await one.close().catch(() => {})
+  }
+}
+
+export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
+  opening(async (closing) => {
+    const source = closing(await deps.openSource())
+    const plan = await source.plan()
+    if (isNewWarehouse(plan))
+      throw new Stop(`There is no warehouse at ${source.where} yet: nothing was made`, {
+        exitCode: 2,
+        hint: 'Expected the warehouse that the configuration names: warehouse.url',
+      })
+    const state = await opening(async (looking) => {
+      const there = looking(await deps.openTarget({ existing: true }))
+      if (there.where === source.where)
+        throw new Stop(`Both sides are ${source.where}, expected another place for the copy`, {
+          exitCode: 2,
+          hint: 'Type shopsync copy --to with another address, or another --to-schema',
+        })
+      const found = await checkTarget(there, source.where)
+      refuseNewerTables(found, plan.length, source.where, there.where)
+      return found
+    })
+    const target = closing(await deps.openTarget({ existing: false }))
+    return holding(deps, source, async (signal) => {
+      await makeTables(target, firstTables)
+      return holding({ ...deps, signal }, target, (both, { token }) =>
+        copyHeld({ ...deps, signal: both, source, target, state, fence: token, closing }),
+      )
+    })
+  })
+
+/** Tables that `migrate` has made would hide from the next run what a warehouse of an older program lacks. */
+function refuseNewerTables(found: TargetState, changes: number, from: string, to: string): void {
+  if (found.isBegun || !found.hasTables || changes === 0) return
+  throw new Stop(`${to} has newer tables than ${from}, which lacks ${changes} changes`, {
+    exitCode: 2,
+    hint: 'Type shopsync migrate with the configuration of the original first, or drop the empty tables of the copy',
+  })
+}
+
+/** Holds the lease of a warehouse. A failing release is silent: the lease expires. */
+async function holding<T>(
+  { clock, signal, leaseMs = usualLeaseMs }: CopyDependencies,
+  warehouse: Warehouse,
+  work: (signal: AbortSignal, lease: Lease) => Promise<T>,
+): Promise<T> {
+  const lease = await warehouse.claim({ runId: newRunId({ clock }), command: 'copy', leaseMs })
+  try {
+    const result = await work(AbortSignal.any([signal, lease.lost]), lease)
+    lease.lost.throwIfAborted()
+    return result
+  } finally {
+    await lease.release().catch(() => {})
+  }
+}
+
+interface HeldBoth extends CopyDependencies {
+  readonly source: Warehouse
+  readonly target: Warehouse
+  readonly state: TargetState
+  readonly fence: number | bigint
+  readonly closing: Closing
+}
+
+async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): Promise<CopyReport> {
+  const from = source.where
+  // Looked at again behind the lease: another program may have begun to fill it meanwhile.
+  await checkTarget(target, from)
+  await target.write([markUnfinished(target, { from, since: now(deps) })], deps.fence)
+  const known = await copiedTables(source.dialect, deps.model)
+  const eyes = closing(await deps.openSource())
+  const found = closing(await deps.openTarget({ existing: true }))
+  return eyes.read(() =>
+    eyes.dialect.atOneInstant(async ({ db }) => {
+      const held = { dialect: eyes.dialect, db }
+      const counts = await rowCounts(db, known.tables)
+      const copying: Copying = { ...deps, ...known, target, source: held, counts }
+      await bring(copying, found)
+      const compared = await compare(copying, found)
+      const isEqual = compared.tables.every(({ equal }) => equal)
+      if (isEqual) {
+        await target.optimize(known.tables)
+        await target.write([unmark(target)], deps.fence)
+      }
+      const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
+      const status = isEqual ? 'ok' : 'differs'
+      const { leftOut: left_out } = known
+      return { from, to: target.where, status, resumed: state.isBegun, rows, left_out, ...compared }
+    }),
+  )
+}
+
+/** Tells of the rows of one table after the other. */
+function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass']) {
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
+  let [tables, before] = [0, pass === 'copying' ? 0 : all]
+  return {
+    rows: (table: Table, rows: number): void =>
+      onProgress?.({
+        pass,
+        table: table.name,
+        tables,
+        allTables: counts.size,
+        rows: before + rows,
+        allRows: 2 * all,
+      }),
+    done: (table: Table): void => {
+      tables++
+      before += counts.get(table.name) ?? 0
+    },
+  }
+}
+
+async function bring(copying: Copying, before: Warehouse): Promise<void> {
+  const { tables, counts, target, fence, source, signal } = copying
+  const progress = progressOf(copying, 'copying')
+  await makeTables(target, tables, fence)
+  for (const table of tables) {
+    const onRows = (rows: number): void => progress.rows(table, rows)
+    await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, fence, onRows, signal })
+    progress.done(table)
+  }
+  await makeIndexes(target, tables, copying)
+}
+
+/** Quarantine first: what the copy itself puts there comes while the other tables are compared. */
+const quarantineFirst = (tables: readonly Table[]): Table[] =>
+  tables.toSorted((a, b) => Number(b.name === 'sync_quarantine') - Number(a.name === 'sync_quarantine'))
+
+function compare(copying: Copying, eyes: Warehouse): Promise<Pick<CopyReport, 'tables' | 'quarantined'>> {
+  const { model, source, signal, tables } = copying
+  const progress = progressOf(copying, 'comparing')
+  return eyes.read(() =>
+    eyes.dialect.atOneInstant(async ({ db }) => {
+      const losses = new Losses(model, source.db)
+      let quarantined = 0
+      const compared: ComparedTable[] = []
+      for (const table of quarantineFirst(tables)) {
+        const waiting: (() => Promise<Loss>)[] = []
+        const flush = async (): Promise<void> => {
+          const lost: Loss[] = []
+          for (const find of waiting.splice(0)) lost.push(await find())
+          quarantined += lost.length
+          await keepLosses(copying, lost)
+        }
+        const sums = await compareTable(table, {
+          source,
+          target: { dialect: eyes.dialect, db },
+          onUnfit: (tuple, column: Column, value, reason) =>
+            void waiting.push(() => losses.of(table, tuple, column, value, reason)),
+          onRows: async (rows) => {
+            progress.rows(table, rows)
+            await flush()
+          },
+          signal,
+        })
+        await flush()
+        compared.push(asCompared(table, sums))
+        progress.done(table)
+      }
+      return { quarantined, tables: compared }
+    }),
+  )
+}
+
+function asCompared({ name }: Table, { source, target }: { source: Sum; target: Sum }): ComparedTable {
+  const equal = source.rows === target.rows && source.digest === target.digest
+  return { table: name, ...target, equal, ...(!equal && { original: source }) }
+}
+
+/** Puts values that the target cannot hold into its quarantine. */
+async function keepLosses({ target, fence }: Copying, losses: readonly Loss[]): Promise<void> {
+  const { db } = target
+  const statements = losses.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
+  if (statements.length > 0) await target.write(statements, fence)
+}

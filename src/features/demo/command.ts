@@ -1,0 +1,101 @@
+import type { Sandbox } from '../../sandbox/index.js'
+import type { Command, Invocation } from '../../shell/command.js'
+
+const file = 'demo/warehouse.db'
+const page = 'demo/report.html'
+/** A business with two years behind it, so that a month is more than noise, and two that have opened lately. */
+const tenants = [
+  { id: 101, shops: 3, repairOrders: 12_000 },
+  { id: 102, shops: 1, repairOrders: 600 },
+  { id: 103, shops: 1, repairOrders: 250 },
+]
+const thingsThatHappen = 200
+
+export const demoCommand: Command = {
+  name: 'demo',
+  summary: 'sandbox, sync and report in one command; nothing to configure',
+  help: `
+Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
+again, looks for what was deleted, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
+report lies in ${page} then. Takes some seconds and needs no network.`,
+  examples: [['shopsync demo', 'everything, in this folder']],
+  run: async (invocation) => {
+    const { createSandbox } = await import('../../sandbox/index.js')
+    const sandbox = await createSandbox({ tenants, seed: 1 })
+    try {
+      return await rehearse(invocation, sandbox)
+    } finally {
+      await sandbox.close()
+    }
+  },
+}
+
+async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
+  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }] =
+    await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('../../shell/configuration.js'),
+      import('../../shell/execute.js'),
+      import('./words.js'),
+      import('../report/work.js'),
+    ])
+  const { out, signals, io } = invocation
+  const config = configurationOf(documentOf(sandbox), 'the demo', io)
+  await removeOlder(io.workingDirectory)
+  return withConfig(quieter(invocation), config, async (context) => {
+    const request = { mode: 'sync', job: null, tenants: null, resources: null } as const
+    out.print(text.opening(sandbox.url, sandbox.tenantIds))
+    const first = await execute(context, request)
+    if (signals.signal.aborted) return 1
+    out.print(text.afterSync(first))
+    const changes = sandbox.work(thingsThatHappen)
+    out.print(text.work(changes))
+    const second = await execute(context, request)
+    if (signals.signal.aborted) return 1
+    out.print(text.sideBySide(first, second, out.paper))
+    const checked = await execute(context, { ...request, mode: 'reconcile' })
+    if (signals.signal.aborted) return 1
+    out.print(text.afterReconcile(checked))
+    const report = await writeReport(context, page, null)
+    out.print(text.answers(report.data, out.paper))
+    out.print(text.closing(file, page))
+    if (out.json)
+      await out.document({
+        warehouse: file,
+        runs: [first, second, checked],
+        changes: changes.length,
+        report: report.document,
+      })
+    return Math.max(...[first, second, checked].map(exitCodeOf))
+  })
+}
+
+const documentOf = (sandbox: Sandbox) => {
+  const { url: baseUrl, partnerId, secret } = sandbox
+  return {
+    api: { baseUrl, partnerId, secret },
+    warehouse: { url: `sqlite:${file}` },
+    report: { tenantNames: namesOf(sandbox) },
+  }
+}
+
+/** The API sends no names of tenants: a business is called what its shops are called before their place. */
+const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
+  Object.fromEntries(
+    tenantIds.map((id) => {
+      const [shop] = store.all(id, 'shops')
+      const [name = ''] = typeof shop?.name === 'string' ? shop.name.split(' – ') : []
+      return [id, name === '' ? `Business ${id}` : name]
+    }),
+  )
+
+async function removeOlder(folder: string): Promise<void> {
+  const [{ rm }, { join }] = await Promise.all([import('node:fs/promises'), import('node:path')])
+  for (const name of [file, `${file}-wal`, `${file}-shm`, page]) await rm(join(folder, name), { force: true })
+}
+
+/** Logs errors only: other entries would stand between the lines of the demo. */
+const quieter = (invocation: Invocation): Invocation => ({
+  ...invocation,
+  globals: { ...invocation.globals, logLevel: invocation.globals.logLevel ?? 'error' },
+})

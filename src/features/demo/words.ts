@@ -1,0 +1,75 @@
+import { count, plural, span } from '../../engine/base/format.js'
+import type { Paper } from '../../shell/terminal.js'
+import type { ReportData } from '../report/data.js'
+import { answersText } from '../report/reporttext.js'
+import type { RunReport } from '../../engine/run/runreport.js'
+import { right, table } from '../../shell/texttable.js'
+import { changedText, elapsed } from '../../shell/runsummary.js'
+
+/* The words of the demo. */
+
+export const opening = (url: string, tenantIds: readonly number[]): string =>
+  `A sandbox of the whole API is up at ${url}: ${plural(tenantIds.length, 'repair business')} (tenants ${tenantIds.join(', ')}).
+It goes away when the demo ends.
+
+First sync: everything there is.`
+
+const changedOf = (report: RunReport): number =>
+  report.cursors.reduce((sum, cursor) => sum + cursor.records_changed, 0)
+
+export const afterSync = (report: RunReport): string =>
+  `  ${changedText(report)}, in ${span(elapsed(report))}.`
+
+export function work(changes: readonly { readonly action: string }[]): string {
+  const amount = (action: string): string =>
+    count(changes.filter((change) => change.action === action).length)
+  return `
+The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
+  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
+  (A sync cannot see deletions: they follow below.)
+
+Second sync: only what changed.`
+}
+
+const verdicts = (report: RunReport): string => {
+  const proven = report.cursors.filter((cursor) => cursor.completeness === 'proven').length
+  return `${count(proven)} of ${count(report.cursors.length)}`
+}
+
+export function sideBySide(first: RunReport, second: RunReport, paper: Paper): string {
+  const line = (title: string, of: (report: RunReport) => string): string[] => [title, of(first), of(second)]
+  const rows = [
+    line('outcome', (report) => report.status),
+    line('requests', (report) => count(report.requests)),
+    line('records new or changed', (report) => count(changedOf(report))),
+    line('rows written', (report) => count(report.rows_upserted)),
+    line('rows removed', (report) => count(report.rows_deleted)),
+    line('proven complete', verdicts),
+    line('time', (report) => span(elapsed(report))),
+  ]
+  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows, paper)}`
+}
+
+export const afterReconcile = (report: RunReport): string => `
+Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
+  ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
+
+export const answers = (data: ReportData, paper: Paper): string => `
+The shops ask their warehouse.
+
+${answersText(data, paper)}`
+
+const firstQuestion = 'select shop_name, sum(sales_cents) / 100 as sales from daily_sales group by shop_name'
+
+export const closing = (file: string, page: string): string => `
+── The report ${'─'.repeat(59)}
+It is ${page}: open it in a browser. It needs no network, and is written again by shopsync report.
+
+── The warehouse ${'─'.repeat(56)}
+It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a
+spreadsheet's import), or:
+
+  sqlite3 ${file} "${firstQuestion}"
+  node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
+
+The meaning of every table, view and column: shopsync dictionary. With your own API: see README.md.`

@@ -1,0 +1,80 @@
+import type { Command, Invocation } from '../../shell/command.js'
+import type { Outline } from '../../shell/configuration.js'
+import type { Dictionary } from './dictionary.js'
+
+/** How each format writes the dictionary, as text or as a file; its writer is loaded when it is asked for. */
+const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string | Buffer>>> =
+  {
+    md: async (content) => (await import('./markdown.js')).toMarkdown(content),
+    html: async (content) => (await import('./page/dictionarypage.js')).toHtml(content),
+    dbml: async (content) => (await import('./dbml.js')).toDbml(content),
+    mermaid: async (content) => (await import('./mermaid.js')).toMermaid(content),
+    dbt: dbtSources,
+    superset: supersetDatasets,
+  }
+
+const anHour = 3_600_000
+
+async function dbtSources(content: Dictionary, { warehouse, views, staleAfter }: Outline): Promise<string> {
+  const [{ toDbt }, { dbtTargetOf }] = await Promise.all([
+    import('./dbtmodels.js'),
+    import('../../engine/warehouse/dbt.js'),
+  ])
+  const staleHours = Math.max(1, Math.round(staleAfter / anHour))
+  return toDbt(content, { ...(await dbtTargetOf({ ...warehouse, views })), staleHours })
+}
+
+async function supersetDatasets(content: Dictionary, { warehouse, views }: Outline): Promise<Buffer> {
+  const [{ toSuperset }, { supersetTargetOf }] = await Promise.all([
+    import('./supersetexport.js'),
+    import('../../engine/warehouse/superset.js'),
+  ])
+  return toSuperset(content, await supersetTargetOf({ ...warehouse, views }))
+}
+
+async function describe(
+  invocation: Pick<Invocation, 'globals' | 'io'>,
+): Promise<{ content: Dictionary; outline: Outline }> {
+  const [{ describeModel }, { model }, { resources }, configuration] = await Promise.all([
+    import('./describe.js'),
+    import('../../engine/model/registry.js'),
+    import('../../../schema/index.js'),
+    import('../../shell/configuration.js'),
+  ])
+  const outline = configuration.outline(invocation)
+  const { list } = model(resources, outline.resources)
+  return { content: describeModel(list.map((entry) => entry.resource)), outline }
+}
+
+export const dictionaryCommand: Command = {
+  name: 'dictionary',
+  summary: 'the data dictionary: every table and column, and what it means',
+  help: `
+Needs no configuration; with one, it shows the columns that resources.NAME.columns adds and the tables of
+resources.NAME.history, and the sources of dbt and the datasets of Superset are those of its warehouse (without one: of
+Postgres).`,
+  examples: [
+    ['shopsync dictionary > dictionary.md', 'a page of Markdown'],
+    ['shopsync dictionary --format html > dictionary.html', 'one page: search, joins, examples, a diagram'],
+    ['shopsync dictionary --format dbml > shopsync.dbml', 'for dbdiagram.io and the like'],
+    ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
+    ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
+  ],
+  options: [
+    {
+      flags: '--format <format>',
+      description: 'md (default), json, html, dbml, mermaid, dbt or superset',
+      choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt', 'superset'],
+    },
+  ],
+  run: async (invocation) => {
+    const { options, out } = invocation
+    const { content, outline } = await describe(invocation)
+    const write = out.json ? undefined : writers[String(options.format ?? 'md')]
+    const written = await write?.(content, outline)
+    if (typeof written === 'string') out.result(written)
+    else if (written) out.file(written, 'shopsync dictionary --format superset > datasets.zip')
+    else await out.document(content)
+    return 0
+  },
+}

@@ -1,0 +1,137 @@
+/**
+ * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, by
+ * the build, which writes schema/dictionary.md, and by the dialects, which take the columns' types from here.
+ */
+import { derivedTables } from '../../../schema/index.js'
+import { openQuestions } from '../../../schema/openquestions.js'
+import type { Kind, Resource } from '../../../schema/resource.js'
+import type { View, ViewColumn, ViewKind } from '../../../schema/view.js'
+import { views } from '../../../schema/views/index.js'
+import { historyTable } from '../../engine/model/historytable.js'
+import { stateTableList } from '../../engine/model/state.js'
+import type { Column, Table } from '../../engine/model/table.js'
+import { derivedTable, tablesOf } from '../../engine/model/table.js'
+import { asOfExamples } from './asof.js'
+import type { Dictionary, DictionaryColumn, DictionaryTable, Nulls } from './dictionary.js'
+import { examplesOf } from './examples.js'
+import { joinsOf } from './joins.js'
+import { unitOf } from './units.js'
+
+/** Column types by kind. */
+export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; readonly sqlite: string }>> = {
+  id: { postgres: 'bigint', sqlite: 'INTEGER' },
+  integer: { postgres: 'bigint', sqlite: 'INTEGER' },
+  cents: { postgres: 'bigint', sqlite: 'INTEGER' },
+  number: { postgres: 'numeric', sqlite: 'REAL' },
+  boolean: { postgres: 'boolean', sqlite: 'INTEGER' },
+  text: { postgres: 'text', sqlite: 'TEXT' },
+  timestamp: { postgres: 'timestamptz', sqlite: 'TEXT' },
+  json: { postgres: 'jsonb', sqlite: 'TEXT' },
+  // Text all the same: clients take the column for one of days, and order and ranges are those of the text.
+  day: { postgres: 'date', sqlite: 'DATE' },
+}
+
+/** Column types of views: a sum of hours has room for all of them, and SQLite's flags say what they are. */
+const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
+  ...columnTypes,
+  hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
+  boolean: { postgres: 'boolean', sqlite: 'BOOLEAN' },
+}
+
+function nullsOf(column: Column): Nulls {
+  if (!column.nullable) return 'never'
+  if (column.mayBeNull === undefined) return 'yes'
+  return column.mayBeNull ? 'yes' : 'only when absent or unusable'
+}
+
+const describeColumn = (column: Column): DictionaryColumn => ({
+  name: column.name,
+  kind: column.kind,
+  ...columnTypes[column.kind],
+  nullable: column.nullable,
+  nulls: nullsOf(column),
+  unit: unitOf(column.name, column.kind),
+  description: column.doc,
+  ...(column.values ? { values: column.values } : {}),
+  ...(column.references ? { references: column.references } : {}),
+})
+
+/**
+ * What the product and its views keep for themselves is named so. The tenants are data, though no list of records brings
+ * them, and what else stands among the product's own tables is made of the records.
+ */
+function partOf({ name, role }: Table, resource: Resource | undefined): DictionaryTable['part'] {
+  if (resource === undefined)
+    return /^(sync|report)_/.test(name) ? 'state' : name === 'tenants' ? 'resource' : 'derived'
+  return role === 'root' ? 'resource' : role === 'history' ? 'derived' : role
+}
+
+/** A table by itself: without what follows from its neighbours. Views bring the example that their authors chose. */
+type Alone = Omit<DictionaryTable, 'joins' | 'examples'> & Partial<Pick<DictionaryTable, 'examples'>>
+
+const describeTable = (table: Table, resource: Resource | undefined): Alone => ({
+  name: table.name,
+  part: partOf(table, resource),
+  resource: table.resource,
+  description: table.doc,
+  grain: resource === undefined ? `one row for each ${table.key.join(', ')}` : table.grain,
+  source: resource?.source ?? '',
+  documented: resource?.documented ?? true,
+  key: table.key,
+  indexes: table.indexes,
+  columns: table.columns.map(describeColumn),
+})
+
+const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryColumn => ({
+  name,
+  kind: column.kind,
+  ...viewTypes[column.kind],
+  nullable: true,
+  nulls: 'yes',
+  unit: column.unit ?? unitOf(name, column.kind),
+  description: column.doc,
+  ...(column.references ? { references: column.references } : {}),
+})
+
+const describeView = (view: View): Alone => ({
+  name: view.name,
+  part: 'view',
+  resource: '',
+  description: view.doc,
+  grain: view.grain,
+  source: '',
+  documented: true,
+  key: [],
+  indexes: [],
+  columns: Object.entries(view.columns).map(describeViewColumn),
+  examples: [{ title: 'To begin with', sql: view.example }],
+})
+
+/** Joins and examples need all tables: a table tells of those that it refers to. */
+function connected(alone: readonly Alone[]): DictionaryTable[] {
+  const known = new Map(alone.map((table) => [table.name, table]))
+  const joined = alone.map((table) => ({ ...table, joins: joinsOf(table, known) }))
+  const byName = new Map(joined.map((table) => [table.name, table]))
+  return joined.map((table) => ({ ...table, examples: table.examples ?? examplesOf(table, byName) }))
+}
+
+/** `resources`: as declared, or as the configuration extends them. */
+export function describeModel(resources: Iterable<Resource>): Dictionary {
+  const all = [...resources]
+  const ofResources = all.flatMap((resource) =>
+    tablesOf(resource).map((table) => describeTable(table, resource)),
+  )
+  const derived = Object.values(derivedTables).flatMap((declared) => {
+    const resource = all.find(({ name }) => name === declared.of)
+    return resource
+      ? [{ ...describeTable(derivedTable(declared), resource), source: '', documented: true }]
+      : []
+  })
+  const histories = all.flatMap((resource) => {
+    const table = historyTable(resource)
+    return table ? [{ ...describeTable(table, resource), examples: asOfExamples(table, resource) }] : []
+  })
+  const state = stateTableList.map((table) => describeTable(table, undefined))
+  const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
+  return { tables, questions: openQuestions }
+}

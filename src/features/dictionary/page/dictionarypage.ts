@@ -1,0 +1,96 @@
+/** The dictionary as one page that needs nothing else: its style, its script and its diagram are in it. */
+import { createHash } from 'node:crypto'
+import { escaped } from '../../../engine/base/escape.js'
+import type { Dictionary, DictionaryTable } from '../dictionary.js'
+import { dataTables, parts } from '../dictionary.js'
+import { incomingJoins } from '../joins.js'
+import { prose } from './cells.js'
+import { diagram } from './diagram.js'
+import { dictionaryScript as script } from './dictionaryscript.js'
+import { dictionaryStyle as style } from './dictionarystyle.js'
+import { questionsLink, questionsSection } from './openquestions.js'
+import { tableSection } from './section.js'
+
+/** What holds for every table. */
+const legend: readonly (readonly [string, string])[] = [
+  [
+    'Joins',
+    'Every key begins with `tenant_id`: ids of two tenants collide, so join on `tenant_id` as well, as the examples do.',
+  ],
+  [
+    'Live rows',
+    'Records that no longer exist at the source stay, with `_deleted_at` set. Rows of nested arrays have no such column: join them to their owner.',
+  ],
+  ['Money', 'Whole cents. Divide by 100.0 where it is shown, not where it is summed.'],
+  [
+    'Instants',
+    "UTC: `timestamptz` in Postgres; in SQLite text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order is the order of time. SQLite's views show them as `YYYY-MM-DD HH:MM:SS.ffffff`.",
+  ],
+  ['Days', "The shop's own days, as the configuration's time zones cut them; instants are not."],
+  ['Hours, percent', 'Decimal numbers: 1.5 hours are 90 minutes, and 7.55 percent are 7.55 of 100.'],
+  ['Booleans, JSON', '`boolean` and `jsonb` in Postgres; 0 or 1, and text, in SQLite.'],
+  [
+    'Null',
+    '`never`: the database forbids it. `not in practice`: the API always has a value, so null means that a record lacked it or that it could not be stored (`sync_quarantine`). `may be`: null means what the text says.',
+  ],
+  ['Values', 'Enumerations can hold values that are not listed here: the API may add some.'],
+  [
+    'Examples',
+    'They run as they stand on both kinds of warehouse; on Postgres after `set search_path` to the schemas of the tables and the views.',
+  ],
+]
+
+const partNotes: Partial<Record<DictionaryTable['part'], string>> = {
+  state:
+    'What shopsync remembers of its own work. They are no data of the shops, and no model should build on them.',
+}
+
+interface Group {
+  readonly part: DictionaryTable['part']
+  readonly title: string
+  readonly tables: readonly DictionaryTable[]
+}
+
+const navigation = (groups: readonly Group[]): string =>
+  groups
+    .map(({ title, tables }) => {
+      const links = tables.map(({ name }) => `<li><a href="#${escaped(name)}">${escaped(name)}</a></li>`)
+      return `<div data-list><h2>${escaped(title)}</h2><ul>${links.join('')}</ul></div>`
+    })
+    .join('')
+
+const opening = (tables: readonly DictionaryTable[]): string =>
+  `<div data-resting><h1>Data dictionary</h1>
+<dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
+<figure class="map" aria-labelledby="map-head"><h2 id="map-head">How the tables join</h2>
+<figcaption>A box is a table, with the columns by which it refers to others; dashed, the tables of nested arrays. <a href="#after-map">Skip the diagram</a></figcaption>
+<div class="canvas">${diagram(tables)}</div></figure><span id="after-map"></span></div>`
+
+const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+export function toHtml(dictionary: Dictionary): string {
+  const { tables } = dictionary
+  const known = new Set(tables.map(({ name }) => name))
+  const incoming = incomingJoins(tables)
+  const groups = parts
+    .map(([part, title]) => ({ part, title, tables: tables.filter((table) => table.part === part) }))
+    .filter((group) => group.tables.length > 0)
+  const sections = groups.map(({ part, title, tables: own }) => {
+    const note = partNotes[part] === undefined ? '' : `<p class="part-note">${prose(partNotes[part])}</p>`
+    const markup = own.map((table) => tableSection(table, known, incoming.get(table.name) ?? []))
+    return `<div data-part><h2>${escaped(title)}</h2>${note}${markup.join('\n')}</div>`
+  })
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${sha256(style)}; script-src ${sha256(script)}">
+<title>Data dictionary</title><style>${style}</style></head><body>
+<a class="skip" href="#content">Skip to the content</a>
+<header><strong>Data dictionary</strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
+<button id="menu" type="button" aria-expanded="false" aria-controls="tables">Tables</button></header>
+<div class="frame"><nav id="tables" aria-label="Tables">${questionsLink}${navigation(groups)}</nav>
+<main id="content" tabindex="-1">${opening(dataTables(dictionary))}
+${questionsSection(dictionary.questions)}
+${sections.join('\n')}</main></div>
+<script>${script}</script></body></html>
+`
+}

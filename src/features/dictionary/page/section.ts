@@ -1,0 +1,104 @@
+/** One table on the page: facts, joins both ways, columns, example queries. */
+
+import { escaped } from '../../../engine/base/escape.js'
+import type { DictionaryColumn, DictionaryExample, DictionaryJoin, DictionaryTable } from '../dictionary.js'
+import { type Incoming, namingColumn } from '../joins.js'
+import { code, linkTo, prose } from './cells.js'
+
+/** How the page says when a value is null. */
+const nullWords: Readonly<Record<DictionaryColumn['nulls'], string>> = {
+  never: 'never',
+  'only when absent or unusable': 'not in practice',
+  yes: 'may be',
+}
+
+/** The columns of the page's tables, in the words of their heads; each cell names its own on a phone. */
+const heads = ['Column', 'Type', 'Null', 'Meaning'] as const
+
+function typeCell({ kind, unit, postgres, sqlite }: DictionaryColumn): string {
+  const words = unit === '' ? kind : kind === 'number' || kind === 'integer' ? `${kind}, ${unit}` : unit
+  return `${escaped(words)} <small>${escaped(postgres)} · ${escaped(sqlite)}</small>`
+}
+
+function meaning(column: DictionaryColumn, known: ReadonlySet<string>): string {
+  const values = column.values
+    ? ` <span class="more">Values: ${column.values.map(code).join(' ')}</span>`
+    : ''
+  const target = column.references ?? ''
+  const refers =
+    target === ''
+      ? ''
+      : ` <span class="more">Refers to ${known.has(target) ? linkTo(target) : code(target)}</span>`
+  return prose(column.description) + values + refers
+}
+
+/** An id may hold no blank, and the configuration can name a column as it likes. */
+const anchor = (table: string, column: string): string =>
+  /^\w+$/.test(column) ? ` id="${escaped(table)}.${column}"` : ''
+
+function columnRow(table: DictionaryTable, column: DictionaryColumn, known: ReadonlySet<string>): string {
+  const key = table.key.includes(column.name) ? ' <span class="badge">key</span>' : ''
+  const nulls = `<td role="cell" class="null ${column.nulls === 'yes' ? 'may' : 'no'}">${nullWords[column.nulls]}</td>`
+  return (
+    `<tr role="row"${anchor(table.name, column.name)}><th role="rowheader" scope="row">${code(column.name)}${key}</th>` +
+    `<td role="cell" class="type">${typeCell(column)}</td>${nulls}` +
+    `<td role="cell" class="meaning">${meaning(column, known)}</td></tr>`
+  )
+}
+
+const columnTable = (table: DictionaryTable, known: ReadonlySet<string>): string =>
+  // The roles keep it a table for screen readers where the style of a phone takes its cells apart.
+  `<table role="table"><caption class="unseen">Columns of ${escaped(table.name)}</caption>
+<thead role="rowgroup"><tr role="row">${heads.map((head) => `<th role="columnheader" scope="col">${head}</th>`).join('')}</tr></thead>
+<tbody role="rowgroup">${table.columns.map((column) => columnRow(table, column, known)).join('\n')}</tbody></table>`
+
+const joinItem = (join: DictionaryJoin): string =>
+  `<li>${code(join.columns.join(', '))} → ${linkTo(join.table)} ${code(`(${join.to.join(', ')})`)}</li>`
+
+const incomingItem = ({ from, join }: Incoming): string =>
+  `<li>${linkTo(from.name, `${from.name}.${namingColumn(join)}`)}</li>`
+
+const fact = (name: string, content: string): string =>
+  content === '' ? '' : `<div><dt>${name}</dt><dd>${content}</dd></div>`
+
+const listOf = (items: readonly string[], kind: string): string =>
+  items.length === 0 ? '' : `<ul class="${kind}">${items.join('')}</ul>`
+
+function facts(table: DictionaryTable, incoming: readonly Incoming[]): string {
+  const { grain, key, indexes, joins } = table
+  return `<dl class="facts">${[
+    fact('Grain', escaped(grain)),
+    fact('Key', key.length === 0 ? '' : code(key.join(', '))),
+    fact(
+      indexes.length === 1 ? 'Index' : 'Indexes',
+      listOf(
+        indexes.map((index) => `<li>${code(`(${index.join(', ')})`)}</li>`),
+        'flow',
+      ),
+    ),
+    fact('Joins to', listOf(joins.map(joinItem), 'joins')),
+    fact('Joined by', listOf(incoming.map(incomingItem), 'flow')),
+  ].join('')}</dl>`
+}
+
+const example = ({ title, sql }: DictionaryExample): string =>
+  `<figure class="sql"><figcaption>${escaped(title)}</figcaption><pre tabindex="0"><code>${escaped(sql)}</code></pre></figure>`
+
+const undocumented =
+  ' The document refers to this resource without showing its path; its path follows the convention of the others.'
+
+export function tableSection(
+  table: DictionaryTable,
+  known: ReadonlySet<string>,
+  incoming: readonly Incoming[],
+): string {
+  const { name, description, source, documented, examples } = table
+  const origin = source === '' ? '' : ` From the API document, ${source}.`
+  const more = documented ? origin : origin + undocumented
+  const id = escaped(name)
+  return `<section class="table" id="${id}" aria-labelledby="${id}-head"><h3 id="${id}-head"><a href="#${id}">${id}</a></h3>
+<p class="about">${prose(description)}${more === '' ? '' : ` <span class="dim">${escaped(more.trim())}</span>`}</p>
+${facts(table, incoming)}
+${columnTable(table, known)}
+<details class="examples"><summary>${examples.length === 1 ? 'Example' : 'Examples'}<span class="unseen"> for ${id}</span></summary>${examples.map(example).join('')}</details></section>`
+}

@@ -1,0 +1,109 @@
+/**
+ * Datasets for Apache Superset: one for each view, and for the tables that stand among them, with the settings that
+ * Superset cannot find out by itself. What differs between databases comes as a `SupersetTarget` from the folder of the
+ * dialect.
+ */
+import { createHash } from 'node:crypto'
+import { stringify } from 'yaml'
+import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
+import { zip } from './zip.js'
+
+/** What Superset has to know of the database. */
+export interface SupersetTarget {
+  /** What the connection is called: Superset knows each name once. */
+  readonly name: string
+  /** SQLAlchemy's address; the mask of Superset in the place of a password makes the import ask for it. */
+  readonly uri: string
+  /** Where the views are. */
+  readonly schema: string
+  typeOf(column: DictionaryColumn): string
+  /** How a filter of time is written for the column; undefined where Superset must not take it for one of time. */
+  timeOf(column: DictionaryColumn, table: DictionaryTable): { readonly format: string | null } | undefined
+}
+
+/** What Superset puts in the place of a password. */
+export const supersetMask = 'XXXXXXXXXX'
+
+/** The same warehouse and view have the same name in every import, so that a later import replaces them. */
+function uuidOf(...names: readonly string[]): string {
+  const digits = createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 32).split('')
+  digits[12] = '8'
+  digits[16] = 'a'
+  return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+const metric = (name: string, expression: string, more: object = {}) => ({
+  metric_name: name,
+  expression,
+  ...more,
+})
+
+/** Sums of prices mean nothing; all other cents are shown as what they are worth. */
+const isSummed = ({ name, kind }: DictionaryColumn): boolean => kind === 'cents' && !/price|unit/.test(name)
+
+const metricsOf = ({ columns }: DictionaryTable) => [
+  metric('count', 'COUNT(*)', { verbose_name: 'Rows' }),
+  ...columns.filter(isSummed).map(({ name, description }) =>
+    metric(name.replace(/_cents$/, ''), `SUM(${name}) / 100.0`, {
+      description: `In the currency's main unit. ${description}`,
+      d3format: ',.2f',
+    }),
+  ),
+]
+
+function columnOf(column: DictionaryColumn, table: DictionaryTable, target: SupersetTarget) {
+  const time = target.timeOf(column, table)
+  return {
+    column_name: column.name,
+    description: column.unit === '' ? column.description : `${column.description} Unit: ${column.unit}.`,
+    type: target.typeOf(column),
+    is_dttm: time !== undefined,
+    python_date_format: time?.format ?? null,
+    is_active: true,
+    groupby: true,
+    filterable: true,
+  }
+}
+
+function datasetOf(table: DictionaryTable, target: SupersetTarget, database: string) {
+  const columns = table.columns.map((column) => columnOf(column, table, target))
+  return {
+    table_name: table.name,
+    main_dttm_col: columns.find(({ is_dttm }) => is_dttm)?.column_name ?? null,
+    description: `${table.description} Grain: ${table.grain}.`,
+    schema: target.schema,
+    uuid: uuidOf(target.uri, target.schema, table.name),
+    database_uuid: database,
+    version: '1.0.0',
+    metrics: metricsOf(table),
+    columns,
+  }
+}
+
+/** An archive that Superset imports as it is, by name and content of its files. */
+function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<string, string> {
+  const yaml = (content: object): string => stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })
+  const database = uuidOf(target.uri)
+  const datasets = tables
+    .filter(({ part }) => part === 'view' || part === 'derived')
+    .map((table) => [
+      `shopsync/datasets/shopsync/${table.name}.yaml`,
+      yaml(datasetOf(table, target, database)),
+    ])
+  return {
+    'shopsync/metadata.yaml': yaml({ version: '1.0.0', type: 'SqlaTable' }),
+    'shopsync/databases/shopsync.yaml': yaml({
+      database_name: target.name,
+      sqlalchemy_uri: target.uri,
+      expose_in_sqllab: true,
+      allow_dml: false,
+      extra: { allows_virtual_table_explore: true },
+      uuid: database,
+      version: '1.0.0',
+    }),
+    ...Object.fromEntries(datasets),
+  }
+}
+
+export const toSuperset = (dictionary: Dictionary, target: SupersetTarget): Buffer =>
+  zip(supersetFiles(dictionary, target))

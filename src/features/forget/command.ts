@@ -1,0 +1,82 @@
+import { Stop } from '../../engine/base/errors.js'
+import type { Command } from '../../shell/command.js'
+import { listOf } from '../../shell/flags.js'
+
+export const forgetCommand: Command = {
+  name: 'forget',
+  summary: "erase one tenant's rows and state, after its id was typed or --yes",
+  help: `
+Erases every row of the tenant in every table, quarantine and history included, and what is left of them in the
+database's files: a SQLite file is written anew, tables of Postgres are vacuumed. Where another program that reads the
+SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched.
+
+The tenant stays forgotten, granted or not: runs leave it out until --lift. After --lift, the next sync loads it again
+if it is granted.`,
+  examples: [
+    ['shopsync forget --tenant 101', 'asks for the id first'],
+    ['shopsync forget --tenant 101 --yes', 'without a question'],
+    ['shopsync forget --tenant 101 --lift', 'lets it back: the next sync loads it again'],
+  ],
+  options: [
+    { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
+    { flags: '--yes', description: 'do not ask' },
+    { flags: '--lift', description: 'let a forgotten tenant back; erases nothing' },
+  ],
+  run: async (invocation) => {
+    const [
+      { withContext },
+      { checkTenant, forgetTenant, liftTenant },
+      { forgetQuestion, forgetText, liftText },
+      { confirmTyped },
+      { farewell },
+      { writeMetrics },
+    ] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./words.js'),
+      import('../../shell/confirmation.js'),
+      import('../alerts/alerting.js'),
+      import('../telemetry/work.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { options, out, io } = invocation
+      const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
+      const [tenantId, ...more] = named ?? []
+      if (tenantId === undefined || more.length > 0)
+        throw new Stop(`Found ${named?.length ?? 0} times --tenant, expected one`, {
+          exitCode: 2,
+          hint: 'Type shopsync forget --tenant ID',
+        })
+      const warehouse = await context.existingWarehouse()
+      if (options.lift === true) {
+        const lifted = await liftTenant({ warehouse, clock: context.clock }, tenantId)
+        await out.answer(lifted, liftText(lifted))
+        return 0
+      }
+      await checkTenant({ warehouse }, tenantId)
+      if (options.yes !== true) {
+        const undone = 'Nothing was erased. To erase without being asked, add --yes'
+        invocation.signals.resumesAt = () => 'nothing was erased'
+        const { signal } = invocation.signals
+        await confirmTyped(String(tenantId), {
+          question: forgetQuestion(String(tenantId)),
+          undone,
+          signal,
+          io,
+        })
+      }
+      const { model, clock } = context
+      const { signal } = invocation.signals
+      invocation.signals.resumesAt = () =>
+        'a part of the tenant may be erased already; the same command, given again, erases the rest'
+      const tellThatItIsOver = await farewell(context, warehouse, tenantId)
+      const gone = await forgetTenant({ warehouse, model, clock, signal }, tenantId)
+      await out.answer(gone, forgetText(gone))
+      await tellThatItIsOver()
+      await writeMetrics(context)
+      if (gone.traces_left === null) return 0
+      if (out.quiet) out.trouble(gone.traces_left)
+      return 1
+    })
+  },
+}

@@ -1,0 +1,105 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { Table } from '../../engine/model/table.js'
+import { asWriter, type Dependencies, now } from '../../engine/run/runcontext.js'
+import {
+  forgottenTenants,
+  liftForgotten,
+  refuseForgotten,
+  rememberForgotten,
+  rememberTraces,
+  tenantsWithTraces,
+} from '../../engine/warehouse/tenants.js'
+
+/** What was erased. */
+export interface Forgotten {
+  readonly tenant_id: Int64
+  readonly rows: number
+  readonly tables: readonly { readonly table: string; readonly rows: number }[]
+  /** Why traces remain in the database's files; null where none do. */
+  readonly traces_left: string | null
+  /** Where else traces may be: backups and the like. */
+  readonly elsewhere: string
+}
+
+type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Names of tables that say something of a tenant, in the order in which they are emptied: first what says how far its cursors
+ * have come, so that an erasure that is cut short leaves nothing behind that a sync would take for complete; the tenant
+ * itself last.
+ */
+async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
+  const resource = new Set(model.tables.map(({ name }) => name))
+  const isOfTenants = ({ name: table, columns }: Table): boolean =>
+    table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
+  const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
+  const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
+  // Histories that were switched off are no part of the model, and hold rows all the same.
+  const all = new Set([...ofTenants, ...(await warehouse.histories())])
+  return [...all].sort((a, b) => rank(a) - rank(b))
+}
+
+/** Stops where the warehouse knows no such tenant, nor has traces of it. */
+export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenantId: Int64): Promise<void> {
+  const known = await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())
+  if (known.some(({ tenant_id }) => tenant_id === tenantId)) return
+  if ((await tenantsWithTraces(warehouse)).includes(String(tenantId))) return
+  refuseForgotten({ tenants: [tenantId], isTyped: true }, await forgottenTenants(warehouse))
+  throw new Stop(`The warehouse knows no tenant ${tenantId}`, {
+    exitCode: 2,
+    hint: `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ') || 'none: it is empty'}`,
+  })
+}
+
+/**
+ * Erases every row of one tenant, and all that is known of it, and what is left of both in the database's files. Safe to
+ * repeat: whatever cuts it short, the tenant can be named again.
+ */
+export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
+  await checkTenant(deps, tenantId)
+  const { warehouse, signal } = deps
+  return asWriter(deps, 'forget', async ({ fence }) => {
+    const { db } = warehouse
+    const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
+    const all = [...others, String(tenantId)]
+    await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))], fence)
+    const order = await tablesInOrder(deps)
+    const tables: { table: string; rows: number }[] = []
+    const remove = async (): Promise<void> => {
+      for (const name of order) {
+        signal?.throwIfAborted()
+        const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
+        const rows = await warehouse.write([gone.compile()], fence)
+        if (rows > 0) tables.push({ table: name, rows })
+      }
+    }
+    const { left, elsewhere } = await warehouse.erase(order, remove)
+    if (left === null) await warehouse.write([rememberTraces(db, others)], fence)
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+    return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
+  })
+}
+
+/** The JSON document of `forget --lift`. */
+export interface Lifted {
+  readonly tenant_id: Int64
+  readonly lifted: true
+}
+
+/** Lets a tenant back: the next sync loads it, if it is granted. Stops where it was not forgotten. */
+export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): Promise<Lifted> {
+  const { warehouse } = deps
+  const forgotten = await forgottenTenants(warehouse)
+  if (!forgotten.has(tenantId))
+    throw new Stop(`Tenant ${tenantId} was not forgotten`, {
+      exitCode: 2,
+      hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant stays away'}`,
+    })
+  return asWriter(deps, 'forget', async ({ fence }) => {
+    await warehouse.write(liftForgotten(warehouse.db, tenantId), fence)
+    return { tenant_id: tenantId, lifted: true }
+  })
+}

@@ -1,0 +1,182 @@
+import { Stop } from '../../engine/base/errors.js'
+import type { Command, Invocation } from '../../shell/command.js'
+import type { Io } from '../../shell/io.js'
+import type { Answers } from './initfiles.js'
+
+/** Where `shopsync sandbox` listens, and what it accepts. */
+const sandbox = { baseUrl: 'http://127.0.0.1:8080', partnerId: '42', secret: 'sandbox-secret' }
+
+export const initCommand: Command = {
+  name: 'init',
+  summary: 'ask for address, partner and secret; write config.json and shopsync.env; try them',
+  help: `
+Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
+reads both by itself. Then it does what shopsync check does, prints lines for crontab, systemd units and a compose file, and
+ends with what to type next. Existing files are left alone without --force (exit 2).`,
+  examples: [
+    ['shopsync init', 'asks for what it needs'],
+    ['shopsync init --sandbox --yes', 'for shopsync sandbox, without a question'],
+    [
+      'shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes',
+      'without a question',
+    ],
+  ],
+  options: [
+    { flags: '--base-url <url>', description: 'address of the API, such as https://api.example.com' },
+    { flags: '--partner-id <id>', description: 'id of the API partner' },
+    { flags: '--secret-file <file>', description: 'file that holds the secret and nothing else' },
+    { flags: '--secret-stdin', description: 'read the secret from standard input' },
+    {
+      flags: '--warehouse <url>',
+      description: 'sqlite:PATH or postgres://…; where nobody is asked, sqlite:./warehouse.db is used',
+    },
+    { flags: '--sandbox', description: 'for the local sandbox: shopsync sandbox' },
+    { flags: '--yes', description: 'ask nothing' },
+    { flags: '--force', description: 'overwrite existing files' },
+  ],
+  run: async (invocation) => {
+    const [files, { examine }, { worstExit }, { checkText, findingOf }, text] = await Promise.all([
+      import('./initfiles.js'),
+      import('../check/examine.js'),
+      import('../check/trials.js'),
+      import('../check/words.js'),
+      import('./words.js'),
+    ])
+    const { options, out, globals, io } = invocation
+    const folder = io.workingDirectory
+    files.refuseToOverwrite(folder, options.force === true)
+    const answers = await answersOf(invocation)
+    const written = files.writeFiles(folder, answers)
+    out.print(`${text.wroteText(written)}\n`)
+    const [config] = written
+    const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
+    const exitCode = worstExit(trials)
+    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.paper)}\n`)
+    else out.say(`${checkText(trials, out.paper)}\n`)
+    const start = await startOf(io, answers.warehouse)
+    for (const { says, asItIs } of text.waysToRun(start)) {
+      out.print(`${says}\n\n`)
+      out.printAsIs(`${asItIs}\n\n`)
+    }
+    const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
+    out.print(next)
+    if (out.json)
+      await out.document({
+        files: written,
+        checks: trials.map(findingOf),
+        crontab: text.crontab(start),
+        systemd: text.systemdUnits(start),
+        compose: text.composeFile(start),
+        next,
+      })
+    return exitCode
+  },
+}
+
+async function startOf({ workingDirectory: folder, started }: Io, warehouse: string) {
+  const [{ realpathSync }, { homedir, userInfo }, { dirname, relative, resolve }, { atHome }] =
+    await Promise.all([
+      import('node:fs'),
+      import('node:os'),
+      import('node:path'),
+      import('../../engine/config/address.js'),
+    ])
+  // A container may run as a user that has no name.
+  const uid = process.getuid?.() ?? 0
+  const gid = process.getgid?.() ?? 0
+  const username = nameOf(userInfo) ?? String(uid)
+  const url = atHome(warehouse, homedir())
+  const place = url.startsWith('sqlite:') ? dirname(resolve(folder, url.slice('sqlite:'.length))) : folder
+  return {
+    node: started.node,
+    program: realpathSync(started.program),
+    folder,
+    user: username,
+    ids: `${uid}:${gid}`,
+    written: relative(folder, place).startsWith('..') ? [place] : [],
+  }
+}
+
+function nameOf(userInfo: () => { readonly username: string }): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** What the flags say, and for the rest what is typed, or the defaults. */
+async function answersOf({ options, signals, io }: Invocation): Promise<Answers> {
+  const { baseUrlJudged, partnerIdJudged, warehouseJudged, ask, usualWarehouse } = await import(
+    './questions.js'
+  )
+  const known: { -readonly [K in keyof Answers]?: string | undefined } = {
+    ...(options.sandbox === true && sandbox),
+    ...compact({
+      baseUrl: textOf(options.baseUrl),
+      partnerId: textOf(options.partnerId),
+      secret: await secretOf(options, io),
+      warehouse: textOf(options.warehouse),
+    }),
+  }
+  refuse('--base-url', known.baseUrl, baseUrlJudged)
+  refuse('--partner-id', known.partnerId, partnerIdJudged)
+  refuse('--warehouse', known.warehouse, warehouseJudged)
+  const isAsked = options.yes !== true && io.stdin.isTTY
+  if (!isAsked) known.warehouse ??= usualWarehouse
+  const lacking = Object.entries(flags).filter(([name]) => known[name as keyof Answers] === undefined)
+  const answers = compact(known)
+  if (lacking.length > 0 && !isAsked)
+    throw new Stop(
+      `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected all of them: nobody is asked`,
+      {
+        exitCode: 2,
+        hint: 'Type shopsync init at a terminal to be asked, shopsync init --sandbox --yes for the sandbox, or give the flags',
+      },
+    )
+  return ask(answers, signals.signal, io)
+}
+
+const flags: Readonly<Record<keyof Answers, string>> = {
+  baseUrl: '--base-url',
+  partnerId: '--partner-id',
+  secret: '--secret-file or --secret-stdin',
+  warehouse: '--warehouse',
+}
+
+/** The members that are there. */
+function compact<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const there = Object.entries(given).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there) as { [K in keyof T]?: NonNullable<T[K]> }
+}
+
+function refuse(flag: string, value: string | undefined, judge: (text: string) => true | string): void {
+  if (value === undefined) return
+  const judged = judge(value)
+  if (judged !== true) throw new Stop(`${flag}: ${judged}`, { exitCode: 2 })
+}
+
+async function secretOf(options: Invocation['options'], io: Io): Promise<string | undefined> {
+  const file = textOf(options.secretFile)
+  if (file === undefined && options.secretStdin !== true) return undefined
+  const [{ readFile }, { text }, { resolve }] = await Promise.all([
+    import('node:fs/promises'),
+    import('node:stream/consumers'),
+    import('node:path'),
+  ])
+  const path = resolve(io.workingDirectory, file ?? '')
+  const secret = await (file === undefined ? text(io.stdin) : readFile(path, 'utf8')).catch(
+    (cause: unknown) => {
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+      throw new Stop(`Could not read the secret from ${file ?? 'standard input'} (${code})`, {
+        exitCode: 2,
+        hint: 'Expected a file that holds the secret and nothing else',
+        cause,
+      })
+    },
+  )
+  if (secret.trim() !== '') return secret.trim()
+  throw new Stop(`Found nothing in ${file ?? 'standard input'}, expected the secret`, { exitCode: 2 })
+}

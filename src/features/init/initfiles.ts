@@ -1,0 +1,80 @@
+/* The files that `init` writes: a configuration without secrets, and the variables that it refers to. */
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { Stop } from '../../engine/base/errors.js'
+import { usualEnvFile } from '../../engine/config/envfile.js'
+import { packageFolder } from '../../shell/package.js'
+
+/** What the configuration is to say. */
+export interface Answers {
+  readonly baseUrl: string
+  readonly partnerId: string
+  readonly secret: string
+  readonly warehouse: string
+}
+
+export const configFile = 'config.json'
+
+/** Files that are there may hold what nobody can type again. */
+export function refuseToOverwrite(folder: string, force: boolean): void {
+  // A link is there even if what it points to is not, such as a volume that is not mounted yet.
+  const isThere = (name: string): boolean =>
+    lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
+  const there = [configFile, usualEnvFile].filter(isThere)
+  if (there.length === 0 || force) return
+  throw new Stop(`Found ${there.join(' and ')} in ${folder}, expected none; nothing was written`, {
+    exitCode: 2,
+    hint: 'Type shopsync check to try what is there, or shopsync init --force to overwrite',
+  })
+}
+
+const secretName = 'SHOPSYNC_API_SECRET'
+const warehouseName = 'SHOPSYNC_WAREHOUSE_URL'
+
+const hasPassword = (url: string): boolean => URL.canParse(url) && new URL(url).password !== ''
+
+/** A line that Node, a shell and systemd read alike. */
+function line(name: string, value: string): string {
+  const quote = ["'", '"'].find((mark) => !value.includes(mark))
+  if (quote === undefined || /[\n\r\\]/.test(value) || (quote === '"' && /[$`]/.test(value)))
+    throw new Stop(
+      `The value of ${name} holds quotes, backslashes or line ends that a file of variables cannot hold`,
+      {
+        exitCode: 2,
+        hint: `Write it to a file of its own, and {"file": "PATH"} in its place in ${configFile}`,
+      },
+    )
+  return `${name}=${quote}${value}${quote}`
+}
+
+/** Writes a file in one step: a reader finds the old one or the whole new one. */
+function writeWhole(file: string, text: string, mode: number): void {
+  const temporary = `${file}.${process.pid}.new`
+  try {
+    writeFileSync(temporary, text, { mode, flag: 'wx' })
+    renameSync(temporary, file)
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    throw new Stop(`Could not write ${file} (${code})`, {
+      exitCode: 2,
+      hint: 'Expected a folder that this user may write to: change to one of your own',
+      cause,
+    })
+  }
+}
+
+/** Writes config.json and shopsync.env, which only its owner may read. Returns their paths. */
+export function writeFiles(folder: string, { baseUrl, partnerId, secret, warehouse }: Answers): string[] {
+  const isSecret = hasPassword(warehouse)
+  const document = {
+    $schema: relative(folder, join(packageFolder(), 'schema/config.schema.json')),
+    api: { baseUrl, partnerId, secret: `\${${secretName}}` },
+    warehouse: { url: isSecret ? `\${${warehouseName}}` : warehouse },
+  }
+  const lines = [line(secretName, secret), ...(isSecret ? [line(warehouseName, warehouse)] : [])]
+  const files = [join(folder, usualEnvFile), join(folder, configFile)] as const
+  writeWhole(files[0], `${lines.join('\n')}\n`, 0o600)
+  writeWhole(files[1], `${JSON.stringify(document, null, 2)}\n`, 0o644)
+  return [...files].reverse()
+}

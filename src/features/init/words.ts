@@ -1,0 +1,183 @@
+/* What `init` prints: how cron, systemd or compose start the program, with absolute paths. */
+import { stringify } from 'yaml'
+import { Retry, Skip, Stop } from '../../engine/base/errors.js'
+import type { Trial } from '../check/trials.js'
+
+/** How the program is started on this machine. */
+export interface Start {
+  readonly node: string
+  readonly program: string
+  /** The folder of the configuration. */
+  readonly folder: string
+  readonly user: string
+  /** As a container names it: numbers of user and group. */
+  readonly ids: string
+  /** Folders outside of `folder` that runs write to. */
+  readonly written: readonly string[]
+}
+
+/** A word of a shell's command line. */
+const word = (text: string): string =>
+  /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+/** In a crontab, % begins a new line. */
+const inCrontab = (text: string): string => text.replaceAll('%', '\\%')
+
+export function crontab({ node, program, folder }: Start): string[] {
+  const run = (words: string): string =>
+    inCrontab(`cd ${word(folder)} && ${word(node)} -- ${word(program)} ${words}`)
+  return [
+    `0 * * * *   ${run('run hourly --quiet')}`,
+    `30 2 * * *  ${run('run nightly --quiet')}`,
+    `15 * * * *  ${run('status --quiet')} || echo "stale or failing: shopsync status"`,
+  ]
+}
+
+/** A word of a unit: systemd expands % everywhere, and takes spaces for the end of a word. */
+const inUnit = (text: string): string => {
+  const plain = text.replaceAll('%', '%%')
+  return /[\s"'\\]/.test(plain) ? `"${plain.replaceAll(/["\\]/g, '\\$&')}"` : plain
+}
+
+/** In a command, systemd expands $ too. */
+const inCommand = (text: string): string => inUnit(text).replaceAll('$', () => '$$')
+
+/** Where node_exporter's package collects textfiles: metrics.textfile may point there. */
+const textfiles = '/var/lib/prometheus/node-exporter'
+
+/** As deploy/systemd, but that the folder may be anybody's, in /home or in /tmp. */
+function hardened({ node, program, folder, written }: Start): string[] {
+  const isTemporary = [node, program, folder, ...written].some((path) => /^(\/var)?\/tmp\//.test(path))
+  return [
+    'NoNewPrivileges=yes',
+    'ProtectSystem=strict',
+    `ReadWritePaths=${[folder, ...written].map(inUnit).join(' ')} -${textfiles}`,
+    'ProtectHome=read-only',
+    ...(isTemporary ? [] : ['PrivateTmp=yes']),
+    'PrivateDevices=yes',
+    'ProtectProc=invisible',
+    'ProcSubset=pid',
+    'ProtectClock=yes',
+    'ProtectControlGroups=yes',
+    'ProtectHostname=yes',
+    'ProtectKernelLogs=yes',
+    'ProtectKernelModules=yes',
+    'ProtectKernelTunables=yes',
+    'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+    'RestrictNamespaces=yes',
+    'RestrictRealtime=yes',
+    'RestrictSUIDSGID=yes',
+    'LockPersonality=yes',
+    'RemoveIPC=yes',
+    'CapabilityBoundingSet=',
+    'SystemCallArchitectures=native',
+    'SystemCallFilter=@system-service',
+    'SystemCallErrorNumber=EPERM',
+    'UMask=0077',
+  ]
+}
+
+const timer = (job: string, when: string): string => `# /etc/systemd/system/shopsync-run-${job}.timer
+[Unit]
+Description=shopsync job ${job}
+
+[Timer]
+OnCalendar=${when}
+RandomizedDelaySec=120
+Persistent=true
+Unit=shopsync-run@${job}.service
+
+[Install]
+WantedBy=timers.target`
+
+/** Their names are none of deploy/systemd: whoever has those installed must not overwrite them. */
+export const systemdUnits = (start: Start): string => `# /etc/systemd/system/shopsync-run@.service
+[Unit]
+Description=shopsync job %i
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+User=${start.user}
+WorkingDirectory=${start.folder.replaceAll('%', '%%')}
+ExecStart=${[start.node, '--', start.program, 'run'].map(inCommand).join(' ')} %i
+# 4: another run is at work; 143: systemctl stop ended it. Neither is a failure.
+SuccessExitStatus=4 143
+TimeoutStopSec=90
+# The program needs its folder, the network, and nothing else of this machine.
+${hardened(start).join('\n')}
+
+${timer('hourly', '*-*-* *:00:00')}
+
+${timer('nightly', '*-*-* 02:30:00')}`
+
+/** What the program needs of this machine: the package, with the packages beside it. */
+const packagesOf = (program: string): string =>
+  program.replace(/(?<=\/node_modules)\/.*|\/dist\/(bin|src)\/.*/, '')
+
+/** The libraries were built for this machine, so that Node of its kind and version runs them. */
+export function composeFile({ program, folder, ids, written }: Start): string {
+  const mounted = packagesOf(program)
+  const [major] = process.versions.node.split('.')
+  const shopsync = {
+    image: `node:${major}-bookworm-slim`,
+    init: true,
+    user: ids,
+    // The page of the scheduler listens on this machine alone, as do a sandbox and a Postgres of this machine.
+    network_mode: 'host',
+    working_dir: folder,
+    command: ['node', '--', program, 'schedule'],
+    volumes: [
+      ...[folder, ...written].map((source) => ({ type: 'bind', source, target: source })),
+      { type: 'bind', source: mounted, target: mounted, read_only: true },
+    ],
+    restart: 'unless-stopped',
+  }
+  // Compose expands $.
+  return stringify(
+    { services: { shopsync } },
+    { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' },
+  )
+    .replaceAll('$', () => '$$')
+    .trimEnd()
+}
+
+export const wroteText = (files: readonly string[]): string => files.map((file) => `Wrote ${file}`).join('\n')
+
+/** Ways to let it run by itself; with `asItIs` those lines that go into a file. */
+export function waysToRun(start: Start): readonly { readonly says: string; readonly asItIs: string }[] {
+  return [
+    {
+      says: 'To let it run by itself, use one of these. With cron (crontab -e; PATH of cron does not matter):',
+      asItIs: crontab(start).join('\n'),
+    },
+    {
+      says: 'With systemd (systemctl enable --now shopsync-run-hourly.timer shopsync-run-nightly.timer):',
+      asItIs: systemdUnits(start),
+    },
+    {
+      says: 'With compose (docker compose up --detach), where the program keeps time itself and serves its report on http://127.0.0.1:8788, as shopsync schedule does without Docker:',
+      asItIs: `# compose.yaml\n${composeFile(start)}`,
+    },
+  ]
+}
+
+/** What to type next, by what the trials found. */
+export function nextStep(trials: readonly Trial[], { isSandbox }: { readonly isSandbox: boolean }): string {
+  const failed = trials.filter(({ exitCode }) => exitCode !== 0)
+  if (failed.length === 0) return 'Next: type shopsync sync'
+  const away = failed.find((trial) => trial.of === 'failure' && trial.what === 'credentials')
+  const status = away?.of === 'failure' ? statusOf(away.error) : 0
+  if (status === 401)
+    return 'Next: correct the partner id or the secret, which the API refused: type shopsync init --force'
+  if (status === undefined)
+    return isSandbox
+      ? 'Next: type shopsync sandbox in another terminal, then shopsync sync'
+      : 'Next: type shopsync check once the API can be reached; to correct its address, type shopsync init --force'
+  return 'Next: fix what is marked with ✗ above, then type shopsync check; to correct an answer, type shopsync init --force'
+}
+
+/** What the API answered; undefined where it did not answer. */
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Stop || error instanceof Skip || error instanceof Retry ? error.details.status : undefined

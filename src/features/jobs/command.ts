@@ -1,0 +1,46 @@
+import { Stop } from '../../engine/base/errors.js'
+import type { Command } from '../../shell/command.js'
+import type { JobFile } from './words.js'
+
+const actions = ['list', 'show', 'validate'] as const
+
+export const jobsCommand: Command = {
+  name: 'jobs',
+  summary: 'the jobs there are, when they are due next, whether their files are right',
+  help: `
+Jobs are files: those in jobs/ of the working directory, then those that come with shopsync. list says when each is due and
+how it last ended, show its steps and the next instants of its schedule. validate reads the files as a run would, and exits with 1 when one is wrong.`,
+  examples: [
+    ['shopsync jobs list', 'every job'],
+    ['shopsync jobs show nightly', 'the steps of one'],
+    ['shopsync jobs validate', 'whether the files are right'],
+  ],
+  argument: { name: 'action', description: 'list, show or validate', choices: actions },
+  second: { name: 'name', description: 'name of a job', isOptional: true, names: 'jobs' },
+  run: async (invocation) => {
+    const { argument = '', second, out } = invocation
+    const action = actions.find((name) => name === argument)
+    if (action === undefined)
+      throw new Stop(`Found jobs ${argument}, expected ${actions.join(', ')}`, {
+        exitCode: 2,
+        hint: 'Type shopsync jobs list',
+      })
+    if (action === 'show' && second === undefined)
+      throw new Stop('Found no name, expected that of a job', {
+        exitCode: 2,
+        hint: 'Type shopsync jobs list to see their names, then shopsync jobs show NAME',
+      })
+    const [{ jobFiles }, { jobsText, jobText, validText }] = await Promise.all([
+      import('./jobfiles.js'),
+      import('./words.js'),
+    ])
+    const files = await jobFiles(invocation, second)
+    const text = {
+      list: (all: readonly JobFile[]) => jobsText(all, out.paper),
+      show: (all: readonly JobFile[]) => all.map(jobText).join('\n\n'),
+      validate: validText,
+    }
+    await out.answer({ jobs: files }, text[action](files))
+    return action !== 'list' && files.some(({ problem }) => problem !== null) ? 1 : 0
+  },
+}

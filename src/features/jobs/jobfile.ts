@@ -1,0 +1,239 @@
+/*
+ * The files in jobs/: every setting with its check, its default and its description, and the search for a file. Used by
+ * `shopsync run`; the build writes schema/job.schema.json from it, for editors.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { resources as declared } from '../../../schema/index.js'
+import { Stop } from '../../engine/base/errors.js'
+import { addressProblem } from '../../engine/config/address.js'
+import { cronProblem } from '../../engine/config/cron.js'
+import { isDays, parseDuration } from '../../engine/config/duration.js'
+import { type Environment, expand } from '../../engine/config/expand.js'
+import {
+  choice,
+  durationLeaf,
+  flag,
+  jsonSchema,
+  type Resources,
+  resourceChoice,
+  schemaReference,
+  tenantChoice,
+  textLeaf,
+} from '../../engine/config/leaf.js'
+import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
+import { nearest } from '../../engine/config/nearest.js'
+import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
+import { Secret } from '../../engine/config/secret.js'
+
+const instant = (description: string) =>
+  z
+    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
+    .optional()
+    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+
+const stepShape = (resources: Resources) =>
+  z.strictObject(
+    {
+      command: choice(
+        ['sync', 'reconcile', 'verify', 'backfill', 'snapshot', 'report'],
+        '"sync", "reconcile", "verify", "backfill", "snapshot" or "report"',
+      ).describe(
+        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again. snapshot: keep how each shop stands today; asks the API nothing. report: write the page of shopsync report.',
+      ),
+      tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
+      resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
+      full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
+      sample: z
+        .int({ error: 'a whole number' })
+        .min(0, { error: 'a whole number' })
+        .optional()
+        .describe('verify: so many records of each tenant and resource are compared field by field.'),
+      last: z
+        .string({ error: wholeDays })
+        .refine(isDays, { error: wholeDays })
+        .optional()
+        .meta({
+          description:
+            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
+          examples: ['P30D'],
+        }),
+      out: textLeaf('a file such as "report.html"')
+        .optional()
+        .meta({
+          description: 'report: the file, report.html where none is named.',
+          examples: ['report.html'],
+        }),
+      from: instant('backfill: the first instant of the range.'),
+      to: instant('backfill: the first instant after the range.'),
+    },
+    { error: 'an object such as {"command": "sync"}' },
+  )
+
+const wholeDays = 'whole days such as "P30D"'
+
+type StepShape = z.output<ReturnType<typeof stepShape>>
+
+/** A setting of a step, and what is expected of it. */
+type Misfit = readonly [setting: string, expected: string]
+
+/** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
+function misfit({ command, resources, full, sample, out, last, from, to }: StepShape): Misfit | undefined {
+  if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
+  if (out !== undefined && command !== 'report') return ['out', 'none: only report writes a file']
+  if (command === 'report' && full) return ['full', 'none: a report is always whole']
+  if (command === 'report' && resources !== 'all')
+    return ['resources', 'none: a report is of all that its tenants have']
+  if (command === 'snapshot' && full) return ['full', 'none: a snapshot is always whole']
+  if (command === 'snapshot' && resources !== 'all')
+    return ['resources', 'none: a snapshot is of whole shops']
+  if (command !== 'backfill') {
+    const range = Object.entries({ last, from, to }).find(([, value]) => value !== undefined)
+    return range && [range[0], 'none: only backfill has a range']
+  }
+  if (full) return ['full', 'none: a backfill pulls its range']
+  const ends = [from, to].filter((end) => end !== undefined).length
+  if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
+  return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
+}
+
+const step = (resources: Resources) =>
+  stepShape(resources)
+    .superRefine((value, context) => {
+      const found = misfit(value)
+      if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
+    })
+    .describe('One command, with the settings that its flags have on the command line.')
+
+const schedule = z
+  .string({ error: 'five fields such as "0 * * * *"' })
+  .superRefine((text, context) => {
+    const message = cronProblem(text)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+  .optional()
+  .meta({
+    description: 'When it is due: minute, hour, day of month, month and day of week, as in a crontab.',
+    examples: ['0 * * * *'],
+  })
+
+const waitText =
+  'How long the job waits for another run to end, before it ends with exit code 4. PT0S: not at all, as fits a job that comes again soon.'
+
+const limitError = 'an ISO 8601 duration longer than nothing, such as "PT4H"'
+
+const limitLeaf = z
+  .string({ error: limitError })
+  .refine((value) => (parseDuration(value) ?? 0) > 0, { error: limitError })
+  .transform((value) => parseDuration(value) ?? 0)
+  .optional()
+  .meta({
+    description:
+      'How long all steps may take together. Then the job ends cleanly, and the next one goes on with the cursors that have waited longest; a snapshot or a report still has its turn. --time-limit goes before it.',
+    examples: ['PT4H'],
+  })
+
+const heartbeatError = 'an address such as "https://hc.example.com/ping/1234"'
+
+const heartbeatLeaf = z
+  .string({ error: heartbeatError })
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: heartbeatError })
+  .transform((value) => new Secret(value))
+  .optional()
+  .meta({
+    description:
+      'Called after each run of the job that came to its end, with its exit code as the parameter exit: a dead man\'s switch, for a service that says when the calls stay away. The address is a secret; "${NAME}" takes it from the environment.',
+    examples: ['${NIGHTLY_HEARTBEAT}'],
+  })
+
+const jobShape = (resources: Resources) =>
+  z.strictObject(
+    {
+      $schema: schemaReference,
+      description: textLeaf('what the job is for, in a sentence').describe('What the job is for.'),
+      schedule,
+      steps: z
+        .array(step(resources), { error: 'a list of steps such as [{"command": "sync"}]' })
+        .min(1, { error: 'at least one step such as [{"command": "sync"}]' })
+        .describe('What to do, in this order.'),
+      timeLimit: limitLeaf,
+      wait: durationLeaf('PT0S', waitText, 'P7D'),
+      onFailure: choice(['continue', 'stop'], '"continue" or "stop"')
+        .default('continue')
+        .describe(
+          'After a step that did not do all of its work. continue: the next one runs all the same; where the API could not be reached, those do that ask it nothing. stop: no further step runs.',
+        ),
+      heartbeat: heartbeatLeaf,
+    },
+    { error: 'an object with description and steps' },
+  )
+
+export type Job = z.output<ReturnType<typeof jobShape>> & { readonly name: string }
+export type JobStep = Job['steps'][number]
+
+/** JSON Schema of the files in jobs/. */
+export function jobSchema(resources: Resources = declared): object {
+  return jsonSchema(jobShape(resources), {
+    title: 'shopsync job',
+    description: 'What `shopsync run NAME` does, when this file is jobs/NAME.json.',
+  })
+}
+
+/** The file of a job: in the first of the folders that has it; undefined where none has. */
+export function jobFile(name: string, folders: readonly string[]): string | undefined {
+  if (!jobNames(folders).includes(name)) return undefined
+  return folders.map((folder) => join(folder, `${name}.json`)).find((file) => existsSync(file))
+}
+
+export interface JobSurroundings {
+  /** For `${NAME}`. */
+  readonly environment: Environment
+  readonly resources?: Resources
+  /** Whether a heartbeat may be called by plain http: what the configuration says of the API. Default: false. */
+  readonly allowInsecure?: boolean
+}
+
+const secrets: ReadonlySet<string> = new Set(['heartbeat'])
+
+/** Reads jobs/NAME.json from the first of the folders that has it. */
+export function readJob(name: string, folders: readonly string[], around: JobSurroundings): Job {
+  const { environment, resources = declared, allowInsecure = false } = around
+  const file = jobFile(name, folders)
+  if (file === undefined) return unknownJob(name, jobNames(folders), folders)
+  const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
+  const filled = expand(value, { environment, folder: dirname(file), secrets })
+  const parsed = jobShape(resources).safeParse(filled.value, { error: inWords })
+  const schema = jobSchema(resources)
+  const found = parsed.success
+    ? insecureHeartbeat(parsed.data.heartbeat, allowInsecure)
+    : problemsOf(parsed.error, { raw: value, schema, secrets })
+  if (parsed.success && filled.problems.length + found.length === 0) return { ...parsed.data, name }
+  return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
+    name: file,
+    lines,
+    help: 'Every setting is described in schema/job.schema.json.',
+  })
+}
+
+/** Who knows the address of a heartbeat may silence it: plain http would show it to the network. */
+function insecureHeartbeat(heartbeat: Secret | undefined, allowInsecure: boolean): Problem[] {
+  const problem = heartbeat && addressProblem('heartbeat', heartbeat.reveal(), allowInsecure)
+  return problem ? [problem] : []
+}
+
+/** The jobs there are. Only listed names are ever opened, so that a name cannot lead out of the folder. */
+export function jobNames(folders: readonly string[]): string[] {
+  const files = folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []))
+  const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length))
+  return [...new Set(names)].sort()
+}
+
+function unknownJob(name: string, known: readonly string[], folders: readonly string[]): never {
+  const near = nearest(name, known)
+  const list = known.length > 0 ? `one of ${known.join(', ')}` : 'a file jobs/NAME.json'
+  throw new Stop(`Found no job "${name}" in ${folders.join(' or ')}, expected ${list}`, {
+    exitCode: 2,
+    hint: near ? `Did you mean ${near}?` : 'Type shopsync jobs list to see what each of them does',
+  })
+}

@@ -1,0 +1,34 @@
+import { type Command, timeLimitOption } from '../../shell/command.js'
+
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'run the job jobs/JOB.json: the command for cron',
+  help: `
+The file is looked for in jobs/ below the working directory, then among the jobs that come with shopsync (hourly,
+nightly, weekly-verify, backfill). Its settings are described in schema/job.schema.json. Its "schedule" says when it is
+due: the scheduler keeps to it, and cron has to be told.`,
+  examples: [
+    ['shopsync run hourly', 'what is new'],
+    ['shopsync run nightly --time-limit PT4H', 'ends cleanly after four hours; the next run goes on'],
+    ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
+  ],
+  argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },
+  options: [timeLimitOption],
+  run: async (invocation) => {
+    const [{ withContext }, { carryOutJob }, { readJob }, { jobFolders }, { variablesOf }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('./work.js'),
+        import('./jobfile.js'),
+        import('./jobfolders.js'),
+        import('../../shell/configuration.js'),
+      ])
+    const environment = variablesOf(invocation)
+    return withContext(invocation, (context) => {
+      const { allowInsecure } = context.config.api
+      const folders = jobFolders(invocation.io)
+      const job = readJob(invocation.argument ?? '', folders, { environment, allowInsecure })
+      return carryOutJob(context, job)
+    })
+  },
+}

@@ -1,0 +1,87 @@
+import { atMinute, atSecond, indent, span } from '../../engine/base/format.js'
+import { toJson } from '../../engine/base/printjson.js'
+import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
+import { table, unbroken } from '../../shell/texttable.js'
+import type { Job, JobStep } from './jobfile.js'
+import type { LastOfJob } from './lastofjobs.js'
+
+/** A file in jobs/, as far as it can be read. */
+export interface JobFile {
+  readonly name: string
+  readonly file: string
+  readonly job: Job | null
+  /** Why the file is not right; null where it is. */
+  readonly problem: string | null
+  /** The next instants at which it is due, canonical; empty where it has no schedule. */
+  readonly next: readonly string[]
+  /** How it last ended, whoever started it; null where it never ran, or no warehouse says so. */
+  readonly last: LastOfJob | null
+}
+
+const lastText = (last: LastOfJob | null): string =>
+  last?.started_at ? `${atSecond(last.started_at)}, ${last.status}` : ''
+
+const lastInk = (last: string): Ink | undefined =>
+  last === '' ? undefined : last.endsWith('ok') ? 'good' : 'bad'
+const doesInk = (does: string): Ink | undefined => (does.startsWith('✗') ? 'bad' : undefined)
+
+export function jobsText(files: readonly JobFile[], paper: Paper = plainPaper): string {
+  if (files.length === 0) return 'There is no job. Write jobs/NAME.json; schema/job.schema.json says how.'
+  return table(
+    [
+      unbroken('job'),
+      unbroken('schedule', { spare: 2 }),
+      unbroken('next (UTC)'),
+      { title: 'last (UTC)', spare: 1, ink: lastInk },
+      { title: 'does', ink: doesInk },
+      { title: 'file', spare: 3 },
+    ],
+    files.map(({ name, file, job, problem, last, next: [next] }) => [
+      name,
+      job?.schedule ?? '',
+      next === undefined ? '' : atMinute(next),
+      last?.started_at ? `${atMinute(last.started_at)}, ${last.status}` : '',
+      problem === null ? (job?.description ?? '') : '✗ shopsync jobs validate says what is wrong',
+      file,
+    ]),
+    paper,
+  )
+}
+
+function stepText({ command, ...settings }: JobStep, number: number): string {
+  const given = Object.entries(settings).filter(
+    ([, value]) => value !== undefined && value !== 'all' && value !== false,
+  )
+  const words = given.map(([name, value]) => `${name} ${typeof value === 'string' ? value : toJson(value)}`)
+  return `${number}. ${[command, ...words].join(', ')}`
+}
+
+/** The settings of a job that are not the usual ones. */
+function settingsOf({ timeLimit, wait, onFailure, heartbeat }: Job): string[] {
+  return [
+    timeLimit === undefined ? '' : `time limit: ${span(timeLimit)}`,
+    wait === 0 ? '' : `waits for another run: up to ${span(wait)}`,
+    onFailure === 'stop' ? 'after a failure: stops' : '',
+    heartbeat === undefined ? '' : `heartbeat: ${heartbeat}`,
+  ].filter((line) => line !== '')
+}
+
+export function jobText({ name, file, job, problem, next, last }: JobFile): string {
+  if (job === null) return `${name} (${file})\n${indent(problem ?? '')}`
+  const due = job.schedule === undefined ? 'when it is called: it has no schedule' : job.schedule
+  return [
+    `${name}: ${job.description}`,
+    `file: ${file}`,
+    `due: ${due}`,
+    ...next.map((at) => `      ${atSecond(at)}`),
+    ...(last ? [`last: ${lastText(last)}`] : []),
+    ...settingsOf(job),
+    'steps:',
+    indent(job.steps.map((step, i) => stepText(step, i + 1)).join('\n')),
+  ].join('\n')
+}
+
+export const validText = (files: readonly JobFile[]): string =>
+  files
+    .map(({ name, file, problem }) => `${problem === null ? '✓' : '✗'} ${name}: ${problem ?? file}`)
+    .join('\n')

@@ -1,0 +1,81 @@
+/*
+ * One run of a job, from its checked file to its exit code. `shopsync run` calls it, and `shopsync schedule` for each
+ * job that is due.
+ */
+
+import { Stop } from '../../engine/base/errors.js'
+import { span } from '../../engine/base/format.js'
+import { toMicros } from '../../engine/base/timestamp.js'
+import { isTwoIntervalsAgo } from '../../engine/config/cron.js'
+import type { RunReport } from '../../engine/run/runreport.js'
+import { type JobPlan, runJob } from '../../engine/run/steps.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import { lockHolder } from '../../engine/warehouse/lease.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+import { exitCodeOf } from '../../shell/execute.js'
+import { runTroubles } from '../../shell/runtroubles.js'
+import { timeLimitOf } from '../../shell/timelimit.js'
+import { alerting } from '../alerts/alerting.js'
+import { checkTables } from '../verify/work.js'
+import type { Job } from './jobfile.js'
+import { prepareStep, type Tell } from './jobstep.js'
+
+/** A job, and the instant for which a scheduler begins it. */
+type DueJob = Job & Pick<JobPlan, 'plannedAt'>
+
+/** Runs a job, prints what came of it, and tells what needs somebody. */
+export const carryOutJob = (context: CommandContext, job: DueJob): Promise<number> =>
+  alerting(context, { job: job.name, heartbeat: job.heartbeat }, (note) => carryOutSteps(context, job, note))
+
+async function carryOutSteps(
+  context: CommandContext,
+  job: DueJob,
+  note: (report: RunReport) => void,
+): Promise<number> {
+  const { out, signals } = context.invocation
+  const tell: Tell = (report, text) => {
+    // main says where an interrupted run resumes.
+    if (signals.signal.aborted) return
+    note(report)
+    out.print(text)
+    out.complain(runTroubles(report))
+  }
+  const steps = job.steps.map((step) => prepareStep(context, job, step, tell))
+  const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
+  const deps = await context.dependencies(await warehouseOf(context, job))
+  const waiting = (who: string, milliseconds: number): void =>
+    context.log.info({ job: job.name }, `Waiting up to ${span(milliseconds)}. ${who}`)
+  const observer = { ...deps.observer, waiting }
+  const plan: JobPlan = { ...job, steps, timeLimit }
+  const report = await runJob({ ...deps, observer }, plan).catch(async (error: unknown) => {
+    if (isLocked(error)) out.complain(await lockTroubles(context, job))
+    throw error
+  })
+  if (out.json && !signals.signal.aborted) await out.document(report)
+  return exitCodeOf(report)
+}
+
+/** A job that only compares makes no warehouse, as `verify` makes none. */
+async function warehouseOf(context: CommandContext, { steps }: Job): Promise<Warehouse> {
+  if (steps.every(({ command }) => command === 'verify')) {
+    const there = await context.readingWarehouse()
+    if (isNewWarehouse(await there.plan())) await checkTables({ warehouse: there })
+  }
+  return context.readyWarehouse()
+}
+
+const isLocked = (error: unknown): boolean => error instanceof Stop && error.exitCode === 4
+
+/** A job that waits its turn needs nobody; one whose turn never comes does. */
+async function lockTroubles(context: CommandContext, { name, schedule }: Job): Promise<string[]> {
+  if (schedule === undefined) return []
+  const holder = await lockHolder(await context.readingWarehouse())
+  if (!holder?.claimed_at) return []
+  const since = Number(toMicros(holder.claimed_at) / 1000n)
+  const zone = context.config.schedule.timeZone
+  if (!isTwoIntervalsAgo(schedule, zone, since, Number(context.clock.nowMicros() / 1000n))) return []
+  return [
+    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, longer than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,
+  ]
+}

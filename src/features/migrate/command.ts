@@ -1,0 +1,48 @@
+import type { Command } from '../../shell/command.js'
+
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: "bring the warehouse's tables up to date",
+  help: `
+Adds tables, columns and indexes. Changes keys that another version made: no request is sent, every row stays, and what is
+in the way is named. Moves the values of fields that resources.NAME.columns names, or no longer names, between _extra and
+their columns. Recomputes tables that follow from others, such as the totals of repair orders, where their rule or
+settings have changed. The next sync fills what was added under existing rows: it reads those lists whole once. Commands
+that write migrate by themselves, unless warehouse.autoMigrate is false.`,
+  examples: [
+    ['shopsync plan', 'first: which changes there would be'],
+    ['shopsync migrate', 'makes them'],
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }, { shown }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('../../shell/tablechanges.js'),
+        import('../../engine/run/catchup.js'),
+        import('../../shell/display.js'),
+      ])
+    return withContext(invocation, async (context) => {
+      const warehouse = await context.warehouse()
+      const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
+        const changes = await warehouse.migrate(({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
+        return changes.map(({ table, what, size }) => ({ table, what, ...size }))
+      })
+      const { clock, model } = context
+      const views = await context.makeViews(warehouse)
+      await context.refreshAnalytics(warehouse)
+      const { signal } = invocation.signals
+      const { moved, rederived } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
+        settleAlone({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+      )
+      const changes = [
+        ...made,
+        ...views.made,
+        ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
+        ...rederived.map((one) => ({ table: one.table, what: rederivedWhat(one) })),
+      ]
+      const document = { warehouse: context.config.warehouse.label, changes }
+      await invocation.out.answer(document, migrateText(warehouse.where, changes))
+      return 0
+    })
+  },
+}

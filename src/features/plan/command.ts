@@ -1,0 +1,85 @@
+import { Stop } from '../../engine/base/errors.js'
+import { type Command, choiceOptions, type Invocation } from '../../shell/command.js'
+
+const modes = ['sync', 'backfill', 'reconcile'] as const
+
+export const planCommand: Command = {
+  name: 'plan',
+  summary: 'the cost of a run before it runs: requests, records, minutes, table changes',
+  help: `
+Sends one request for each tenant and resource at most, and writes nothing. Minutes are those at the present rate limit
+and api.rateReserve. The plan of a reconcile assumes that it finds nothing: each difference costs some requests more,
+and each row that has vanished from the warehouse one. Where answers are so slow that a run reads several pages at a
+time, the plan includes the requests that check those pages. It assumes the length of a rate-limit window, unless it has
+seen two of them.`,
+  examples: [
+    ['shopsync plan', 'of a sync'],
+    ['shopsync plan sync --full', 'of a sync that walks everything again'],
+    ['shopsync plan reconcile --resource notes', 'of a reconcile of one resource'],
+    ['shopsync plan backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'of a backfill'],
+  ],
+  argument: {
+    name: 'command',
+    description: 'sync (default), backfill or reconcile',
+    isOptional: true,
+    choices: modes,
+  },
+  options: [
+    ...choiceOptions,
+    { flags: '--full', description: 'as of sync and reconcile' },
+    { flags: '--from <time>', description: 'as of backfill', repeatable: true },
+    { flags: '--to <time>', description: 'as of backfill', repeatable: true },
+  ],
+  run: async (invocation) => showPlan(invocation, modeOf(invocation.argument)),
+}
+
+function modeOf(word = 'sync'): (typeof modes)[number] {
+  const mode = modes.find((name) => name === word)
+  if (mode) return mode
+  throw new Stop(`Found plan ${word}, expected one of ${modes.join(', ')}`, {
+    exitCode: 2,
+    hint: 'Type shopsync plan sync',
+  })
+}
+
+/** Also the work of `backfill --dry-run`. */
+export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
+  const [
+    { withContext },
+    { makePlan },
+    { plannedViews },
+    { rangesByFlags },
+    { planText },
+    { Stamps },
+    { shown },
+  ] = await Promise.all([
+    import('../../shell/commandcontext.js'),
+    import('./work.js'),
+    import('../analytics/makeviews.js'),
+    import('../../shell/execute.js'),
+    import('./words.js'),
+    import('../../engine/base/clock.js'),
+    import('../../shell/display.js'),
+  ])
+  const { options, out } = invocation
+  return withContext(invocation, async (context) => {
+    const { config, clock } = context
+    const full = options.full === true
+    const request = {
+      mode: mode === 'sync' && full ? ('full' as const) : mode,
+      job: null,
+      ...context.choice,
+      full,
+      ranges: mode === 'backfill' ? rangesByFlags(context) : [],
+    }
+    // A plan stores nothing: its stamps need not lie behind those of the warehouse, which may have no tables yet.
+    const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
+    const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
+      makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
+    )
+    const views = await plannedViews(deps.warehouse, context.viewsWanted)
+    if (out.json) await out.document({ ...made, view_changes: views.made })
+    else out.say(planText(made, views, out.paper))
+    return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
+  })
+}

@@ -1,0 +1,165 @@
+/*
+ * What a run would cost in one cursor. Used by plan.ts, which adds up the cursors.
+ */
+
+import { pageRecords } from '../../engine/compare/comparisoncost.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  type CursorWork,
+  noCounts,
+} from '../../engine/run/cursorwork.js'
+import { overlapOf } from '../../engine/run/lateness.js'
+import { floorOf, remaining } from '../../engine/run/resumecursor.js'
+import { type CursorContext, type CursorTask, stateOf } from '../../engine/run/runcontext.js'
+import type { RunRequest } from '../../engine/run/runreport.js'
+import type { Source } from '../../engine/source/source.js'
+import { countAfter } from '../../engine/walk/count.js'
+import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
+import { memoryOf } from '../../engine/walk/memory.js'
+import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
+import { LiveRows } from '../reconcile/liverows.js'
+import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
+
+/** What work on a cursor costs. */
+export interface Cost {
+  readonly requests: number
+  readonly records: number
+  readonly checks: number
+  /** The part of it that reads the whole list once, behind the rest. */
+  readonly refill?: Cost
+}
+
+export const nothing: Cost = { requests: 0, records: 0, checks: 0 }
+
+/** Forecasts the work on one cursor, for one request at most. */
+export class Forecast implements CursorWork {
+  readonly progress: CursorProgress = { ...noCounts, watermark: null }
+  readonly #request: RunRequest
+  readonly #list: CursorList
+  readonly #liveRows: LiveRows | undefined
+  cost: Cost = nothing
+
+  constructor(
+    private readonly context: CursorContext,
+    private readonly task: CursorTask,
+    source: Source,
+    private readonly how: {
+      readonly request: RunRequest
+      readonly hasTable: boolean
+      /** A table that the run would create first is filled by a walk of the whole list. */
+      readonly isRefilled: boolean
+    },
+  ) {
+    this.#request = how.request
+    this.#list = flatList(source, task, {
+      priority: 'reconcile',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
+    this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
+  }
+
+  /** Records of a page, where the source was found to serve fewer than are asked for. */
+  get #page(): number | undefined {
+    return memoryOf(this.#state?.remembered).size
+  }
+
+  #pagesOf(records: number): number {
+    return Math.ceil(records / (this.#page ?? pageRecords))
+  }
+
+  get #state() {
+    return stateOf(this.context, this.task)
+  }
+
+  async run(): Promise<CursorResult> {
+    this.cost = await this.#forecast()
+    return { ...this.progress, outcome: null }
+  }
+
+  async #forecast(): Promise<Cost> {
+    const { mode } = this.#request
+    if (this.task.resource.resource.list === 'strings')
+      return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
+    if (mode === 'backfill') return this.#backfill()
+    const walk = await this.#walk()
+    if (mode !== 'reconcile') return walk
+    const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
+    const isListing = this.#request.full === true
+    return {
+      // A listing asks how many records there are without a filter by time.
+      requests: walk.requests + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
+      records: walk.records,
+      checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
+      ...(walk.refill && { refill: walk.refill }),
+    }
+  }
+
+  async #walk(): Promise<Cost> {
+    const isFull = this.#request.mode === 'full'
+    const watermark = this.#state?.watermark ?? null
+    if (!isFull && watermark !== null && (this.how.isRefilled || this.#state?.refill != null))
+      return this.#refill()
+    const floor = floorOf(
+      isFull ? null : watermark,
+      overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
+    )
+    return this.#reading(await countAfter(this.#list, floor), this.#below, isWholeFrom(floor))
+  }
+
+  /** How many records a walk that goes on has still before it. One from before the table was there does not go on. */
+  get #below(): number {
+    if (this.how.isRefilled) return 0
+    return remaining(this.#state, this.#state?.refill == null ? 'walk' : 'refill_walk')
+  }
+
+  /** `below`: how many records a walk that was cut short has still before it. */
+  #reading(records: number, below: number, isWhole: boolean): Cost {
+    const checks = burstChecks(this.#pagesOf(below === 0 ? records : below))
+    if (below > 0)
+      return { requests: resumedCost(records, Math.min(below, records), this.#page), records: below, checks }
+    const cost = isWhole ? wholeCost : walkCost
+    return { requests: cost(records, this.#page), records, checks }
+  }
+
+  /** What is new, as far as the warehouse lacks it, and then the whole list. */
+  async #refill(): Promise<Cost> {
+    const records = await countAfter(this.#list, floorOf(null, 0))
+    const rows = this.#liveRows ? await this.#rows(epoch) : records
+    const news = this.#reading(Math.max(0, records - rows), 0, false)
+    const refill = this.#reading(records, this.#below, true)
+    return {
+      requests: news.requests + refill.requests,
+      records: news.records + refill.records,
+      checks: news.checks + refill.checks,
+      refill,
+    }
+  }
+
+  /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
+  async #backfill(): Promise<Cost> {
+    let [requests, records, checks] = [0, 0, 0]
+    const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
+    const [oldest] = ranges
+    if (!oldest) return nothing
+    const atSource = await countAfter(this.#list, beginningOf(oldest))
+    const here = await this.#rows(beginningOf(oldest))
+    for (const range of ranges) {
+      const newer = await this.#rows(endOf(range))
+      const rest = (await this.#rows(beginningOf(range))) - newer
+      // What the warehouse does not know of yet counts as in the range.
+      const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
+      requests += backfillCost(newer, within, this.#page)
+      records += within
+      // Its first window has nothing to be held against yet.
+      if (within > manyRecords) checks += 1 + burstChecks(this.#pagesOf(within))
+    }
+    return { requests, records, checks }
+  }
+
+  async #rows(after: string): Promise<number> {
+    return (await this.#liveRows?.count(after, forever)) ?? 0
+  }
+}

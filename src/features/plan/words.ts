@@ -1,0 +1,133 @@
+import { bytesText, count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
+import { groupsText } from '../../shell/grouped.js'
+import { changeLine, viewChangesText } from '../../shell/tablechanges.js'
+import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { right, table } from '../../shell/texttable.js'
+import type { ViewsMade } from '../analytics/makeviews.js'
+import type { RunPlan } from './work.js'
+
+const shownChanges = 12
+/** More lines of one kind would push the others off the screen. */
+const shownLines = 20
+
+export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPaper): string {
+  const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
+  return paragraphs([
+    `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
+    firstOf(
+      made.tenants.toSorted((a, b) => b.requests - a.requests),
+      shownLines,
+      tenantText,
+      (others) => `… and ${plural(others, 'tenant')} more with as many requests or fewer: --json`,
+    ),
+    cursorsText(made.cursors, paper),
+    refillsText(made.cursors),
+    changesText(made.table_changes),
+    keysText(made.table_changes),
+    obstaclesText(made.table_changes),
+    viewsText(views),
+    `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
+  ])
+}
+
+const minutesText = (minutes: number): string =>
+  minutes < 1 ? 'less than a minute' : `some ${count(Math.ceil(minutes))} minutes`
+
+function limitText(rate: RunPlan['rate']): string {
+  if (!rate) return 'no rate limit is known'
+  const { window_seconds: seconds, window_known: isKnown } = rate
+  const window = `${seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`}${isKnown ? '' : ' (assumed)'}`
+  return `${plural(rate.limit, 'request')} ${window}, of which ${count(rate.remaining)} are left now`
+}
+
+const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
+  `tenant ${tenant_id}: ${plural(requests, 'request')}, ${plural(records, 'record')}`
+
+function cursorsText(cursors: RunPlan['cursors'], paper: Paper): string {
+  const well = cursors.filter(({ status }) => status === 'ok')
+  const busy = well.filter(({ requests }) => requests > 1).toSorted((a, b) => b.requests - a.requests)
+  const rows = busy
+    .slice(0, shownLines)
+    .map(({ tenant_id, resource, requests, records }) => [
+      String(tenant_id),
+      resource,
+      count(requests),
+      count(records),
+    ])
+  const more = busy.length - rows.length
+  const idle = well.filter(({ requests }) => requests <= 1)
+  const read = idle.reduce((sum, { records }) => sum + records, 0)
+  return paragraphs([
+    rows.length > 0
+      ? table([right('tenant'), 'resource', right('requests'), right('records')], rows, paper)
+      : '',
+    more > 0 ? `… and ${plural(more, 'cursor')} more with as many requests or fewer: --json` : '',
+    idle.length > 0
+      ? `${plural(idle.length, 'cursor')} with one request at most: ${plural(read, 'record')} in all.`
+      : '',
+    groupsText(
+      cursors.filter(({ status }) => status !== 'ok'),
+      '✗',
+      ({ status, error }) => error ?? status,
+    ),
+  ])
+}
+
+/** What is read whole once, and why that is no loss of time for the rest. */
+function refillsText(cursors: RunPlan['cursors']): string {
+  const lists = cursors.flatMap(({ resource, refill }) => (refill ? [{ resource, ...refill }] : []))
+  if (lists.length === 0) return ''
+  const sum = (name: 'requests' | 'records'): number => lists.reduce((all, list) => all + list[name], 0)
+  const names = [...new Set(lists.map(({ resource }) => resource))].join(', ')
+  return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are to read ${plural(lists.length, 'list')} whole once (${names}). That comes after everything else, and a run that is cut short goes on with it later.`
+}
+
+/** The keys that change, the largest tables first: nothing is fetched for that, and nobody can write meanwhile. */
+function keysText(changes: RunPlan['table_changes']): string {
+  const keys = changes
+    .flatMap(({ table, rows, bytes }) =>
+      rows === undefined || bytes === undefined ? [] : [{ table, rows, bytes }],
+    )
+    .toSorted((a, b) => b.bytes - a.bytes)
+  if (keys.length === 0) return ''
+  const sizeOf = (rows: number, bytes: number): string => `${plural(rows, 'row')}, ${bytesText(bytes)}`
+  const all = sizeOf(
+    keys.reduce((sum, { rows }) => sum + rows, 0),
+    keys.reduce((sum, { bytes }) => sum + bytes, 0),
+  )
+  const list = firstOf(
+    keys,
+    shownChanges,
+    ({ table, rows, bytes }) => `${table}: ${sizeOf(rows, bytes)}`,
+    (others) => `and ${plural(others, 'smaller table')}`,
+  )
+  return `The keys of ${plural(keys.length, 'table')} change, on this side only: ${all}. Make a backup first.\n${list}`
+}
+
+const obstaclesText = (changes: RunPlan['table_changes']): string =>
+  changes
+    .flatMap(({ table, in_the_way = [] }) =>
+      in_the_way.map(({ problem, hint }) => `✗ The key of ${table} cannot be changed: ${problem}. ${hint}`),
+    )
+    .join('\n')
+
+const viewsText = ({ made, troubles }: ViewsMade): string =>
+  [
+    ...(made.length > 0 ? [`${viewChangesText(made)}.`] : []),
+    ...troubles.map(({ message, hint }) => `${message}. ${hint}.`),
+  ].join('\n')
+
+const isNew = (changes: RunPlan['table_changes']): boolean =>
+  changes.some(({ table, what }) => table === 'sync_cursors' && what === 'create table')
+
+const changesText = (changes: RunPlan['table_changes']): string =>
+  isNew(changes) ? `There is no warehouse there yet: the run makes it. ${listOf(changes)}` : listOf(changes)
+
+/** Keys that change have a list of their own. */
+function listOf(all: RunPlan['table_changes']): string {
+  const changes = all.filter(({ rows }) => rows === undefined)
+  if (all.length === 0) return 'The tables are up to date.'
+  return changes.length === 0
+    ? ''
+    : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${count(others)} more`)}`
+}

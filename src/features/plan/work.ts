@@ -1,0 +1,187 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../engine/base/format.js'
+import type { CursorEnd } from '../../engine/run/cursor.js'
+import { readOnlyRun } from '../../engine/run/readonlyrun.js'
+import { type Dependencies, keyOf, now, rootOf } from '../../engine/run/runcontext.js'
+import type { RunRequest } from '../../engine/run/runreport.js'
+import type { Change } from '../../engine/warehouse/change.js'
+import { cursorName } from '../../engine/warehouse/cursors.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import type { Obstacle } from '../../engine/warehouse/dialect.js'
+import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
+import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
+import { type Cost, Forecast, nothing } from './cursorcost.js'
+import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
+
+/** What a run would do with one cursor. */
+export interface PlannedCursor {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly status: 'ok' | 'unavailable' | 'failed' | 'skipped'
+  readonly requests: number
+  readonly records: number
+  /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
+  readonly checks: number
+  /** Of both: to read the whole list once, when the run has done everything else; null where that need not be. */
+  readonly refill: Pick<Cost, 'requests' | 'records'> | null
+  readonly error: string | null
+}
+
+/** A change to the tables that the run would make first. */
+export interface PlannedTableChange {
+  readonly table: string
+  readonly what: string
+  /** Of the table, where its key changes: that takes the longer the larger it is. */
+  readonly rows?: number
+  readonly bytes?: number
+  /** What keeps the run from making the change, and what to do about it. */
+  readonly in_the_way?: readonly Obstacle[]
+}
+
+/** The document of `plan`. */
+export interface RunPlan {
+  readonly mode: 'plan'
+  readonly of: RunRequest['mode']
+  readonly planned_at: string
+  /** All that the run would send, the question which tenants there are included. */
+  readonly requests: number
+  readonly records: number
+  readonly minutes: number
+  readonly rate: Rate | null
+  readonly table_changes: readonly PlannedTableChange[]
+  readonly tenants: readonly {
+    readonly tenant_id: Int64
+    readonly requests: number
+    readonly records: number
+  }[]
+  readonly cursors: readonly PlannedCursor[]
+  /** What making this plan has cost. */
+  readonly asked: number
+}
+
+function cursorsOf(
+  ends: readonly CursorEnd[],
+  costs: ReadonlyMap<string, Cost>,
+  isAhead: boolean,
+): PlannedCursor[] {
+  // A run finds out by one request what this plan has found out.
+  const asked = { ...nothing, requests: 1 }
+  return ends.map(({ report: { tenant_id, resource, status, error } }) => {
+    const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
+    const { requests, records, checks, refill } = status === 'skipped' ? nothing : (known ?? asked)
+    const made = isAhead ? checks : 0
+    return {
+      tenant_id,
+      resource,
+      status,
+      error,
+      requests: requests + made,
+      records,
+      checks: made,
+      refill: refill
+        ? { requests: refill.requests + (isAhead ? refill.checks : 0), records: refill.records }
+        : null,
+    }
+  })
+}
+
+const sum = (items: readonly Pick<Cost, 'requests' | 'records'>[], name: 'requests' | 'records'): number =>
+  items.reduce((total, item) => total + item[name], 0)
+
+function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
+  const ids = [...new Set(cursors.map(({ tenant_id }) => tenant_id))]
+  return ids.map((tenant_id) => {
+    const own = cursors.filter((cursor) => cursor.tenant_id === tenant_id)
+    return { tenant_id, requests: sum(own, 'requests'), records: sum(own, 'records') }
+  })
+}
+
+const creates = (changes: readonly Change[], table: string): boolean =>
+  changes.some((change) => change.table === table && change.what === 'create table')
+
+/** The derived tables that the run would compute anew from the stored records, before any other work. */
+async function recomputedTables({ warehouse, model }: Dependencies, changes: readonly Change[]) {
+  const isOld = creates(changes, 'sync_derived')
+  if (!isOld) await warehouse.learnRules()
+  const outdated = isOld ? undefined : await readOutdated(warehouse, model)
+  const found: { table: string; what: string }[] = []
+  for (const resource of model.list)
+    for (const { table } of resource.derived) {
+      const isWhole = outdated === undefined || creates(changes, table.name)
+      const tenants = outdated?.filter((one) => one.derived.table === table).map(({ tenantId }) => tenantId)
+      if (creates(changes, resource.name) || (!isWhole && tenants?.length === 0)) continue
+      const records = await countRecords(warehouse, resource, isWhole ? undefined : tenants)
+      if (records > 0)
+        found.push({ table: table.name, what: `compute anew from ${plural(records, 'stored record')}` })
+    }
+  return found
+}
+
+function moveText({ column, to, values, refills }: PendingMove): string {
+  const what: Record<PendingMove['to'], string> = {
+    column: `move the values of ${column} from _extra into its column`,
+    _extra: `move ${values} values of ${column}, which is no longer configured, back into _extra`,
+    history: 'keep versions that end from now on',
+    'no history': 'keep no more versions that end',
+  }
+  return refills ? `${what[to]}; then read the lists whole once` : what[to]
+}
+
+const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTableChange => ({
+  table,
+  what,
+  ...size,
+  ...(obstacles.length > 0 && { in_the_way: obstacles }),
+})
+
+/** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
+export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
+  const plannedAt = now(deps)
+  const before = deps.clock.nowMicros()
+  const changes = await deps.warehouse.plan({ isMeasured: true })
+  const forecasts = new Map<string, Forecast>()
+  const isNew = isNewWarehouse(changes)
+  const recomputed = isNew ? [] : await recomputedTables(deps, changes)
+  const moves = creates(changes, 'sync_columns') ? [] : await deps.warehouse.pendingMoves()
+  const { ends } = await readOnlyRun(
+    deps,
+    request,
+    (context) => (task, source) => {
+      const hasTable = !creates(changes, rootOf(task.resource).name)
+      const names = new Set(task.resource.tables.map(({ name }) => name))
+      const isRefilled =
+        changes.some(({ table, refills }) => refills && names.has(table)) ||
+        moves.some(({ resource, refills }) => refills && resource === task.resource.name)
+      const forecast = new Forecast(context, task, source, { request, hasTable, isRefilled })
+      forecasts.set(cursorName(keyOf(task)), forecast)
+      return forecast
+    },
+    isNew,
+  )
+  const stats = deps.source.stats()
+  const asked = stats.requests
+  const seconds = Number(deps.clock.nowMicros() - before) / 1e6 / Math.max(1, asked)
+  const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
+  const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
+  const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
+  const rate = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const tenants = byTenant(cursors)
+  const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))
+  return {
+    mode: 'plan',
+    of: request.mode,
+    planned_at: plannedAt,
+    requests,
+    records: sum(cursors, 'records'),
+    minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
+    rate,
+    table_changes: [
+      ...changes.map(tableChange),
+      ...moves.map((move) => ({ table: move.table, what: moveText(move) })),
+      ...recomputed,
+    ],
+    tenants,
+    cursors,
+    asked,
+  }
+}

@@ -1,0 +1,68 @@
+import { Stop } from '../../engine/base/errors.js'
+import { type Command, choiceOptions, type Invocation } from '../../shell/command.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+
+export const quarantineCommand: Command = {
+  name: 'quarantine',
+  summary: 'values that could not be stored, and why; fetches them again and tries once more',
+  help: `
+Exits with 1 when replay leaves something in quarantine.`,
+  examples: [
+    ['shopsync quarantine list', 'every value, item and record that could not be stored as it came'],
+    [
+      'shopsync quarantine replay',
+      'asks for those records again, one request each, and stores what fits by now',
+    ],
+    ['shopsync quarantine list --resource customers --json', 'as a document: values, each of them whole'],
+  ],
+  argument: { name: 'action', description: 'list or replay', choices: ['list', 'replay'] },
+  options: choiceOptions,
+  run: async (invocation) => {
+    const { argument = '' } = invocation
+    if (argument !== 'list' && argument !== 'replay')
+      throw new Stop(`Found quarantine ${argument}, expected list or replay`, {
+        exitCode: 2,
+        hint: 'Type shopsync quarantine list',
+      })
+    const { withContext } = await import('../../shell/commandcontext.js')
+    return withContext(invocation, async (context) => {
+      await context.refuseUnknown()
+      return (argument === 'list' ? list : replay)(invocation, context)
+    })
+  },
+}
+
+const parts = async () => ({
+  ...(await import('./work.js')),
+  ...(await import('./words.js')),
+})
+
+async function list({ out }: Invocation, context: CommandContext): Promise<number> {
+  const [{ listQuarantine, quarantineText, noWarehouseText }, { isNewWarehouse }] = await Promise.all([
+    parts(),
+    import('../../engine/warehouse/ddl.js'),
+  ])
+  const warehouse = await context.readingWarehouse()
+  const isNew = isNewWarehouse(await warehouse.plan())
+  const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
+  await out.answer(
+    { values: entries },
+    isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.paper),
+  )
+  return 0
+}
+
+async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
+  const [{ replayQuarantine, replayText, leftText }, { shown }] = await Promise.all([
+    parts(),
+    import('../../shell/display.js'),
+  ])
+  const deps = await context.dependencies(await context.existingWarehouse())
+  const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
+    replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
+  )
+  await out.answer({ records: outcomes }, replayText(outcomes, out.paper))
+  const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
+  if (left > 0) out.complain([leftText(left)])
+  return left === 0 ? 0 : 1
+}

@@ -1,0 +1,52 @@
+import { atSecond, count, plural, shortRequests } from '../../engine/base/format.js'
+import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
+import { right, table, unbroken } from '../../shell/texttable.js'
+import { shortened } from '../../shell/width.js'
+import type { Quarantined, Replayed } from './work.js'
+
+const empty = 'Nothing is in quarantine.'
+
+export const noWarehouseText = (where: string): string =>
+  `There is no warehouse at ${where} yet, and nothing is in quarantine. Type shopsync sync`
+
+export const leftText = (left: number): string =>
+  `${plural(left, 'record')} could not be stored still: shopsync quarantine list`
+
+/** The document of --json has the values whole. */
+const shownOfValue = 40
+
+export function quarantineText(entries: readonly Quarantined[], paper: Paper = plainPaper): string {
+  if (entries.length === 0) return empty
+  return table(
+    [right('tenant'), 'resource', 'record', 'path', 'reason', 'value', unbroken('last seen', { spare: 1 })],
+    entries.map((entry) => [
+      String(entry.tenant_id),
+      entry.resource,
+      entry.record_id,
+      entry.path === '' ? '(the record)' : entry.path,
+      entry.reason ?? '',
+      shortened(entry.value ?? '', shownOfValue),
+      entry.last_seen_at === null ? '' : atSecond(entry.last_seen_at),
+    ]),
+    paper,
+  )
+}
+
+const outcomeInk = (outcome: string): Ink => (outcome === 'stored' ? 'good' : 'odd')
+
+export function replayText(outcomes: readonly Replayed[], paper: Paper = plainPaper): string {
+  if (outcomes.length === 0) return empty
+  const tried = table(
+    [right('tenant'), 'resource', 'record', { title: 'outcome', ink: outcomeInk }, 'detail'],
+    outcomes.map((one) => [
+      String(one.tenant_id),
+      one.resource,
+      one.record_id,
+      one.outcome,
+      shortRequests(one.detail ?? ''),
+    ]),
+    paper,
+  )
+  const stored = outcomes.filter(({ outcome }) => outcome === 'stored').length
+  return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${count(stored)} stored.`
+}

@@ -1,0 +1,147 @@
+import type { Int64 } from '../../../schema/resource.js'
+import { describeError, Skip } from '../../engine/base/errors.js'
+import { plural } from '../../engine/base/format.js'
+import { parseInt64 } from '../../engine/base/int64.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import {
+  asWriter,
+  type CursorTask,
+  type Dependencies,
+  keyOf,
+  type WriterLease,
+} from '../../engine/run/runcontext.js'
+import type { CursorChoice } from '../../engine/run/runreport.js'
+import { RunTally } from '../../engine/run/runstats.js'
+import { PageStore } from '../../engine/run/store.js'
+import { epoch } from '../../engine/walk/cutpoint.js'
+import { cursorColumns } from '../../engine/warehouse/cursors.js'
+import { forgetRecord } from '../../engine/warehouse/quarantine.js'
+import { checkBelonging } from '../../engine/warehouse/sourceidentity.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { LiveRows } from '../reconcile/liverows.js'
+
+/** One value, item or record in quarantine (contract: state tables). */
+export interface Quarantined {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly record_id: string
+  readonly path: string
+  readonly value: string | null
+  readonly reason: string | null
+  readonly first_seen_at: string | null
+  readonly last_seen_at: string | null
+}
+
+/** What could not be stored, by tenant, resource and record. */
+export function listQuarantine(
+  warehouse: Warehouse,
+  { tenants, resources }: CursorChoice,
+): Promise<Quarantined[]> {
+  return warehouse.read((db) => {
+    let query = db
+      .selectFrom('sync_quarantine')
+      .selectAll()
+      .orderBy('tenant_id')
+      .orderBy('resource')
+      .orderBy('record_id')
+      .orderBy('path')
+    if (tenants) query = query.where('tenant_id', 'in', [...tenants])
+    if (resources) query = query.where('resource', 'in', [...resources])
+    return query.execute()
+  })
+}
+
+/** What became of one record that was tried again. */
+export interface Replayed {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly record_id: string
+  /** `gone`: the source has it no longer; `unreachable`: it has no id to ask by; `failed`: it could not be fetched. */
+  readonly outcome: 'stored' | 'still bad' | 'gone' | 'unreachable' | 'failed'
+  readonly detail: string | null
+}
+
+type ReplayRun = Dependencies & WriterLease
+
+interface QuarantinedRecord extends CursorTask {
+  readonly recordId: string
+}
+
+function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): QuarantinedRecord[] {
+  const unique = new Map<string, QuarantinedRecord>()
+  for (const { tenant_id: tenantId, resource: name, record_id: recordId } of entries) {
+    const resource = deps.model.byName.get(name)
+    if (resource) unique.set(`${tenantId} ${name} ${recordId}`, { tenantId, resource, recordId })
+  }
+  return [...unique.values()]
+}
+
+/**
+ * Forgets a record that never was a row, where its 404 says that it is gone: the source answers by id for a record that
+ * it lists. A row of it stays for reconcile, which confirms and marks deletions.
+ */
+async function forgetGone(
+  run: ReplayRun,
+  record: QuarantinedRecord,
+  { id, list }: { readonly id: Int64; readonly list: CursorList },
+): Promise<string> {
+  const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
+  if (row?.deletedAt === null) return 'the source has it no longer: shopsync reconcile marks it deleted'
+  const { total } = await list.fetch(epoch, 1, 1)
+  const { witness } = list
+  const isById = witness === undefined ? total === 0 : (await list.item(witness)) !== undefined
+  if (!isById) return 'the source does not answer by id: whether it is gone is not known'
+  await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)], run.fence)
+  return 'the source has it no longer: forgotten'
+}
+
+async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
+  const { resource, recordId } = record
+  const key = keyOf(record)
+  const done = (outcome: Replayed['outcome'], detail: string | null): Replayed => ({
+    ...cursorColumns(key),
+    record_id: recordId,
+    outcome,
+    detail,
+  })
+  const id = parseInt64(recordId)
+  if (id === undefined)
+    return done(
+      'unreachable',
+      `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
+    )
+  try {
+    const list = flatList(run.source, record, {
+      priority: 'lookup',
+      signal: run.signal,
+      form: run.warehouse.dialect.numbers,
+    })
+    const fetched = await list.item(id)
+    if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
+    // The outcome tells what is left in quarantine: the log need not.
+    const store = new PageStore({ ...run, observer: {}, counted: new RunTally() }, key, 'replay')
+    await store.storeFlat(fetched)
+    const left = fetched.flattened.quarantine.length
+    return left === 0
+      ? done('stored', null)
+      : done('still bad', `${plural(left, 'value')} cannot be stored still`)
+  } catch (error) {
+    if (error instanceof Skip) return done('failed', describeError(error))
+    throw error
+  }
+}
+
+/** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
+export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
+  return asWriter(deps, 'quarantine replay', async (lease) => {
+    await checkBelonging(deps.warehouse, deps.source.address)
+    const outcomes: Replayed[] = []
+    const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
+    for (const record of records) {
+      if (lease.signal.aborted) break
+      deps.observer.step?.('asking for each record again', outcomes.length, records.length)
+      outcomes.push(await replayOne({ ...deps, ...lease }, record))
+    }
+    return outcomes
+  })
+}

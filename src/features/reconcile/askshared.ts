@@ -1,0 +1,250 @@
+/*
+ * Rows that two live records show (warehouse/sharedrows.ts): when a cursor's work is done, the source is asked by id for
+ * the record that was shown earlier, which may have lost the row without a new stamp. run/modes.ts puts this behind the
+ * work of every cursor whose records have such rows.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import { addCounts, type Counts, type CursorResult, type CursorWork } from '../../engine/run/cursorwork.js'
+import {
+  type CursorTask,
+  keyOf,
+  noteOf,
+  type RunContext,
+  rootOf,
+  stateOf,
+  warningOf,
+} from '../../engine/run/runcontext.js'
+import { mostTouched } from '../../engine/run/runstats.js'
+import { type Fetched, PageStore } from '../../engine/run/store.js'
+import type { Source } from '../../engine/source/source.js'
+import type { WalkOutcome } from '../../engine/walk/types.js'
+import {
+  type FoundShared,
+  type KnownShared,
+  knownShared,
+  pairName,
+  SharedRows,
+  type SharingPair,
+  storeShared,
+} from '../../engine/warehouse/sharedrows.js'
+import type { Version } from '../../engine/warehouse/versionbatch.js'
+import { Confirmation } from './confirm.js'
+import { Breaker } from './deletionguard.js'
+import { differingText } from './listwords.js'
+import { LiveRows } from './liverows.js'
+import { answersApart, askWhoWentBack } from './sourceregression.js'
+import { type GoneRow, markDeleted } from './tombstone.js'
+
+/** Records that one run asks for at most; the next run goes on. */
+const mostLookups = 100
+
+export interface SharedOptions {
+  /** Look over all rows, and not only at those that the run has written. */
+  readonly isWhole: boolean
+  /** Store an older version where the source says twice that it went back: only reconcile may. */
+  readonly followsBack: boolean
+  /** See ReconcileOptions. */
+  readonly acceptDeletes: boolean
+  readonly maxDeletes: number
+}
+
+/** The work, and then a look at the rows that its records share. */
+export function withSharedLook(
+  context: RunContext,
+  task: CursorTask,
+  source: Source,
+  { work, ...options }: SharedOptions & { readonly work: CursorWork },
+): CursorWork {
+  const nested = task.resource.tables.filter(({ moves }) => moves)
+  if (nested.length === 0) return work
+  const look = new SharedLook(context, task, source, options)
+  return {
+    run: async () => look.behind(await work.run()),
+    get progress() {
+      return { ...work.progress, ...addCounts(work.progress, look.counts) }
+    },
+  }
+}
+
+/** One cursor's look at shared rows. */
+export class SharedLook {
+  readonly #rows: SharedRows
+  readonly #liveRows: LiveRows
+  readonly #list: CursorList
+  readonly #store: PageStore
+  readonly #confirmation: Confirmation
+  #breaker: Breaker | undefined
+  #deleted = 0
+  #wentBack = 0
+  #differing = 0
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+    source: Source,
+    private readonly options: SharedOptions,
+  ) {
+    const { warehouse, signal } = context
+    const key = keyOf(task)
+    const [nested = rootOf(task.resource)] = task.resource.tables.filter(({ moves }) => moves)
+    this.#rows = new SharedRows(warehouse, task.tenantId, rootOf(task.resource), nested)
+    this.#liveRows = new LiveRows(warehouse, task)
+    this.#list = flatList(source, task, { priority: 'lookup', signal, form: warehouse.dialect.numbers })
+    this.#store = new PageStore(context, key, 'lookup')
+    // A record that breaks its answer keeps no other from being asked for.
+    this.#confirmation = new Confirmation(this.#list, context.stamps, noteOf(context, key), () => true)
+  }
+
+  /** What the look itself has brought. */
+  get counts(): Counts {
+    const { counts } = this.#store
+    return { ...counts, removed: counts.removed + this.#deleted }
+  }
+
+  async behind(result: CursorResult): Promise<CursorResult> {
+    await this.run()
+    const told = { ...result, ...addCounts(result, this.counts) }
+    if (this.#differing > 0)
+      return {
+        ...told,
+        outcome: judged(result.outcome, 'unproven', 'answers_differ'),
+        problem: result.problem ?? differingText(this.#differing),
+      }
+    if (this.#wentBack > 0 && result.outcome?.verdict === 'proven')
+      return { ...told, outcome: judged(result.outcome, 'repaired', 'source_went_back') }
+    return told
+  }
+
+  async run(): Promise<void> {
+    const { warehouse, fence, counted } = this.context
+    const key = keyOf(this.task)
+    const before = knownShared(stateOf(this.context, this.task)?.shared)
+    if (await this.isDue(before)) {
+      const known = await this.#settle(before ?? { rows: 0, asked: [], tooMany: false })
+      const isNews = counted.touched(key) !== undefined || JSON.stringify(known) !== JSON.stringify(before)
+      if (isNews) await warehouse.write([storeShared(warehouse.db, key, known)], fence)
+    } else if (counted.touched(key)) await warehouse.write([storeShared(warehouse.db, key, before)], fence)
+    counted.forgetTouched(key)
+  }
+
+  /** Whether all rows are to be looked over. An idle cursor whose rows were looked over asks the warehouse nothing. */
+  async isDue(before: KnownShared | null): Promise<boolean> {
+    const touched = this.context.counted.touched(keyOf(this.task))
+    if (this.options.isWhole) return true
+    if (before) return touched !== undefined || !before.tooMany
+    if (!touched) return false
+    return touched.size > mostTouched || this.#rows.has([...touched])
+  }
+
+  /** Asks about the pairs that nobody was asked about. Returns what is known then; null where nothing is shared. */
+  async #settle(before: KnownShared): Promise<KnownShared | null> {
+    const asked = new Set(before.asked)
+    const unread = new Set<Int64>()
+    let found = await this.#rows.look()
+    for (;;) {
+      const open = found.pairs.filter((pair) => !asked.has(pairName(pair)) && !unread.has(pair.older.id))
+      const answered = await this.ask(open)
+      if (answered === undefined) for (const pair of open) asked.add(pairName(pair))
+      if (!answered || answered.asked === 0) break
+      for (const id of answered.unread) unread.add(id)
+      for (const pair of open) if (answered.ids.has(pair.older.id)) asked.add(pairName(pair))
+      found = await this.#rows.look()
+    }
+    this.#tell(found, before, unread.size)
+    if (found.rows === 0) return null
+    const names = found.pairs
+      .map(pairName)
+      .filter((name) => asked.has(name))
+      .sort()
+    return { rows: found.rows, asked: names, tooMany: found.tooMany }
+  }
+
+  /** Asks for the earlier record of each pair, as far as the run may. undefined: the source does not answer by id. */
+  async ask(pairs: readonly SharingPair[]) {
+    const { counted } = this.context
+    const all = [...new Map(pairs.map(({ older }) => [older.id, older])).values()]
+    const candidates = all.slice(0, Math.max(0, mostLookups - counted.lookups))
+    const [first, ...others] = candidates
+    if (!first) return { asked: 0, ids: new Set<Int64>(), unread: [] }
+    const [unread, gone]: [Int64[], GoneRow[]] = [[], []]
+    // A source that does not answer by id is found out by the first question.
+    for (const part of [[first], others]) {
+      counted.lookups += part.length
+      const answer = await this.#confirmation.byId(part)
+      if (!answer.isById) {
+        this.#note('The source does not answer by id: rows that two records show are counted, and stay')
+        return undefined
+      }
+      await this.#storeAll(answer.moved)
+      unread.push(...answer.unread)
+      gone.push(...answer.gone)
+    }
+    if (gone.length > 0) await this.markGone(gone)
+    const ids = new Set(candidates.map(({ id }) => id))
+    for (const id of unread) ids.delete(id)
+    return { asked: candidates.length, ids, unread }
+  }
+
+  async #storeAll(answers: readonly Fetched[]): Promise<void> {
+    const older: Int64[] = []
+    for (const fetched of answers) {
+      const { stale } = await this.#store.storeFlat(fetched)
+      if (stale > 0) older.push(...fetched.flattened.records.map(({ id }) => id))
+    }
+    if (older.length > 0) await this.#older(older)
+  }
+
+  /** Records of which the source has an older version than the warehouse: only reconcile may follow it. */
+  async #older(ids: readonly Int64[]): Promise<void> {
+    if (!this.options.followsBack) {
+      this.#note(
+        'The source has older versions by id than the warehouse, which keeps its own: reconcile asks',
+        {
+          records: ids.length,
+        },
+      )
+      return
+    }
+    const { clock, signal, answersApartMs = answersApart } = this.context
+    const rows: ReadonlyMap<Int64, Version> = await this.#liveRows.versions(ids)
+    const answer = await askWhoWentBack(this.#confirmation, rows, () => clock.sleep(answersApartMs, signal))
+    for (const fetched of answer.newer) await this.#store.storeFlat(fetched)
+    for (const { fetched, stored, id } of answer.older)
+      await this.#store.storeFlat(fetched, { disowned: new Map([[id, stored.updatedAt]]) })
+    this.#wentBack += answer.older.length
+    this.#differing += answer.differing
+  }
+
+  /** Marks rows whose record is gone, unless they are more than is believed. */
+  async markGone(gone: readonly GoneRow[]): Promise<void> {
+    const { acceptDeletes: accepted, maxDeletes: share } = this.options
+    const live = await this.context.warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
+    this.#breaker ??= new Breaker({ live, share, accepted })
+    if (!this.#breaker.isSmall) this.#breaker.pass(gone.length)
+    this.#deleted += (await markDeleted(this.context, this.task, gone)).length
+  }
+
+  #tell(found: FoundShared, before: KnownShared, unread: number): void {
+    const warn = warningOf(this.context, keyOf(this.task))
+    if (found.tooMany && !before.tooMany)
+      warn(
+        'So many records share nested rows that the ids of these rows cannot be unique: they are counted, and the source is not asked which record has them',
+        { rows: found.rows },
+      )
+    if (unread > 0)
+      warn('Records that share rows with others could not be asked for by id: the next run asks again', {
+        records: unread,
+      })
+  }
+
+  #note(message: string, fields: Record<string, unknown> = {}): void {
+    noteOf(this.context, keyOf(this.task))(message, fields)
+  }
+}
+
+const judged = (
+  outcome: WalkOutcome | null,
+  verdict: WalkOutcome['verdict'],
+  reason: NonNullable<WalkOutcome['reason']>,
+): WalkOutcome | null => outcome && { ...outcome, verdict, reason }

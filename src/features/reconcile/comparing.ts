@@ -1,0 +1,208 @@
+/*
+ * Compares one cursor with the source: by counting, or by a list of everything. `reconcile` and `verify` give it the
+ * rows to compare the source with, and the repair of differences.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { Bisection } from '../../engine/compare/bisect.js'
+import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
+import type { Move } from '../../engine/compare/histogram.js'
+import type { CursorList } from '../../engine/run/cursorlist.js'
+import { Pace } from '../../engine/run/pace.js'
+import { walkPlan } from '../../engine/run/resumecursor.js'
+import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import type { Note } from '../../engine/run/runreport.js'
+import type { Fetched } from '../../engine/run/store.js'
+import { countOdd, nothingOdd } from '../../engine/walk/anomalies.js'
+import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
+import { IdSet } from '../../engine/walk/idset.js'
+import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/memory.js'
+import { movesWatermark, type WalkOutcome, type WalkPage, type WalkPort } from '../../engine/walk/types.js'
+import { Walk } from '../../engine/walk/walk.js'
+import type { Version } from '../../engine/warehouse/versionbatch.js'
+
+/** What a comparison of one cursor has found, after the differences were dealt with. */
+export interface ComparedCursor extends Comparison {
+  /** Of a listing: what its walk can claim. */
+  readonly verdict: WalkOutcome['verdict']
+  readonly reason: WalkOutcome['reason']
+  /** What is remembered of the list from now on. */
+  readonly memory: Memory
+  /** So many records more the source counts without a filter by time; they were read so. */
+  readonly beforeAll: number
+}
+
+/** The rows that the source is compared with. */
+export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows'> {
+  /** The stored versions of records, tombstones included. */
+  versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
+  all(): AsyncIterable<Candidate>
+}
+
+/** What is done about differences. Each method returns how rows moved by that (see ComparePort). */
+export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
+  store(fetched: Fetched): Promise<readonly Move[]>
+  recoverLostRows(): Promise<readonly Move[] | undefined>
+}
+
+interface ComparingParts {
+  readonly overlapMs: number
+  readonly list: CursorList
+  readonly rows: ComparedRows
+  readonly repair: Repair
+  /** What is remembered of the list. */
+  memory(): Memory
+  readonly note: Note
+}
+
+type ComparingContext = Pick<Dependencies, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+
+/** What one reading of the whole list has shown. */
+interface Listed {
+  readonly outcome: WalkOutcome
+  readonly seen: IdSet
+  readonly texts: ReadonlySet<string>
+}
+
+interface Listing {
+  /** The comparison by counts that came to a listing. */
+  readonly before?: Comparison
+  /** The listing was asked for: it counts as a search for what is not shown. */
+  readonly isSearch: boolean
+}
+
+/** How many of the rows that a list does not show have not moved by what the source said of them. */
+function unsettled(missing: readonly Candidate[], moves: readonly Move[]): number {
+  const moved = new Map<string | null, number>()
+  for (const { before } of moves) moved.set(before, (moved.get(before) ?? 0) + 1)
+  return missing.filter(({ updatedAt }) => {
+    const left = moved.get(updatedAt) ?? 0
+    moved.set(updatedAt, left - 1)
+    return left <= 0
+  }).length
+}
+
+/** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
+export class Comparing {
+  constructor(
+    private readonly context: ComparingContext,
+    private readonly parts: ComparingParts,
+  ) {}
+
+  async run(full: boolean): Promise<ComparedCursor> {
+    const memory = this.parts.memory()
+    // Counts find nothing in a list whose counts are not true.
+    if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
+    const found = await new Bisection<Fetched>(this.#port()).run()
+    if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
+    return { ...found, verdict: 'proven', reason: null, memory: this.parts.memory(), beforeAll: 0 }
+  }
+
+  #port(): ComparePort<Fetched> {
+    const { list, rows, repair, note } = this.parts
+    return {
+      fetch: (after, page, perPage) => list.fetch(after, page, perPage),
+      cells: (after, until) => rows.cells(after, until),
+      rows: (after, until) => rows.rows(after, until),
+      store: (page) => repair.store(page.payload),
+      settle: (candidates) => repair.settle(candidates),
+      recall: () => repair.recoverLostRows(),
+      refresh: () => repair.refresh(),
+      known: knownOf(this.parts.memory()),
+      random: this.context.random ?? Math.random,
+      note,
+    }
+  }
+
+  /**
+   * Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. `after`:
+   * what the source is asked for, if not for what is newer than the floor.
+   */
+  walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
+    const { list, note } = this.parts
+    const pace = new Pace(this.context)
+    const port: WalkPort<Fetched> = {
+      fetch: (page, perPage) => pace.fetching(list.fetch(after, page, perPage)),
+      store: (page) => {
+        for (const { id } of page.sightings) saw(id)
+        return pace.storing(this.#store(page))
+      },
+      countAfter: (t) => list.countAfter(t),
+      readAhead: () => pace.readAhead(),
+      note,
+    }
+    const plan = walkPlan(this.context, floor, this.parts.overlapMs)
+    const known = knownOf(this.parts.memory())
+    // A whole list tells whether its totals are true by now; one whose totals jump is not read so often again for that.
+    const looksAgain = isWholeFrom(floor) && !known.isUnsteady
+    return new Walk(port, { ...plan, known, looksAgain }).run()
+  }
+
+  /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
+  async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
+    const { listed, beforeAll } = await this.#listAll(isSearch)
+    const { outcome, seen, texts } = listed
+    const { finding = nothingOdd, books, verdict, reason } = outcome
+    const missing: Candidate[] = []
+    for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
+    const settled = await this.parts.repair.settle(missing)
+    const rows = await this.parts.rows.cells(epoch, forever)
+    const odd = countOdd(texts)
+    const end = { isWhole: true, today: now(this.context).slice(0, 10), isSearch }
+    const known = this.parts.memory()
+    const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
+    return {
+      method: 'listing',
+      // Where a record exists unchanged that no list shows, the list is not to be believed.
+      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + odd.unreadable,
+      ...(beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict, reason }),
+      // Without the filter the list has another order, which says nothing of the one that walks read.
+      memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
+      beforeAll,
+      source: finding.isUncounted ? books.distinct : books.last - finding.twice - finding.hidden,
+      warehouse: rows.reduce((sum, { count }) => sum + count, 0),
+      counted: before?.counted ?? 0,
+      listed: (before?.listed ?? 0) + 1,
+      odd: { ...odd, repeated: Math.max(odd.repeated, finding.twice), hidden: finding.hidden },
+    }
+  }
+
+  /**
+   * Lists everything that the filter by time shows. Where somebody asked for a listing, and the source counts more
+   * without the filter, or did so before, everything is listed without it: in no order that the API promises.
+   */
+  async #listAll(isSearch: boolean): Promise<{ readonly listed: Listed; readonly beforeAll: number }> {
+    const { list } = this.parts
+    const filtered = this.parts.memory().isBeforeAll ? undefined : await this.#list(epoch)
+    if (filtered) {
+      const { books, finding } = filtered.outcome
+      const isCounted = movesWatermark(filtered.outcome) && !finding?.isUncounted
+      if (!isSearch || !isCounted || (await list.countAll()) <= books.last)
+        return { listed: filtered, beforeAll: 0 }
+    }
+    // Records may have come between two questions.
+    const some = await list.countAfter(epoch)
+    const beforeAll = Math.max(0, (await list.countAll()) - some)
+    const listed = beforeAll > 0 ? await this.#list(unfiltered) : (filtered ?? (await this.#list(epoch)))
+    return { listed, beforeAll }
+  }
+
+  async #list(after: string): Promise<Listed> {
+    const seen = new IdSet()
+    const texts = new Set<string>()
+    const saw = (id: Int64 | string): void => void (typeof id === 'string' ? texts.add(id) : seen.add(id))
+    return { outcome: await this.walk(epoch, saw, after), seen, texts }
+  }
+
+  /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */
+  async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
+    const ids = page.sightings.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
+    const stored = await this.parts.rows.versions(ids)
+    const differs = page.sightings.some(({ id, updatedAt }) => {
+      if (typeof id === 'string') return true
+      const version = stored.get(id)
+      return version?.updatedAt !== updatedAt || version.deletedAt !== null
+    })
+    if (differs) await this.parts.repair.store(page.payload)
+    return (id) => stored.get(id)?.updatedAt
+  }
+}

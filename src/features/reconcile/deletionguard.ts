@@ -1,0 +1,56 @@
+import { Skip } from '../../engine/base/errors.js'
+
+/** A cursor of fewer rows has no breaker where each deletion is confirmed by id: asking about all of them costs little. */
+const smallCursor = 50
+/** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
+const least = 5
+
+interface BreakerLimits {
+  /** Live rows of the cursor. */
+  readonly live: number
+  /** The share of them that may be marked deleted. */
+  readonly share: number
+  /** Deletions are accepted, however many they are. */
+  readonly accepted: boolean
+}
+
+/**
+ * Stops a cursor of which too many rows are about to be marked deleted: an API that fails in an unforeseen way looks
+ * just like records that were deleted. Rows that stay too long were judged the smaller harm.
+ */
+export class Breaker {
+  #marked = 0
+
+  constructor(private readonly limits: BreakerLimits) {}
+
+  get isSmall(): boolean {
+    return this.limits.live < smallCursor
+  }
+
+  /** Whether so many more would be too many. */
+  trips(more: number): boolean {
+    const { live, share, accepted } = this.limits
+    const all = this.#marked + more
+    return !accepted && all >= least && all > live * share
+  }
+
+  /** Counts so many more; throws Skip when they are too many. */
+  pass(more: number): void {
+    if (this.trips(more)) this.refuse(more)
+    this.#marked += more
+  }
+
+  refuse(more: number): never {
+    const { live, share } = this.limits
+    const all = this.#marked + more
+    const percent = Math.round((all / Math.max(1, live)) * 100)
+    throw new Skip(
+      `${all} records of ${live} (${percent} %) are gone at the source; expected at most ${Math.round(share * 100)} %. None of these was marked deleted`,
+      {
+        reason: 'suspicious',
+        code: 'breaker',
+        hint: 'If they were really deleted there, type shopsync reconcile --accept-deletes for this tenant and resource (--tenant, --resource), or raise reconcile.maxDeletes',
+      },
+    )
+  }
+}

@@ -1,0 +1,196 @@
+/*
+ * The warehouse as a reconcile would leave it, without writing: `verify` lets a comparison run against it and counts
+ * the differences that it holds in the end.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Candidate } from '../../engine/compare/comparison.js'
+import type { Cell, Move } from '../../engine/compare/histogram.js'
+import type { Note } from '../../engine/run/runreport.js'
+import type { Fetched } from '../../engine/run/store.js'
+import { forever } from '../../engine/walk/cutpoint.js'
+import type { WalkOutcome } from '../../engine/walk/types.js'
+import type { Version } from '../../engine/warehouse/versionbatch.js'
+import type { ComparedRows, Repair } from './comparing.js'
+import type { Confirmation } from './confirm.js'
+import type { LiveRows } from './liverows.js'
+import { recoverLostRows } from './lostrows.js'
+import type { RegisterCheck } from './registercheck.js'
+import { OlderRows } from './sourceregression.js'
+
+/** The versions of a record of which warehouse and source disagree; null where the record does not exist. */
+interface DryRunEntry {
+  readonly stored: string | null
+  readonly source: string | null
+  /** The walk that reads what no sync has read yet has brought it. */
+  readonly isNews: boolean
+}
+
+export interface DifferenceTally {
+  /** Records that the warehouse lacks. */
+  readonly missing: number
+  /** Rows of an older version. */
+  readonly outdated: number
+  /** Live rows whose record is gone. */
+  readonly extra: number
+  /** Records that came or changed behind what the cursor claims: no difference. */
+  readonly newer: number
+}
+
+interface DryRunParts {
+  readonly liveRows: LiveRows
+  readonly confirmation: Confirmation
+  readonly check: RegisterCheck
+  /** Records that the list may show a second time, and there as they were. */
+  readonly mostTwice: () => number
+  /** Waits between two answers by id. */
+  readonly pause: () => Promise<void>
+  /** Reads what has come since. */
+  readonly catchUp: () => Promise<WalkOutcome>
+  /** Up to when the cursor claims to be complete; null where that cannot be believed: then all is held against it. */
+  readonly claimed: () => string | null
+  readonly note: Note
+}
+
+const within = (time: string | null, after: string, until: string): boolean =>
+  time !== null && time > after && (until === forever || time <= until)
+
+/** The version of a live row; null where there is none. */
+const liveVersion = (version: Version | undefined): string | null =>
+  version?.deletedAt === null ? version.updatedAt : null
+
+/**
+ * Keeps each difference that a comparison finds as an entry, in place of a write, and shows the live rows as if the
+ * entries had been written. So the comparison goes on past each difference, as a reconcile does.
+ */
+export class DryRun implements ComparedRows, Repair {
+  readonly #entries = new Map<Int64, DryRunEntry>()
+  #isCatchingUp = false
+
+  /** Records that the source shows in an older version than the row's. */
+  readonly #older: OlderRows
+
+  constructor(private readonly parts: DryRunParts) {
+    const { confirmation, liveRows, pause, mostTwice } = parts
+    this.#older = new OlderRows({ confirmation, versions: (ids) => liveRows.versions(ids), pause, mostTwice })
+  }
+
+  /** Records of which list and answers by id say different things. */
+  get differing(): number {
+    return this.#older.differing
+  }
+
+  /** After a comparison has counted the rows. What the catching-up walk brought and the warehouse once had is not new. */
+  async tally(): Promise<DifferenceTally> {
+    const { check, liveRows } = this.parts
+    const hasNews = [...this.#entries.values()].some(({ isNews }) => isNews)
+    const finding = hasNews ? await check.look(liveRows.counted) : 'sound'
+    if (finding === 'sound' || finding === 'unknown') return this.#tally(() => false)
+    if (finding === 'many') return this.#tally(() => true)
+    const vanished = new Set([...finding.more, ...finding.less].map(({ id }) => id))
+    return this.#tally((id) => vanished.has(id))
+  }
+
+  #tally(wasThere: (id: Int64) => boolean): DifferenceTally {
+    const claimed = this.parts.claimed()
+    const isNewer = ([id, { stored, source, isNews }]: readonly [Int64, DryRunEntry]): boolean => {
+      if (claimed === null || source === null || source <= (stored ?? '')) return false
+      return source > claimed || (isNews && !wasThere(id))
+    }
+    const all = [...this.#entries]
+    const entries = all.filter((entry) => !isNewer(entry)).map(([, entry]) => entry)
+    const count = (test: (entry: DryRunEntry) => boolean): number => entries.filter(test).length
+    return {
+      missing: count(({ stored, source }) => stored === null && source !== null),
+      outdated: count(({ stored, source }) => stored !== null && source !== null && stored !== source),
+      extra: count(({ stored, source }) => stored !== null && source === null),
+      newer: all.length - entries.length,
+    }
+  }
+
+  async cells(after: string, until: string): Promise<Cell[]> {
+    const cells = await this.parts.liveRows.cells(after, until)
+    if (this.#entries.size === 0) return cells
+    const ends = [...cells.map(({ end }) => end), ...(cells.at(-1)?.end === until ? [] : [until])]
+    return ends.map((end, i) => {
+      const from = ends[i - 1] ?? after
+      let count = cells[i]?.count ?? 0
+      for (const { stored, source } of this.#entries.values())
+        count += (within(source, from, end) ? 1 : 0) - (within(stored, from, end) ? 1 : 0)
+      return { end, count }
+    })
+  }
+
+  async rows(after: string, until: string): Promise<Map<Int64, string>> {
+    const rows = await this.parts.liveRows.rows(after, until)
+    for (const [id, { source }] of this.#entries) {
+      rows.delete(id)
+      if (source !== null && within(source, after, until)) rows.set(id, source)
+    }
+    return rows
+  }
+
+  async *all(): AsyncGenerator<Candidate> {
+    for await (const row of this.parts.liveRows.all()) if (!this.#entries.has(row.id)) yield row
+    for (const [id, { source }] of this.#entries) if (source !== null) yield { id, updatedAt: source }
+  }
+
+  async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const versions = await this.parts.liveRows.versions(ids)
+    for (const id of ids) {
+      const entry = this.#entries.get(id)
+      if (entry?.source === null) versions.delete(id)
+      else if (entry) versions.set(id, { updatedAt: entry.source, syncedAt: '', deletedAt: null })
+    }
+    return versions
+  }
+
+  /** A record in an older version than the row's is asked for by id, when the comparison settles. */
+  async store({ flattened: { records } }: Fetched): Promise<Move[]> {
+    const rows = await this.parts.liveRows.versions(records.map(({ id }) => id))
+    const isOlder = ({ id, updatedAt }: (typeof records)[number]): boolean =>
+      updatedAt < (liveVersion(rows.get(id)) ?? '')
+    this.#older.met(records.filter(isOlder).map(({ id }) => id))
+    return this.#enter(records.filter((record) => !isOlder(record)))
+  }
+
+  async settle(candidates: readonly Candidate[]): Promise<Move[]> {
+    const moves: Move[] = []
+    if (candidates.length > 0) {
+      const { gone, moved } = await this.parts.confirmation.ask(candidates)
+      for (const fetched of moved) moves.push(...(await this.store(fetched)))
+      moves.push(...(await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null })))))
+    }
+    const { older = [], newer = [] } = (await this.#older.ask()) ?? {}
+    const byId = [...older.map(({ fetched }) => fetched), ...newer]
+    return [...moves, ...(await this.#enter(byId.flatMap((fetched) => fetched.flattened.records)))]
+  }
+
+  /** The register is held against the rows of the warehouse, whatever entries there are. */
+  recoverLostRows(): Promise<readonly Move[] | undefined> {
+    return recoverLostRows({ ...this.parts, repair: this, warn: this.parts.note })
+  }
+
+  async refresh(): Promise<void> {
+    await this.catchUp()
+  }
+
+  async catchUp(): Promise<WalkOutcome> {
+    this.#isCatchingUp = true
+    const outcome = await this.parts.catchUp()
+    this.#isCatchingUp = false
+    return outcome
+  }
+
+  /** Enters what the source says of records: their versions there, null for a record that is gone. */
+  async #enter(found: readonly { readonly id: Int64; readonly updatedAt: string | null }[]): Promise<Move[]> {
+    const versions = await this.parts.liveRows.versions(found.map(({ id }) => id))
+    return found.flatMap(({ id, updatedAt: source }) => {
+      const stored = liveVersion(versions.get(id))
+      const known = this.#entries.get(id)
+      const before = known ? known.source : stored
+      if (before === source) return []
+      this.#entries.set(id, { stored, source, isNews: this.#isCatchingUp || known?.isNews === true })
+      return [{ before, after: source }]
+    })
+  }
+}

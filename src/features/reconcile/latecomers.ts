@@ -1,0 +1,47 @@
+/*
+ * What a reconciliation tells of how fresh its cursor is: the records that it alone brought, which became visible later
+ * than any walk looked for them, and up to when deletions are known.
+ */
+
+import { LatenessMeter } from '../../engine/run/lateness.js'
+import { type CursorTask, keyOf, now, type RunContext } from '../../engine/run/runcontext.js'
+import type { Fetched } from '../../engine/run/store.js'
+import { moveCursor } from '../../engine/warehouse/cursors.js'
+import { addLateness } from '../../engine/warehouse/latenessrows.js'
+import type { Applied } from '../../engine/warehouse/versionbatch.js'
+
+export class Latecomers {
+  readonly #began: string
+  #meter = new LatenessMeter(null)
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly task: CursorTask,
+  ) {
+    this.#began = now(context)
+  }
+
+  /** `walkedAt`: when the walk began that should have found them; null where rows that vanished look like late records. */
+  measureFrom(walkedAt: string | null): void {
+    const { context, task } = this
+    const tell = (micros: number): void => context.counted.late(task.resource.name, micros)
+    this.#meter = new LatenessMeter(walkedAt, { lateOnly: true, tell })
+  }
+
+  take({ flattened }: Fetched, { previous }: Pick<Applied, 'previous'>): void {
+    this.#meter.take(flattened.records, previous)
+  }
+
+  async keep(isEven: boolean): Promise<void> {
+    const { warehouse, fence } = this.context
+    const { db } = warehouse
+    const day = this.#began.slice(0, 10)
+    const added = addLateness(
+      db,
+      { resource: this.task.resource.name, day, way: 'reconcile' },
+      this.#meter.buckets,
+    )
+    const checked = isEven ? [moveCursor(db, keyOf(this.task), { deletes_checked_at: this.#began })] : []
+    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked], fence)
+  }
+}

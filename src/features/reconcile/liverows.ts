@@ -1,0 +1,182 @@
+/*
+ * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so that no
+ * reader holds up a writer.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { endOfSecond } from '../../engine/base/timestamp.js'
+import { type Cell, cellsOf } from '../../engine/compare/histogram.js'
+import type { Table } from '../../engine/model/table.js'
+import { type CursorTask, rootOf } from '../../engine/run/runcontext.js'
+import { cutBefore, epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
+import { rootTable } from '../../engine/warehouse/database.js'
+import type { Register } from '../../engine/warehouse/register/register.js'
+import { digest, Sketch } from '../../engine/warehouse/register/sketch.js'
+import type { Version } from '../../engine/warehouse/versionbatch.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** As many cells as a comparison needs. A larger cursor has larger cells; ranges that differ are read in finer ones. */
+const mostCells = 2048
+/** Rows of a cell: in the cells of a whole cursor, and of a range that differs. */
+const wholeCell = 64
+const partCell = 16
+const idsAtOnce = 5000
+const rowsAtOnce = 2000
+
+/** The live rows of one cursor. Only reads. */
+export class LiveRows {
+  readonly #tenantId: Int64
+  readonly #root: Table
+  /** The register of all live rows, counted when the cells of the whole cursor were last read. */
+  counted: Register | undefined
+
+  constructor(
+    private readonly warehouse: Warehouse,
+    { tenantId, resource }: CursorTask,
+  ) {
+    this.#tenantId = tenantId
+    this.#root = rootOf(resource)
+  }
+
+  #live(db: Warehouse['db'], after: string, until: string) {
+    const rows = db
+      .selectFrom(rootTable(this.#root))
+      .where('tenant_id', '=', this.#tenantId)
+      .where('_deleted_at', 'is', null)
+    const newer = isWholeFrom(after) ? rows : rows.where('updated_at', '>', after)
+    return until === forever ? newer : newer.where('updated_at', '<=', until)
+  }
+
+  async count(after: string, until: string): Promise<number> {
+    const row = await this.warehouse.read((db) =>
+      this.#live(db, after, until)
+        .select((eb) => eb.fn.countAll<Int64>().as('n'))
+        .executeTakeFirst(),
+    )
+    return Number(row?.n ?? 0)
+  }
+
+  /**
+   * How the rows of a range lie in time, in cells of about equal size; no cell ends within a second. Reads step by step
+   * along the index, each step in a query of its own.
+   */
+  async cells(after: string, until: string): Promise<Cell[]> {
+    if (after === epoch && until === forever) return this.#wholeCells()
+    let cells: Cell[] = []
+    let each = partCell
+    for (let from = after; ; ) {
+      const { n, last } = await this.#stretch(from, until, each)
+      if (n === 0 || last === null) return cells
+      const end = endOfSecond(last)
+      cells.push({ end, count: n < each ? n : await this.count(from, end) })
+      if (n < each) return cells
+      from = end
+      if (cells.length < mostCells) continue
+      cells = inPairs(cells)
+      each *= 2
+    }
+  }
+
+  /** The cells of all rows, and their register. */
+  async #wholeCells(): Promise<Cell[]> {
+    const sketch = new Sketch()
+    let [cells, live, each]: [Cell[], number, number] = [[], 0, wholeCell]
+    for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
+      const rows = await this.#oldest(from, most)
+      const isLast = rows.length < most
+      // The rows of a second that was not read to its end are left for the next step.
+      const end = isLast ? forever : cutBefore(rows.at(-1)?.updated_at ?? '')
+      const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
+      for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
+      live += whole.length
+      const times = whole.map(({ updated_at }) => updated_at)
+      cells.push(...cellsOf(times, each))
+      if (isLast) break
+      if (whole.length === 0) most *= 4
+      else [from, most] = [end, rowsAtOnce]
+      while (cells.length > mostCells) {
+        cells = inPairs(cells)
+        each *= 2
+      }
+    }
+    this.counted = { live, sketch }
+    return cells
+  }
+
+  #oldest(after: string, most: number) {
+    return this.warehouse.read((db) =>
+      this.#live(db, after, forever).select(['id', 'updated_at']).orderBy('updated_at').limit(most).execute(),
+    )
+  }
+
+  /** Of the oldest rows of a range, at most so many: their number, and the newest time among them. */
+  async #stretch(after: string, until: string, most: number): Promise<{ n: number; last: string | null }> {
+    const row = await this.warehouse.read((db) =>
+      db
+        .selectFrom(
+          this.#live(db, after, until).select('updated_at').orderBy('updated_at').limit(most).as('s'),
+        )
+        .select((eb) => [
+          eb.fn.countAll<Int64>().as('n'),
+          eb.fn.max<string | null>('s.updated_at').as('last'),
+        ])
+        .executeTakeFirst(),
+    )
+    return { n: Number(row?.n ?? 0), last: row?.last ?? null }
+  }
+
+  async rows(after: string, until: string): Promise<Map<Int64, string>> {
+    const rows = await this.warehouse.read((db) =>
+      this.#live(db, after, until).select(['id', 'updated_at']).execute(),
+    )
+    return new Map(rows.map((row) => [row.id, row.updated_at]))
+  }
+
+  /** Every live row, in the order of the ids. */
+  async *all(): AsyncGenerator<{ readonly id: Int64; readonly updatedAt: string }> {
+    for (let last: Int64 | undefined; ; ) {
+      const after = last
+      const rows = await this.warehouse.read((db) => {
+        const query = db
+          .selectFrom(rootTable(this.#root))
+          .select(['id', 'updated_at'])
+          .where('tenant_id', '=', this.#tenantId)
+          .where('_deleted_at', 'is', null)
+          .orderBy('id')
+          .limit(idsAtOnce)
+        return (after === undefined ? query : query.where('id', '>', after)).execute()
+      })
+      for (const row of rows) yield { id: row.id, updatedAt: row.updated_at }
+      last = rows.at(-1)?.id
+      if (last === undefined || rows.length < idsAtOnce) return
+    }
+  }
+
+  /** The stored versions of records, tombstones included. */
+  async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+    const versions = new Map<Int64, Version>()
+    for (let i = 0; i < ids.length; i += 1000) {
+      const rows = await this.warehouse.read((db) =>
+        db
+          .selectFrom(rootTable(this.#root))
+          .select(['id', 'updated_at', '_synced_at', '_deleted_at'])
+          .where('tenant_id', '=', this.#tenantId)
+          .where('id', 'in', ids.slice(i, i + 1000))
+          .execute(),
+      )
+      for (const row of rows)
+        versions.set(row.id, {
+          updatedAt: row.updated_at,
+          syncedAt: row._synced_at,
+          deletedAt: row._deleted_at,
+        })
+    }
+    return versions
+  }
+}
+
+const inPairs = (cells: readonly Cell[]): Cell[] =>
+  cells.flatMap((cell, i) => {
+    const before = cells[i - 1]
+    if (i % 2 === 0 && i < cells.length - 1) return []
+    return i % 2 === 0 || !before ? [cell] : [{ end: cell.end, count: before.count + cell.count }]
+  })

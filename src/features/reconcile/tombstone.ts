@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { type CursorTask, keyOf, type RunContext, rootOf } from '../../engine/run/runcontext.js'
+import { rootTable } from '../../engine/warehouse/database.js'
+import type { Session } from '../../engine/warehouse/dialect.js'
+import { forgetRecord } from '../../engine/warehouse/quarantine.js'
+import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
+import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
+
+/** A row whose record the source no longer has, and when it was asked. */
+export interface GoneRow {
+  readonly id: Int64
+  /** The version of the row. If the row has another version by now, a later request has brought it. */
+  readonly updatedAt: string
+  /** Stamp of the request: only a later request can bring the record back. */
+  readonly askedAt: string
+}
+
+type Writing = Pick<RunContext, 'warehouse' | 'fence'>
+
+const rowsAtOnce = 200
+
+/**
+ * Marks rows as deleted, and forgets what is in quarantine for them. A row that a later request has brought stays as it
+ * is. Returns the rows that were marked.
+ */
+export async function markDeleted(
+  context: Writing,
+  task: CursorTask,
+  gone: readonly GoneRow[],
+): Promise<GoneRow[]> {
+  const { warehouse, fence } = context
+  const key = keyOf(task)
+  const marked: GoneRow[] = []
+  for (let i = 0; i < gone.length; i += rowsAtOnce) {
+    const part = await warehouse.transaction(async (session) => {
+      const register = await session.run(lockRegister(warehouse.db, key))
+      const done: GoneRow[] = []
+      const rows = gone.slice(i, i + rowsAtOnce)
+      const { history } = task.resource
+      // A version that ends is read before its row is marked: nobody may replace it in between.
+      if (history)
+        await session.versions(
+          rootOf(task.resource),
+          task.tenantId,
+          rows.map(({ id }) => id),
+        )
+      for (const row of rows) if (await mark(context, session, task, row)) done.push(row)
+      const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
+      if (entry) await session.run(entry)
+      return done
+    }, fence)
+    marked.push(...part)
+  }
+  return marked
+}
+
+async function mark(
+  { warehouse: { db, dialect } }: Writing,
+  session: Session,
+  task: CursorTask,
+  row: GoneRow,
+): Promise<boolean> {
+  const { id, updatedAt, askedAt } = row
+  const { history, tables } = task.resource
+  if (history)
+    await keepDeleted({ dialect, session, tables: versionTables(history, tables) }, task.tenantId, row)
+  const tombstone = db
+    .updateTable(rootTable(rootOf(task.resource)))
+    .set({ _deleted_at: askedAt, _synced_at: askedAt })
+    .where('tenant_id', '=', task.tenantId)
+    .where('id', '=', id)
+    .where('updated_at', '=', updatedAt)
+    .where('_deleted_at', 'is', null)
+    .where('_synced_at', '<', askedAt)
+  if ((await session.run(tombstone.compile())).affected === 0) return false
+  for (const { table } of task.resource.derived)
+    await session.run(
+      db
+        .updateTable(rootTable(table))
+        .set({ _deleted_at: askedAt, _synced_at: askedAt })
+        .where('tenant_id', '=', task.tenantId)
+        .where(sql.ref(table.owner ?? ''), '=', id)
+        .compile(),
+    )
+  await session.run(forgetRecord(db, keyOf(task), String(id)))
+  return true
+}

@@ -1,0 +1,141 @@
+/*
+ * A chart as ECharts' option. Everything that ECharts would decide by itself is said here: margins, so that charts in a
+ * row stand on one line; ticks, so that a year is told where it begins. Used by svg.ts.
+ */
+import type { EChartsCoreOption } from 'echarts/core'
+import { beginsAboveZero, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
+import { axisText, cellText } from '../values.js'
+
+/** A drawing for wide columns of the page, and one that is laid out anew for phones. */
+export interface DrawingSize {
+  readonly width: number
+  readonly height: number
+  readonly isNarrow: boolean
+}
+
+export const colorOf = (color: ChartColor): string => `var(--${color})`
+/** A pattern of the page (src/features/report/page/reportstyle.ts): stripes of the color. */
+export const hatchOf = (color: ChartColor): string => `url(#hatch-${color})`
+
+const text = (size: number, color = 'var(--muted)') => ({ color, fontSize: size, fontFamily: 'inherit' })
+
+const fontSize = 12
+
+export function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
+  return {
+    animation: false,
+    backgroundColor: 'transparent',
+    ...(chart.shape === 'bars' ? lying(chart, size) : standing(chart, size)),
+  }
+}
+
+const rule = { show: true, lineStyle: { color: 'var(--rule)', width: 1 } }
+const noTicks = { axisTick: { show: false }, splitLine: { show: false } }
+
+function standing(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
+  const { categories, ticks = categories, unit, isWhole = false } = chart
+  const lines = !chart.ticks || ticks.some((tick) => tick.includes('\n')) ? 2 : 1
+  return {
+    grid: { left: unit === 'moneyToTheCent' ? 58 : 52, right: 10, top: 12, bottom: 12 + 16 * lines },
+    xAxis: {
+      type: 'category',
+      data: categories,
+      axisLine: rule,
+      ...noTicks,
+      axisLabel: {
+        ...text(fontSize),
+        interval: (index: number) => ticks[index] !== '',
+        formatter: (_: string, index: number) => ticks[index] ?? '',
+        lineHeight: 16,
+        ...(!chart.ticks && { width: (width - 62) / categories.length - 12, overflow: 'break' as const }),
+      },
+    },
+    yAxis: {
+      type: 'value',
+      ...(isWhole && { max: 100, interval: 25 }),
+      scale: beginsAboveZero(chart),
+      minInterval: unit === 'count' ? 1 : 0,
+      splitNumber: isNarrow ? 3 : 4,
+      axisLine: { show: false },
+      axisTick: { show: false },
+      splitLine: rule,
+      axisLabel: { ...text(fontSize), formatter: (value: number) => axisText(value, unit) },
+    },
+    series: chart.series.map((series) =>
+      chart.shape === 'lines' || series.isLine ? line(series, chart) : column(series, chart),
+    ),
+  }
+}
+
+/** Series of columns stand on one another. */
+const column = (series: ChartSeries, chart: Chart) => ({
+  type: 'bar',
+  name: series.name,
+  stack: 'all',
+  barCategoryGap: '28%',
+  barMaxWidth: 56,
+  emphasis: { disabled: true },
+  data: series.values.map((value, i) => ({ value, itemStyle: filling(series, chart, i) })),
+})
+
+function filling(series: ChartSeries, { partial }: Chart, i: number) {
+  const color = series.colors?.[i] ?? series.color
+  return partial?.[i]
+    ? { color: hatchOf(color), borderColor: colorOf(color), borderWidth: 1 }
+    : { color: colorOf(color), borderColor: 'var(--paper)', borderWidth: 0.5 }
+}
+
+/** Hollow points are months that are not whole. */
+const line = (series: ChartSeries, { partial, categories }: Chart) => ({
+  type: 'line',
+  name: series.name,
+  z: 3,
+  emphasis: { disabled: true },
+  symbol: 'circle',
+  showAllSymbol: true,
+  lineStyle: { width: 2, color: colorOf(series.color) },
+  data: series.values.map((value, i) => ({
+    value,
+    symbolSize: categories.length > 14 ? 6 : 7,
+    itemStyle: {
+      color: partial?.[i] ? 'var(--paper)' : colorOf(series.color),
+      borderColor: colorOf(series.color),
+      borderWidth: partial?.[i] ? 1.5 : 0,
+    },
+  })),
+})
+
+function lying(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
+  const left = isNarrow ? 116 : Math.min(220, Math.round(width * 0.26))
+  return {
+    // The longest bar leaves room for its own value.
+    grid: { left, right: 76, top: 4, bottom: 4 },
+    xAxis: { type: 'value', show: false },
+    yAxis: {
+      type: 'category',
+      inverse: true,
+      data: chart.categories,
+      axisLine: rule,
+      ...noTicks,
+      axisLabel: { ...text(fontSize, 'var(--ink)'), width: left - 14, overflow: 'truncate', interval: 0 },
+    },
+    series: chart.series.map((series) => bar(series, chart)),
+  }
+}
+
+const bar = (series: ChartSeries, chart: Chart) => ({
+  type: 'bar',
+  name: series.name,
+  barCategoryGap: '34%',
+  barGap: '8%',
+  barMaxWidth: 20,
+  emphasis: { disabled: true },
+  label: {
+    show: true,
+    position: 'right',
+    ...text(fontSize, 'var(--ink)'),
+    formatter: ({ dataIndex }: { dataIndex: number }) =>
+      cellText(series.values[dataIndex] ?? null, chart.unit),
+  },
+  data: series.values.map((value, i) => ({ value, itemStyle: filling(series, chart, i) })),
+})

@@ -1,0 +1,84 @@
+/*
+ * Whether the figures can be trusted, as one sentence: a verdict, and what it rests on. Used for the first answer of the
+ * report, and for its comparison of businesses.
+ */
+import { count, plural } from '../../engine/base/format.js'
+import type { TrustAnswer } from './data.js'
+import { instantInFull, percentOfAll, unknownMark } from './numberwords.js'
+
+/** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
+export type Tone = 'good' | 'watch' | 'bad'
+
+/** Whether a list may lack something, or was never read to its end. */
+const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
+  Math.max(verdicts.unproven + verdicts.none, failing)
+
+/** Payments decide whether the totals are read as the shops mean them: so many of a hundred have to agree. */
+const leastAgreeing = 98
+
+/** What keeps the figures from being trusted. */
+interface Doubt {
+  readonly is: boolean
+  readonly words: string
+  readonly tone: Exclude<Tone, 'good'>
+}
+
+/** Worst first: what may be missing, what is wrong, what is old, what nobody has checked. */
+function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
+  const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents, refilling } = trust
+  const checked = totals.equal + totals.rounding + totals.more
+  const agreeing = totals.equal + totals.rounding
+  const [first = '', ...others] = revoked
+  const more = others.length > 0 ? ` and ${plural(others.length, 'other')}` : ''
+  return [
+    {
+      is: doubtful(trust) > 0,
+      words: `${count(doubtful(trust))} of ${plural(lists, 'list')} may lack something`,
+      tone: 'bad',
+    },
+    {
+      is: revoked.length > 0,
+      words: `${first}${more} no longer ${others.length > 0 ? 'grant' : 'grants'} access, and ${others.length > 0 ? 'their' : 'its'} old figures are in every sum`,
+      tone: 'bad',
+    },
+    {
+      is: checked > 0 && 100 * agreeing < leastAgreeing * checked,
+      words: `only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')} equal what was paid`,
+      tone: 'bad',
+    },
+    {
+      is: refilling.lists > 0,
+      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read whole once, and may lack rows until shopsync sync has done so`,
+      tone: 'watch',
+    },
+    { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
+    {
+      is: isStale,
+      words: `nothing newer than ${completeThrough === null ? unknownMark : instantInFull(completeThrough)} has been read of some lists`,
+      tone: 'watch',
+    },
+    {
+      is: deletesUnchecked > 0,
+      words: `deletions of ${count(deletesUnchecked)} of ${plural(lists, 'list')} have not been checked lately`,
+      tone: 'watch',
+    },
+    {
+      is: incidents.open > 0,
+      words: `${plural(incidents.open, 'incident')} ${incidents.open === 1 ? 'is' : 'are'} open (${incidents.kinds.map((kind) => kind.replaceAll('_', ' ')).join('; ')})`,
+      tone: 'watch',
+    },
+  ]
+}
+
+export function trustSentence(trust: TrustAnswer): { readonly sentence: string; readonly tone: Tone } {
+  const doubts = doubtsOf(trust).filter(({ is }) => is)
+  const [worst] = doubts
+  if (trust.lists === 0 && worst === undefined)
+    return { sentence: 'No: no list that the figures rest on has been read.', tone: 'bad' }
+  if (worst === undefined) {
+    const through = trust.completeThrough === null ? unknownMark : instantInFull(trust.completeThrough)
+    return { sentence: `Yes. Everything is here up to ${through}.`, tone: 'good' }
+  }
+  const words = doubts.map((doubt) => doubt.words).join('; ')
+  return { sentence: `Not entirely: ${words}. Type shopsync status to see more.`, tone: worst.tone }
+}

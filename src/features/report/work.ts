@@ -1,0 +1,142 @@
+/*
+ * Makes the report and writes its file. Used by `shopsync report`, by the step of that name in a job, and by the demo.
+ */
+import { randomBytes } from 'node:crypto'
+import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
+import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+import type { Io } from '../../shell/io.js'
+import { answersOf } from './answers.js'
+import type { ReportData } from './data.js'
+
+/** A report that was written. */
+export interface WrittenReport {
+  readonly file: string
+  readonly data: ReportData
+  /** For --json. */
+  readonly document: object
+}
+
+const cannot = (found: string, hint: string): never => {
+  throw new Stop(`${found}, expected a file that the report can be written to`, { exitCode: 2, hint })
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+
+/**
+ * Throws Stop where the report could not be written: before any work, since a report that is made for nothing costs
+ * seconds. Leaves nothing behind, and an older report as it is.
+ */
+export function checkPlace(file: string, { workingDirectory }: Io): void {
+  const path = resolve(workingDirectory, file)
+  const there = isFolder(dirname(path)) ? statSync(path, { throwIfNoEntry: false }) : undefined
+  if (file === '') cannot('Found no name', 'Type shopsync report --out report.html')
+  if (there?.isDirectory())
+    cannot(`Found a folder at ${path}`, `Type shopsync report --out ${file}/report.html`)
+  const folder = dirname(path)
+  if (!isFolder(folder))
+    cannot(
+      `Found no folder ${folder} for ${file}`,
+      `Make it (mkdir -p ${folder}), or name another file with --out`,
+    )
+  const isDevice = there !== undefined && !there.isFile()
+  try {
+    if (isDevice) accessSync(path, constants.W_OK)
+    else tryOut(`${path}.${randomBytes(4).toString('hex')}`)
+  } catch (error) {
+    cannot(
+      `Found ${isDevice ? path : `the folder ${folder}`} closed to writing (${codeOf(error)})`,
+      'Give this user the right to write there, or name another file with --out',
+    )
+  }
+}
+
+/** A part of the path may be a file, and then there is nothing behind it. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function tryOut(path: string): void {
+  closeSync(openSync(path, 'wx'))
+  rmSync(path)
+}
+
+/** Puts the whole text in place at once: whoever opens the page meets the old one or the new one. */
+async function write(path: string, text: string): Promise<void> {
+  const there = await stat(path).catch(() => undefined)
+  // A device is written itself: a file in its place would be no device.
+  const isDevice = there !== undefined && !there.isFile()
+  const fresh = isDevice ? path : `${path}.${randomBytes(4).toString('hex')}`
+  try {
+    await writeFile(fresh, text, { mode: 0o600 })
+    // Somebody who has opened the last page to others meant the next one, too.
+    if (there?.isFile()) await chmod(fresh, there.mode & 0o777)
+    if (!isDevice) await rename(fresh, path)
+  } catch (error) {
+    if (!isDevice) await rm(fresh, { force: true })
+    throw new Stop(`The report could not be written to ${path} (${codeOf(error)})`, {
+      exitCode: 1,
+      hint: 'Look whether the disk is full, or name another file with --out',
+    })
+  }
+}
+
+const documentOf = (path: string, data: ReportData): object => ({
+  file: path,
+  made_at: data.madeAt,
+  warehouse: data.warehouse,
+  tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
+  complete_through: data.scopes[0]?.trust.completeThrough ?? null,
+  answers: data.scopes.slice(0, 1).flatMap((scope) =>
+    answersOf(data, scope).map(({ question, sentence, tone, facts }) => ({
+      question,
+      answer: sentence,
+      tone,
+      facts: facts.map(({ label, value, notes }) => ({ label, value, notes })),
+    })),
+  ),
+})
+
+/** `tenants`: null for all. Asks the warehouse, draws the page and writes it. */
+export async function writeReport(
+  context: CommandContext,
+  file: string,
+  tenants: readonly Int64[] | null,
+): Promise<WrittenReport> {
+  const { data, text } = await drawReport(context, tenants)
+  const path = resolve(context.invocation.io.workingDirectory, file)
+  await write(path, text)
+  return { file, data, document: documentOf(path, data) }
+}
+
+/** Asks the warehouse and draws the page. ECharts is loaded here, and nowhere else. */
+export async function drawReport(
+  context: CommandContext,
+  tenants: readonly Int64[] | null,
+): Promise<{ readonly data: ReportData; readonly text: string }> {
+  const [{ readReport }, { reportPage }, { draw }] = await Promise.all([
+    import('./read/read.js'),
+    import('./page/reportpage.js'),
+    import('./draw/svg.js'),
+  ])
+  const { config, clock } = context
+  const data = await readReport({
+    warehouse: await context.readingWarehouse(),
+    label: config.warehouse.label,
+    schema: config.report.schema,
+    timeZone: config.report.timeZone,
+    staleAfterMs: config.status.staleAfter,
+    deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+    tenants,
+    nowMicros: clock.nowMicros(),
+  })
+  return { data, text: reportPage(data, draw) }
+}

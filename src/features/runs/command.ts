@@ -1,0 +1,73 @@
+import { fromMicros } from '../../engine/base/timestamp.js'
+import { type Command, choiceOptions } from '../../shell/command.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+
+const usualNumber = 20
+const mostRuns = 100_000
+
+export const runsCommand: Command = {
+  name: 'runs',
+  summary: 'what ran, when, how long, what it brought, what failed and why',
+  help: `
+Asks the warehouse only. Runs are kept for history.keep; idle ones older than a week are thinned.`,
+  examples: [
+    ['shopsync runs', `the last ${usualNumber} runs`],
+    ['shopsync runs --since 7d', 'those of the last seven days'],
+    ['shopsync runs --failed --last 5', 'the last five of which something failed'],
+    ['shopsync runs --tenant 101 --resource notes', 'those that worked on a tenant and a resource'],
+  ],
+  options: [
+    {
+      flags: '--last <n>',
+      description: `at most so many runs, the newest; ${usualNumber} without this flag`,
+    },
+    {
+      flags: '--since <time>',
+      description: 'runs since then, all of them: 7d, 26h, 2026-01-31 or an ISO 8601 time',
+    },
+    { flags: '--failed', description: 'only runs of which something failed' },
+    ...choiceOptions,
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { wholeNumber }, { isNewWarehouse }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('./work.js'),
+        import('./words.js'),
+        import('../../shell/flags.js'),
+        import('../../engine/warehouse/ddl.js'),
+      ])
+    const { options, out } = invocation
+    const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })
+    return withContext(invocation, async (context) => {
+      const warehouse = await context.readingWarehouse()
+      if (isNewWarehouse(await warehouse.plan())) {
+        await out.answer({ runs: [] }, noRunsText(warehouse.where))
+        return 0
+      }
+      await context.refuseUnknown()
+      const onlyFailed = options.failed === true
+      const since = await sinceOf(context)
+      const runs = await readRuns({
+        warehouse,
+        last: last ?? (since === undefined ? usualNumber : mostRuns),
+        onlyFailed,
+        since,
+        tenants: options.tenant === undefined ? null : context.choice.tenants,
+        resources: options.resource === undefined ? null : context.choice.resources,
+        nowMicros: context.clock.nowMicros(),
+      })
+      await out.answer({ runs }, runsText(runs, onlyFailed, out.paper, since))
+      return 0
+    })
+  },
+}
+
+/** The instant of --since. What knows time zones is loaded only where it is asked for. */
+async function sinceOf({ invocation, config, clock }: CommandContext): Promise<string | undefined> {
+  const { since } = invocation.options
+  if (since === undefined) return undefined
+  const { parseMoment } = await import('../../engine/config/moment.js')
+  const now = fromMicros(clock.nowMicros())
+  return parseMoment('--since', String(since), { now, timeZone: config.schedule.timeZone })
+}

@@ -1,0 +1,160 @@
+/*
+ * `runs`: what ran, when, what it brought, and what failed, from sync_runs and sync_run_cursors. Asks the warehouse only.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { toMicros } from '../../engine/base/timestamp.js'
+import type { StateRows } from '../../engine/model/state.js'
+import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
+import { recordedOrder } from '../../engine/warehouse/runs.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+export interface RunsQuestion {
+  readonly warehouse: Warehouse
+  /** At most so many, the newest. */
+  readonly last: number
+  /** Only those of which something failed. */
+  readonly onlyFailed: boolean
+  /** Only runs that worked on one of these; null for all. */
+  readonly tenants: readonly Int64[] | null
+  readonly resources: readonly string[] | null
+  /** Only runs that began at this instant or later; canonical. */
+  readonly since?: string | undefined
+  readonly nowMicros: bigint
+}
+
+export interface PastFailure {
+  readonly tenant_id: Int64
+  readonly resource: string
+  /** Which step of a job, from 1; 1 elsewhere. */
+  readonly step: Int64
+  readonly status: string | null
+  readonly reason: string | null
+  readonly error: string | null
+}
+
+export interface PastRun {
+  readonly run_id: string
+  readonly job: string | null
+  readonly mode: string | null
+  /** `running`, `ok`, `partial`, `failed` or `interrupted`. */
+  readonly status: string | null
+  readonly reason: string | null
+  readonly started_at: string | null
+  readonly finished_at: string | null
+  /** Milliseconds; null while it runs, and where nobody recorded its end. */
+  readonly took_ms: number | null
+  readonly requests: Int64 | null
+  readonly records: number
+  /** Those that were new, or other than the warehouse had them; null where no cursor says so. */
+  readonly records_changed: number | null
+  readonly rows_upserted: Int64 | null
+  readonly rows_deleted: Int64 | null
+  readonly quarantined: Int64 | null
+  readonly rate_limited: Int64 | null
+  readonly retries: Int64 | null
+  readonly error: string | null
+  /** How many cursors ended how, those left that the history still has. */
+  readonly cursors: Readonly<Record<string, number>>
+  readonly failures: readonly PastFailure[]
+}
+
+type RunRow = StateRows['sync_runs']
+type CursorRow = StateRows['sync_run_cursors']
+
+const isFailure = ({ status }: Pick<CursorRow, 'status'>): boolean =>
+  status === 'failed' || status === 'skipped'
+
+/** Of a choice of cursors, only their own failures count, and what ended the whole run. */
+const isBad = ({ status, failures }: PastRun, isChosen: boolean): boolean =>
+  failures.length > 0 ||
+  status === 'interrupted' ||
+  (!isChosen && (status === 'partial' || status === 'failed'))
+
+function changedOf(cursors: readonly CursorRow[]): number | null {
+  const known = cursors.flatMap(({ records_changed: changed }) => (changed == null ? [] : [Number(changed)]))
+  return known.length === 0 ? null : known.reduce((sum, changed) => sum + changed, 0)
+}
+
+function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolder | null): PastRun {
+  const { run_id, job, mode, started_at, finished_at, error } = row
+  // A run that was killed could not record its end: it runs only as long as it holds the lease.
+  const status = row.status === 'running' && holder?.run_id !== run_id ? 'interrupted' : row.status
+  const counts: Record<string, number> = {}
+  for (const cursor of cursors) counts[cursor.status ?? ''] = (counts[cursor.status ?? ''] ?? 0) + 1
+  return {
+    ...{ run_id, job, mode, status, reason: row.reason ?? null, started_at, finished_at },
+    took_ms:
+      started_at && finished_at
+        ? // Less than nothing where the clock was set back meanwhile.
+          Math.max(0, Number((toMicros(finished_at) - toMicros(started_at)) / 1000n))
+        : null,
+    requests: row.requests,
+    records: cursors.reduce((sum, { records }) => sum + Number(records ?? 0), 0),
+    records_changed: changedOf(cursors),
+    rows_upserted: row.rows_upserted,
+    rows_deleted: row.rows_deleted,
+    quarantined: row.quarantined,
+    rate_limited: row.rate_limited,
+    retries: row.retries,
+    error,
+    cursors: counts,
+    failures: cursors
+      .filter(isFailure)
+      .map(({ tenant_id, resource, step, status: of, reason, error: why }) => ({
+        ...{ tenant_id, resource, step: step ?? 1, status: of },
+        reason: reason ?? null,
+        error: why,
+      })),
+  }
+}
+
+/** How many runs are read at once while runs that failed are looked for. */
+const batch = 200
+
+/** The runs that were recorded last come first. */
+export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
+  const { warehouse, last, onlyFailed, tenants, resources, since, nowMicros } = question
+  const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  const order = await warehouse.read(recordedOrder)
+  const found: PastRun[] = []
+  for (let offset = 0; found.length < last; offset += batch) {
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom('sync_runs')
+        .selectAll()
+        .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+        .orderBy(order, 'desc')
+        // Ids tell the second alone.
+        .orderBy('started_at', 'desc')
+        .orderBy('run_id', 'desc')
+        .limit(batch)
+        .offset(offset)
+        .execute(),
+    )
+    const ids = rows.map(({ run_id }) => run_id)
+    const cursors = ids.length === 0 ? [] : await cursorsOf(warehouse, ids, { tenants, resources })
+    const isChosen = tenants !== null || resources !== null
+    for (const row of rows) {
+      const of = cursors.filter(({ run_id }) => run_id === row.run_id)
+      const run = pastRun(row, of, holder)
+      if ((!isChosen || of.length > 0) && (!onlyFailed || isBad(run, isChosen))) found.push(run)
+    }
+    if (rows.length < batch) break
+  }
+  return found.slice(0, last)
+}
+
+function cursorsOf(
+  warehouse: Warehouse,
+  ids: readonly string[],
+  { tenants, resources }: Pick<RunsQuestion, 'tenants' | 'resources'>,
+): Promise<CursorRow[]> {
+  return warehouse.read((db) => {
+    let query = db.selectFrom('sync_run_cursors').selectAll().where('run_id', 'in', ids)
+    if (tenants) query = query.where('tenant_id', 'in', tenants)
+    if (resources) query = query.where('resource', 'in', resources)
+    return query.orderBy('tenant_id').orderBy('resource').orderBy('started_at').execute() as Promise<
+      CursorRow[]
+    >
+  })
+}

@@ -1,0 +1,92 @@
+import { Stop, wordsOf } from '../../engine/base/errors.js'
+import type { Command } from '../../shell/command.js'
+import { listOf, wholeNumber } from '../../shell/flags.js'
+
+const usualCount = 3
+
+export const sandboxCommand: Command = {
+  name: 'sandbox',
+  summary: 'a local server of the whole API with generated data',
+  help: `
+Prints its address, its credentials and a configuration to sync from it, with --json as one document, with --quiet
+nothing; runs until it is stopped (Ctrl-C).
+Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
+  examples: [
+    ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that go on working'],
+    [
+      'shopsync sandbox --faults faults.json --rate-limit 300',
+      'with faults, and refusals beyond 300 requests a minute',
+    ],
+  ],
+  options: [
+    { flags: '--port <n>', description: 'port to listen on, 0 for a free one (default: 8080)' },
+    { flags: '--tenants <n>', description: `how many repair businesses (default: ${usualCount})` },
+    { flags: '--seed <n>', description: 'the same seed gives the same data (default: 1)' },
+    {
+      flags: '--read-only-tenant <id>',
+      description: 'this tenant grants reading alone; may be repeated',
+      repeatable: true,
+    },
+    { flags: '--rate-limit <n>', description: 'requests a minute; more are answered 429 (default: 1000000)' },
+    { flags: '--live', description: 'the shops go on working while it runs' },
+    { flags: '--faults <file>', description: 'script of faults and motion' },
+  ],
+  run: async ({ options, out, signals, io }) => {
+    const port = wholeNumber('--port', options.port, { to: 65_535, example: 8080 })
+    const tenants = wholeNumber('--tenants', options.tenants, { from: 1, to: 1000, example: 3 })
+    const seed = wholeNumber('--seed', options.seed, { to: 4_294_967_295, example: 1 })
+    const limit = wholeNumber('--rate-limit', options.rateLimit, { from: 1, example: 300 })
+    const last = 100 + (tenants ?? usualCount)
+    const readOnlyTenants = listOf(options.readOnlyTenant).flatMap(
+      (id) => wholeNumber('--read-only-tenant', id, { from: 101, to: last, example: 101 }) ?? [],
+    )
+    const [{ readScript, runSandbox }, { resolve }] = await Promise.all([
+      import('../../sandbox/main.js'),
+      import('node:path'),
+    ])
+    const faultsFile =
+      typeof options.faults === 'string' ? resolve(io.workingDirectory, options.faults) : undefined
+    if (faultsFile !== undefined) checked(() => readScript(faultsFile))
+    signals.expected = true
+    try {
+      await runSandbox({
+        ...(port !== undefined && { port }),
+        tenants: tenants ?? usualCount,
+        readOnlyTenants,
+        ...(limit !== undefined && { rate: { limit } }),
+        ...(seed !== undefined && { seed }),
+        ...(faultsFile !== undefined && { faultsFile }),
+        live: options.live === true,
+        signal: signals.signal,
+        // --quiet silences the greeting: whoever gave it knows the port, and the rest is in docs/sandbox.md.
+        print: (line) => void (out.quiet || out.result(line)),
+        ...(out.json && { announce: (facts) => out.document(facts) }),
+      })
+    } catch (error) {
+      throw portTaken(error, port ?? 8080)
+    }
+    return 0
+  },
+}
+
+function checked(read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    const { message } = wordsOf(error)
+    throw new Stop(message.charAt(0).toUpperCase() + message.slice(1), {
+      exitCode: 2,
+      hint: 'docs/sandbox.md describes what such a file may say',
+    })
+  }
+}
+
+function portTaken(error: unknown, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error
+  return new Stop(`Port ${port} ${code === 'EACCES' ? 'may not be used' : 'is in use by another program'}`, {
+    exitCode: 3,
+    hint: 'Type shopsync sandbox --port 0 for a free one',
+    cause: error,
+  })
+}

@@ -1,0 +1,151 @@
+/*
+ * The HTTP server of `shopsync schedule`: health for those who watch the process, metrics, the report and the dictionary
+ * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
+ */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
+import { describeError, Stop } from '../../engine/base/errors.js'
+import { mayAsk } from './asking.js'
+
+/** What is served. */
+export interface Served {
+  /** The process lives. */
+  health(): object
+  /** The warehouse answers, and what ran last. */
+  ready(): Promise<{ readonly ready: boolean }>
+  metrics(): Promise<string>
+  /** The page of the report. */
+  page(): Promise<string>
+  runs(): Promise<object>
+  dictionary(): Promise<string>
+}
+
+/** Pages are shown in no frame of another page, and kept by no cache between. */
+const headers = {
+  'content-security-policy': "frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const
+
+const html = 'text/html; charset=utf-8'
+
+function routes(app: FastifyInstance, served: Served): void {
+  app.get('/health', () => served.health())
+  app.get('/ready', async (_request, reply) => {
+    const state = await served.ready()
+    return reply.code(state.ready ? 200 : 503).send(state)
+  })
+  app.get('/metrics', async (_request, reply) =>
+    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await served.metrics()),
+  )
+  app.get('/', async (_request, reply) => reply.type(html).send(await served.page()))
+  app.get('/runs', () => served.runs())
+  app.get('/dictionary', async (_request, reply) => reply.type(html).send(await served.dictionary()))
+}
+
+const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
+  reply.code(code).send({ error })
+
+/** More are closed at once: each takes a file descriptor, and without one a job cannot open the warehouse. */
+const mostConnections = 128
+/** Of these, so many are for this machine: a neighbour who opens connections must not keep its probes from `/health`. */
+const ownConnections = 8
+
+/**
+ * Milliseconds. Connections that never say what they want would be kept for a minute and a half by Node's own deadlines,
+ * and 128 of them are all there are.
+ */
+const deadlines = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 1000,
+}
+
+const isOwn = (address = ''): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address)
+
+/** Closes connections of other machines beyond their share. */
+function keepRoom(server: Server): void {
+  server.maxConnections = mostConnections
+  let others = 0
+  server.on('connection', (socket: Socket) => {
+    if (isOwn(socket.remoteAddress)) return
+    if (others >= mostConnections - ownConnections) {
+      socket.destroy()
+      return
+    }
+    others += 1
+    socket.once('close', () => {
+      others -= 1
+    })
+  })
+}
+
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ListeningServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Listens; throws Stop where the port cannot be had. */
+export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
+  const { keepAliveTimeout, requestTimeout } = deadlines
+  const app = fastify({
+    forceCloseConnections: true,
+    bodyLimit: 1024,
+    keepAliveTimeout,
+    requestTimeout,
+    http: deadlines,
+  })
+  keepRoom(app.server)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(headers)
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return refuse(reply.header('allow', 'GET, HEAD'), 405, 'Found no GET, expected GET or HEAD')
+    if (!mayAsk(request.url, request.host, host))
+      return refuse(reply, 421, `Found another host name, expected an address or ${host}`)
+    return undefined
+  })
+  app.setNotFoundHandler((_request, reply) =>
+    refuse(reply, 404, 'Expected /, /runs, /dictionary, /metrics, /health or /ready'),
+  )
+  app.setErrorHandler((error, _request, reply) => refuse(reply, 503, describeError(error)))
+  routes(app, served)
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    throw notListening(error, { host, port })
+  }
+  const address = app.server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: () => app.close(),
+  }
+}
+
+const setting = 'Write another one into the configuration: "schedule": {"listen": {"port": 8789}}, or'
+
+function notListening(error: unknown, { host, port }: ListenAt): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const found: Record<string, string> = {
+    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected one that is free`,
+    EACCES: `Port ${port} of ${host} may not be used by this user, expected one above 1023`,
+    EADDRNOTAVAIL: `${host} is no address of this machine, expected one such as 127.0.0.1`,
+    ENOTFOUND: `${host} is the name of no machine, expected an address such as 127.0.0.1`,
+  }
+  const message = typeof code === 'string' ? found[code] : undefined
+  if (message === undefined) return error
+  return new Stop(message, {
+    exitCode: 2,
+    hint: `${setting} "listen": false for no server`,
+    cause: error,
+  })
+}

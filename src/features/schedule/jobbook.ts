@@ -1,0 +1,79 @@
+/*
+ * The job files that `shopsync schedule` goes by, read again when one of them changes. A file that breaks while the
+ * program stays up costs nothing: the job goes on as it was, and what is wrong is said once. Used by schedule.ts.
+ */
+import { statSync } from 'node:fs'
+import { describeError, Stop } from '../../engine/base/errors.js'
+import { type Job, type JobSurroundings, jobFile, jobNames, readJob } from '../jobs/jobfile.js'
+
+/** A job that has a schedule. */
+export type ScheduledJob = Job & { readonly schedule: string }
+
+const isScheduled = (job: Job): job is ScheduledJob => job.schedule !== undefined
+
+interface Entry {
+  /** Which file it is, and which state of it. */
+  readonly version: string
+  /** As it was when the file was last right; undefined where it never was. */
+  readonly job: Job | undefined
+}
+
+export class JobBook {
+  #entries = new Map<string, Entry>()
+
+  constructor(
+    private readonly folders: readonly string[],
+    private readonly around: Pick<JobSurroundings, 'environment' | 'allowInsecure'>,
+  ) {}
+
+  /** Reads all files. Throws Stop where one is wrong, or none has a schedule: at the beginning somebody is there. */
+  open(): ScheduledJob[] {
+    const jobs = this.look((error) => {
+      throw error
+    })
+    if (jobs.length > 0) return jobs
+    throw new Stop(`Found no job with a schedule in ${this.folders.join(' or ')}, expected at least one`, {
+      exitCode: 2,
+      hint: 'Write "schedule": "0 * * * *" into jobs/NAME.json, and type shopsync jobs list',
+    })
+  }
+
+  /** The jobs with a schedule, as their files are now. `broken` is told of each wrong state of a file once. */
+  look(broken: (error: Stop, name: string) => void): ScheduledJob[] {
+    const before = this.#entries
+    this.#entries = new Map()
+    for (const name of jobNames(this.folders)) {
+      const version = this.#versionOf(name)
+      const known = before.get(name)
+      const entry = known?.version === version ? known : this.#read(name, version, known?.job, broken)
+      this.#entries.set(name, entry)
+    }
+    return [...this.#entries.values()].flatMap(({ job }) => (job && isScheduled(job) ? [job] : []))
+  }
+
+  #versionOf(name: string): string {
+    const file = jobFile(name, this.folders) ?? ''
+    const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? {}
+    return [file, mtimeMs, size, ino].join(' ')
+  }
+
+  #read(
+    name: string,
+    version: string,
+    before: Job | undefined,
+    broken: (error: Stop, name: string) => void,
+  ): Entry {
+    try {
+      return { version, job: readJob(name, this.folders, this.around) }
+    } catch (error) {
+      broken(classed(error, name), name)
+      return { version, job: before }
+    }
+  }
+}
+
+/** A file that went away, or that nobody may read, between two looks at the folder. */
+const classed = (error: unknown, name: string): Stop =>
+  error instanceof Stop
+    ? error
+    : new Stop(`The job ${name} could not be read: ${describeError(error)}`, { exitCode: 2, cause: error })

@@ -1,0 +1,51 @@
+/* Pages of the report for the HTTP server of `shopsync schedule`, each made in a thread of its own. */
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../engine/base/clock.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { PageAnswer, PageCall } from './pagethread.js'
+
+/** Microseconds for which a page is served again. */
+const keep = 15_000_000n
+
+export class PageMaker {
+  #making: Promise<string> | undefined
+  #madeAt = 0n
+  #worker: Worker | undefined
+
+  constructor(
+    private readonly call: PageCall,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The page: whoever asks while one is made gets that one. */
+  page(): Promise<string> {
+    const now = this.clock.nowMicros()
+    if (this.#making && (this.#worker || now - this.#madeAt < keep)) return this.#making
+    this.#making = this.#make()
+    return this.#making
+  }
+
+  async #make(): Promise<string> {
+    const worker = new Worker(new URL('./pagethread.js', import.meta.url), { workerData: this.call })
+    this.#worker = worker
+    try {
+      const answer = await new Promise<PageAnswer>((resolve, reject) => {
+        worker.once('message', resolve)
+        worker.once('error', reject)
+        worker.once('exit', () => reject(new Error('The thread ended without a page')))
+      })
+      if ('page' in answer) {
+        this.#madeAt = this.clock.nowMicros()
+        return answer.page
+      }
+      throw new Stop(`The report could not be made: ${answer.error}`, { exitCode: 1 })
+    } finally {
+      this.#worker = undefined
+      await worker.terminate()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate()
+  }
+}

@@ -1,0 +1,50 @@
+/*
+ * The thread in which `shopsync schedule` makes the page of its report: to ask the views and to draw takes seconds, in
+ * which the program could neither answer nor begin a job. Started by pagemaker.ts for one page.
+ */
+import { Writable } from 'node:stream'
+import { parentPort, workerData } from 'node:worker_threads'
+import { describeError } from '../../engine/base/errors.js'
+import type { Globals } from '../../shell/command.js'
+import { withContext } from '../../shell/commandcontext.js'
+import type { Io } from '../../shell/io.js'
+import { Output } from '../../shell/output.js'
+import { stillSignals } from '../../shell/signals.js'
+import { drawReport } from '../report/work.js'
+
+/** What the thread answers: the page, or why there is none. */
+export type PageAnswer = { readonly page: string } | { readonly error: string }
+
+/** What the page is of, as values that go to a thread. */
+export interface PageCall {
+  readonly globals: Globals
+  readonly io: Pick<Io, 'environment' | 'workingDirectory' | 'started'>
+}
+
+async function make({ globals, io: given }: PageCall): Promise<PageAnswer> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const out = new Output({ json: false, quiet: true, stdout: nowhere, stderr: process.stderr })
+  const rest = { argument: undefined, second: undefined, options: {} }
+  const signals = stillSignals(new AbortController().signal)
+  const io: Io = {
+    ...given,
+    ...{ stdin: process.stdin, stdout: nowhere, stderr: process.stderr },
+    // The program outside of the thread takes the signals, and ends the thread.
+    onSignal: () => () => {},
+    interrupt: () => {},
+    exit: () => {},
+    collectAt: () => {},
+  }
+  try {
+    return await withContext(
+      { command: 'schedule', globals, ...rest, out, signals, io },
+      async (context) => ({
+        page: (await drawReport(context, context.choice.tenants)).text,
+      }),
+    )
+  } catch (error) {
+    return { error: describeError(error) }
+  }
+}
+
+parentPort?.postMessage(await make(workerData as PageCall))

@@ -1,0 +1,246 @@
+/*
+ * `shopsync schedule`: runs each job when it is due, one at a time, until it is told to end. What is planned is kept in
+ * sync_jobs before it is begun, so that a run that was missed, while another one ran or while nothing was up, is caught
+ * up once: of several instants that passed meanwhile, one run makes up for all.
+ */
+import type { Clock } from '../../engine/base/clock.js'
+import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { Instants } from '../../engine/config/instants.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { JobBook, ScheduledJob } from './jobbook.js'
+import { type JobRow, readJobRows, storeJobRow } from './sql.js'
+
+/** Milliseconds between two looks at the job files. */
+const betweenLooks = 10_000
+
+/**
+ * How often a run is begun for one planned instant. A run that dies with the whole process would do so again and again,
+ * as often as something starts the process anew.
+ */
+const mostAttempts = 2
+
+/** The exit code of a job that did nothing, because another run holds the warehouse. */
+const locked = 4
+
+/**
+ * Milliseconds after which such a job is tried once more: by then the lock has expired of a run that was killed with its
+ * container, which nobody can see to be dead. More often would fill the log for the hours of a first load.
+ */
+const untilExpired = 61_000
+
+export interface ScheduleLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface ScheduleParts {
+  readonly warehouse: Warehouse
+  readonly clock: Clock
+  /** Fires when the program is to end: what runs is told to end, too. */
+  readonly signal: AbortSignal
+  readonly timeZone: string
+  readonly book: JobBook
+  /** Runs a job to its end, for the instant at which it was due: the exit code. Never throws. */
+  readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number>
+  readonly log: ScheduleLog
+  /** A job that is due at once, whatever its schedule says, and by its schedule from then on. */
+  readonly first?: string | undefined
+  /** A job has ended, and this is what comes next. */
+  readonly ended?: (ended: EndedJob) => void
+}
+
+export interface EndedJob {
+  readonly job: string
+  readonly exitCode: number
+  readonly next: { readonly job: string; readonly at: string } | undefined
+}
+
+interface Planned {
+  job: ScheduledJob
+  instants: Instants
+  row: JobRow
+  /** When a job that found the warehouse held is tried once more. */
+  again?: string
+}
+
+/** When a job is due. */
+const dueAt = ({ row, again }: Planned): string => again ?? row.planned_at ?? never
+
+const never = '9999-12-31T23:59:59.999999Z'
+const canonical = (milliseconds: number): string => fromMicros(BigInt(milliseconds) * 1000n)
+const milliseconds = (time: string): number => Number(toMicros(time) / 1000n)
+
+export class Schedule {
+  readonly #planned = new Map<string, Planned>()
+  #stored: Map<string, JobRow> | undefined
+  #running: string | null = null
+  #first: string | undefined
+
+  constructor(private readonly parts: ScheduleParts) {
+    this.#first = parts.first
+  }
+
+  /** What is planned and what was last, by name. */
+  get rows(): readonly JobRow[] {
+    return [...this.#planned.values()].map(({ row }) => row)
+  }
+
+  /** The job that runs now. */
+  get running(): string | null {
+    return this.#running
+  }
+
+  /** Until the signal fires. `jobs`: as the book has them now. */
+  async run(jobs: readonly ScheduledJob[]): Promise<void> {
+    const { clock, signal, book } = this.parts
+    let seen = jobs
+    while (!signal.aborted) {
+      await this.#plan(seen)
+      const due = this.#due()
+      if (due) await this.#carryOut(due)
+      else await clock.sleep(this.#untilNext(), signal)
+      seen = book.look((error, name) => this.#sayBroken(error, name))
+    }
+  }
+
+  #sayBroken(error: Stop, name: string): void {
+    this.parts.log.warn(
+      { job: name, error: describeError(error) },
+      'A job file is wrong: the job stays as it was',
+    )
+  }
+
+  get #now(): string {
+    return fromMicros(this.parts.clock.nowMicros())
+  }
+
+  /** Milliseconds until something is due, or the files are looked at again. */
+  #untilNext(): number {
+    const now = milliseconds(this.#now)
+    const next = Math.min(...[...this.#planned.values()].map((planned) => milliseconds(dueAt(planned))))
+    return Math.max(1, Math.min(betweenLooks, next - now))
+  }
+
+  /** Of the jobs that are due, the one whose turn came first. */
+  #due(): Planned | undefined {
+    const now = this.#now
+    const due = [...this.#planned.values()].filter((planned) => dueAt(planned) <= now)
+    const turn = ({ row }: Planned): string => `${row.planned_at} ${row.job}`
+    return due.sort((a, b) => (turn(a) < turn(b) ? -1 : 1))[0]
+  }
+
+  /** Brings what is planned in line with the job files. */
+  async #plan(jobs: readonly ScheduledJob[]): Promise<void> {
+    const names = new Set(jobs.map(({ name }) => name))
+    for (const name of this.#planned.keys()) if (!names.has(name)) this.#planned.delete(name)
+    for (const job of jobs) {
+      const known = this.#planned.get(job.name)
+      const isKept = known?.job.schedule === job.schedule && !isVoid(known.instants, dueAt(known), this.#now)
+      if (known && isKept) known.job = job
+      else await this.#planAnew(job, known?.row ?? (await this.#storedRows()).get(job.name))
+    }
+  }
+
+  async #storedRows(): Promise<Map<string, JobRow>> {
+    this.#stored ??= await readJobRows(this.parts.warehouse)
+    return this.#stored
+  }
+
+  async #planAnew(job: ScheduledJob, before: JobRow | undefined): Promise<void> {
+    const { timeZone, log } = this.parts
+    const instants = new Instants(job.schedule, timeZone)
+    const now = this.#now
+    const empty = { last_planned_at: null, started_at: null, finished_at: null, exit_code: null }
+    const meant = { job: job.name, schedule: job.schedule, time_zone: timeZone }
+    const fresh: JobRow = { ...empty, ...before, ...meant, planned_at: after(instants, now), attempts: 0 }
+    const plannedAt = before?.planned_at ?? null
+    const isFar = plannedAt !== null && isVoid(instants, plannedAt, now)
+    const isSame = before?.schedule === job.schedule && before.time_zone === timeZone && !isFar
+    const isMissed = before?.planned_at != null && before.planned_at <= now
+    if (before && isMissed && Number(before.attempts ?? 0) < mostAttempts) {
+      log.info({ job: job.name, planned_at: before.planned_at }, 'Catching up a run that was missed')
+      this.#planned.set(job.name, { job, instants, row: { ...before, ...meant } })
+      return
+    }
+    if (isMissed)
+      log.warn(
+        { job: job.name, planned_at: before.planned_at, next: fresh.planned_at },
+        `The run was cut short ${mostAttempts} times; it comes again when it is due next`,
+      )
+    const planned = before && isSame && !isMissed ? before : fresh
+    const row = job.name === this.#first ? { ...planned, planned_at: now } : planned
+    if (row !== planned) this.#first = undefined
+    this.#planned.set(job.name, { job, instants, row })
+    if (row !== before) await this.#store(row)
+  }
+
+  async #carryOut(planned: Planned): Promise<void> {
+    const { run, log, signal } = this.parts
+    const { job, instants, row } = planned
+    const started = this.#now
+    const attempts = Number(row.attempts ?? 0)
+    const begun = { ...row, started_at: started, finished_at: null, exit_code: null }
+    planned.row = { ...begun, attempts: attempts + 1 }
+    this.#running = job.name
+    log.info({ job: job.name, planned_at: row.planned_at }, 'Job begins')
+    await this.#store(planned.row)
+    const exitCode = await run(job, row.planned_at ?? undefined)
+    this.#running = null
+    const isCut = signal.aborted && exitCode !== 0
+    const isLocked = exitCode === locked && planned.again === undefined
+    delete planned.again
+    if (isLocked) planned.again = canonical(milliseconds(this.#now) + untilExpired)
+    const over = { ...begun, finished_at: this.#now, exit_code: exitCode }
+    // What passed before the run began, the run has made up for; what passed since is due.
+    const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
+    if (isCut) planned.row = { ...begun, attempts }
+    else if (isLocked) planned.row = { ...over, attempts }
+    else
+      planned.row = {
+        ...over,
+        planned_at: after(instants, from),
+        last_planned_at: row.planned_at,
+        attempts: 0,
+      }
+    log.info(
+      { job: job.name, exit_code: exitCode, next: planned.again ?? planned.row.planned_at },
+      'Job ended',
+    )
+    await this.#store(planned.row)
+    if (!signal.aborted) this.parts.ended?.({ job: job.name, exitCode, next: this.#next })
+  }
+
+  /** What is due next. */
+  get #next(): EndedJob['next'] {
+    const all = [...this.#planned.values()].map((planned) => ({ job: planned.job.name, at: dueAt(planned) }))
+    return all.filter(({ at }) => at !== never).sort((a, b) => (a.at < b.at ? -1 : 1))[0]
+  }
+
+  /** A warehouse that is away keeps no job from running; the plan is stored again with the next change. */
+  async #store(row: JobRow): Promise<void> {
+    try {
+      await this.parts.warehouse.write([storeJobRow(this.parts.warehouse.db, row)])
+    } catch (error) {
+      if (!(error instanceof Retry || error instanceof Skip || error instanceof Stop)) throw error
+      this.parts.log.warn({ job: row.job, error: describeError(error) }, 'The plan could not be stored')
+    }
+  }
+}
+
+/**
+ * Whether what is planned lies further ahead than it can: a clock that was wrong has planned it. One instant more is
+ * allowed for, since a clock that is put right by a little must not do one instant's work twice.
+ */
+function isVoid(instants: Instants, planned: string, now: string): boolean {
+  const next = after(instants, now)
+  const second = next === null ? null : after(instants, next)
+  const soon = canonical(milliseconds(now) + 2 * untilExpired)
+  return second !== null && planned > second && planned > soon
+}
+
+/** The next instant behind a moment, canonical; null where the schedule never comes again. */
+function after(instants: Instants, time: string): string | null {
+  const next = instants.next(milliseconds(time))
+  return next === undefined ? null : canonical(next)
+}

@@ -1,0 +1,29 @@
+/* The section `schedule` of the configuration: what `shopsync schedule` goes by. Used by schema.ts. */
+import { z } from 'zod'
+import { section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
+
+const listenError = 'false, or an object such as {"host": "127.0.0.1", "port": 8788}'
+
+export const scheduleSection = section(
+  {
+    timeZone: timeZoneLeaf(
+      'The time zone that the schedules of jobs are meant in, by its IANA name. A fixed hour that daylight saving time skips is due when the gap ends, and one that comes twice is due once.',
+    ).prefault('UTC'),
+    listen: z
+      .union(
+        [
+          z.literal(false),
+          z.strictObject({
+            host: textLeaf('a host name or an address such as "127.0.0.1"')
+              .default('127.0.0.1')
+              .describe('Address to listen on. Whoever reaches it reads the report: there is no password.'),
+            port: whole(0, 65535).default(8788).describe('Port to listen on; 0: any that is free.'),
+          }),
+        ],
+        { error: listenError },
+      )
+      .prefault({})
+      .describe('Where `shopsync schedule` serves health, metrics and the report; false: nowhere.'),
+  },
+  'What `shopsync schedule` goes by.',
+)

@@ -1,0 +1,179 @@
+/* `shopsync schedule`: the jobs, the server beside them, and their end. Used by the command. */
+import { performance } from 'node:perf_hooks'
+import { Writable } from 'node:stream'
+import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { nextInstants } from '../../engine/config/cron.js'
+import { readCursors } from '../../engine/warehouse/cursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Invocation } from '../../shell/command.js'
+import { type CommandContext, withConfig } from '../../shell/commandcontext.js'
+import { variablesOf } from '../../shell/configuration.js'
+import { Output } from '../../shell/output.js'
+import { packageVersion } from '../../shell/package.js'
+import { stillSignals } from '../../shell/signals.js'
+import { openIncidents } from '../alerts/openincidents.js'
+import { describeModel } from '../dictionary/describe.js'
+import { toHtml } from '../dictionary/page/dictionarypage.js'
+import { jobFolders } from '../jobs/jobfolders.js'
+import { carryOutJob } from '../jobs/work.js'
+import { readRuns } from '../runs/work.js'
+import { metricsOf } from '../telemetry/work.js'
+import { type ListeningServer, type Served, serve } from './http.js'
+import { JobBook, type ScheduledJob } from './jobbook.js'
+import { PageMaker } from './pagemaker.js'
+import { Schedule } from './scheduler.js'
+import { endedText, scheduleText } from './words.js'
+
+/** Runs that `GET /runs` tells. */
+const runsTold = 50
+/** Milliseconds after which a warehouse that says nothing is taken for away. */
+const readyPatience = 3000
+
+/** Stays up until a signal comes. */
+export async function stayUp(context: CommandContext): Promise<number> {
+  const { invocation, config, clock, log } = context
+  const { signals, globals, out, io } = invocation
+  const { workingDirectory, started } = io
+  const environment = { ...io.environment }
+  const book = new JobBook(jobFolders(io), {
+    environment: variablesOf(invocation),
+    allowInsecure: config.api.allowInsecure,
+  })
+  const jobs = book.open()
+  signals.expected = true
+  const warehouse = await context.readyWarehouse()
+  const { timeZone, listen } = config.schedule
+  const isEmpty = (await readCursors(warehouse)).size === 0
+  const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
+  const schedule = new Schedule({
+    ...{ warehouse, clock, timeZone, book, log, first },
+    signal: signals.signal,
+    run: (job, plannedAt) => runJob(context, { ...job, plannedAt }),
+    ended: (job) => {
+      if (out.isRead) out.print(endedText(job))
+    },
+  })
+  const pages = new PageMaker({ globals, io: { environment, workingDirectory, started } }, clock)
+  const server =
+    listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
+  try {
+    out.print(scheduleText(jobs, timeZone, { url: server?.url, nowMicros: clock.nowMicros(), first }))
+    await schedule.run(jobs)
+  } finally {
+    await ended(server, pages)
+  }
+  return 0
+}
+
+/**
+ * The job that fills an empty warehouse: whoever starts the program for the first time wants to see that it works, and
+ * not in an hour.
+ */
+function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bigint): string | undefined {
+  const now = new Date(Number(nowMicros / 1000n))
+  const filling = jobs.filter(({ steps }) => steps.some(({ command }) => command === 'sync'))
+  const due = filling.map(({ name, schedule }) => {
+    const [at = '9999'] = nextInstants(schedule, timeZone, now, 1)
+    return { name, at }
+  })
+  return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
+}
+
+async function ended(server: ListeningServer | undefined, pages: PageMaker): Promise<void> {
+  await pages.close()
+  await server?.close()
+}
+
+/** Runs one job as `shopsync run` would, with a warehouse and a client of its own, which nothing outlives. */
+async function runJob(
+  { invocation, config, clock, log }: CommandContext,
+  job: ScheduledJob & { readonly plannedAt: string | undefined },
+): Promise<number> {
+  const { out, signals, io } = invocation
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const its = new AbortController()
+  // Of what listens to the signal of one run, nothing stays behind with the signal of the process.
+  const end = (): void => its.abort(signals.signal.reason)
+  signals.signal.addEventListener('abort', end, { once: true })
+  if (signals.signal.aborted) end()
+  const given: Invocation = {
+    ...invocation,
+    options: {},
+    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: io.stderr }),
+    signals: stillSignals(its.signal),
+  }
+  try {
+    return await withConfig(given, config, (context) => carryOutJob(context, job), clock)
+  } catch (error) {
+    const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
+    const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
+    const exitCode = error instanceof Stop ? error.exitCode : 1
+    const fields = { job: job.name, error: describeError(error), ...stack }
+    // A job that another run keeps from its work has not failed: it comes again.
+    if (exitCode === 4) log.warn(fields, 'Job did not run')
+    else log.error(fields, 'Job failed')
+    return exitCode
+  } finally {
+    signals.signal.removeEventListener('abort', end)
+  }
+}
+
+interface Parts {
+  readonly schedule: Schedule
+  readonly pages: PageMaker
+  readonly warehouse: Warehouse
+}
+
+function served(context: CommandContext, { schedule, pages, warehouse }: Parts): Served {
+  const { model, clock } = context
+  let dictionary: string | undefined
+  return {
+    health: () => ({
+      status: 'ok',
+      version: packageVersion(),
+      up_seconds: Math.round(performance.now() / 1000),
+    }),
+    ready: async () => ({
+      ...(await reach(warehouse)),
+      running: schedule.running,
+      jobs: schedule.rows,
+    }),
+    metrics: () => metricsOf(context, warehouse),
+    page: () => pages.page(),
+    runs: async () => ({
+      runs: await readRuns({
+        ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
+        nowMicros: clock.nowMicros(),
+      }),
+    }),
+    dictionary: async () => {
+      dictionary ??= toHtml(describeModel(model.list.map(({ resource }) => resource)))
+      return dictionary
+    },
+  }
+}
+
+interface Reached {
+  readonly ready: boolean
+  readonly warehouse: string
+  /** How many are open; null where nobody can say. */
+  readonly incidents: number | null
+}
+
+/** Whether the warehouse answers, soon, and what of it needs somebody. */
+async function reach(warehouse: Warehouse): Promise<Reached> {
+  let timer: NodeJS.Timeout | undefined
+  const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
+  const late = new Promise<Reached>((resolve) => {
+    timer = setTimeout(() => resolve(away('does not answer')), readyPatience)
+  })
+  const asked = warehouse
+    .read((db) => openIncidents(warehouse, db))
+    .then(
+      ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
+      (error: unknown) => away(describeError(error)),
+    )
+  const found = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return found
+}

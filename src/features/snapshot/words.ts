@@ -1,0 +1,7 @@
+import { plural } from '../../engine/base/format.js'
+import type { Snapshot } from './work.js'
+
+export const snapshotText = ({ shops }: Snapshot): string =>
+  shops === 0
+    ? 'snapshot: no shops yet, so that nothing was kept. Type shopsync sync first'
+    : `snapshot: kept how ${plural(shops, 'shop')} ${shops === 1 ? 'stands' : 'stand'} today, in daily_snapshots`

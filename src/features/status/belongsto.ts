@@ -1,0 +1,23 @@
+import { type SourceAddress, sourceAddress } from '../../engine/config/address.js'
+import { isSame, readBelonging } from '../../engine/warehouse/sourceidentity.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** The source that a warehouse belongs to, in the documents of commands. */
+export interface BelongsTo {
+  readonly base_url: string
+  readonly partner_id: string
+  readonly since: string | null
+  /** false where the configuration names another source: every command that asks the API is refused then. */
+  readonly configured: boolean
+}
+
+/** null: no run has stored a source yet. */
+export async function belongsTo(
+  warehouse: Pick<Warehouse, 'has' | 'read'>,
+  asked: SourceAddress,
+): Promise<BelongsTo | null> {
+  const owner = await readBelonging(warehouse)
+  if (owner === undefined) return null
+  const configured = isSame(owner, sourceAddress(asked))
+  return { base_url: owner.baseUrl, partner_id: owner.partnerId, since: owner.since, configured }
+}

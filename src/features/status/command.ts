@@ -1,0 +1,56 @@
+import { type Command, choiceOptions } from '../../shell/command.js'
+
+export const statusCommand: Command = {
+  name: 'status',
+  summary: 'freshness, watermark, row count and last error per tenant and resource',
+  help: `
+Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
+deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, if
+the last run ended without a word, if the snapshot or report failed when it was last tried, or while
+an incident is open: what alerts tell, whether anybody is told or not. Asks the warehouse only, not the API.
+--json lists every tenant and resource.`,
+  examples: [
+    ['shopsync status', 'what needs somebody first'],
+    ['shopsync status --failing', 'only that'],
+    ['shopsync status --tenant 101 --resource notes', 'one tenant and resource'],
+    ['shopsync status --json', 'every tenant and resource, as a document'],
+  ],
+  options: [
+    { flags: '--failing', description: 'only the tenants and resources that need somebody' },
+    ...choiceOptions,
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { onlyFailing, readStatus }, { statusText, statusTroubles }] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./words.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { config } = context
+      const { tenants, resources } = context.choice
+      const warehouse = await context.readingWarehouse()
+      await context.refuseUnknown()
+      const nowMicros = context.clock.nowMicros()
+      const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
+      const report = await readStatus({
+        warehouse,
+        label: config.warehouse.label,
+        source: config.api,
+        tenants,
+        exceptTenants: config.sync.exceptTenants,
+        resources: enabled.filter((name) => resources?.includes(name) ?? true),
+        named: resources,
+        staleAfterMs: config.status.staleAfter,
+        deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+        nowMicros,
+      })
+      const failing = invocation.options.failing === true
+      const { tenantNames } = config.report
+      const { paper } = invocation.out
+      const text = statusText(report, { failing, tenantNames, paper })
+      await invocation.out.answer(failing ? onlyFailing(report) : report, text)
+      invocation.out.complain(statusTroubles(report))
+      return report.healthy ? 0 : 1
+    })
+  },
+}

@@ -1,0 +1,143 @@
+/* The state of each cursor as the warehouse's own tables tell it. Used by status.ts, and by gauges.ts. */
+import type { Int64 } from '../../../schema/resource.js'
+import { ageOf, isOlderThan } from '../../engine/base/format.js'
+import { readJson } from '../../engine/warehouse/database.js'
+import { readRefills } from '../../engine/warehouse/refills.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { readLiveRows } from './livecounts.js'
+import { type OddList, oddList } from './oddlist.js'
+
+export interface CursorStatus {
+  readonly tenant_id: Int64
+  readonly resource: string
+  /** `never`: no run was complete; `stale`: the last complete run is too long ago; else the state after the last run. */
+  readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked' | 'excepted'
+  readonly completeness: string | null
+  /** Why, as a short code; null where nothing is odd. */
+  readonly reason: string | null
+  readonly watermark: string | null
+  readonly last_success_at: string | null
+  /** Seconds since last_success_at; null too where that lies ahead of now, so that nobody knows. */
+  readonly age_seconds: number | null
+  /** Live rows of the resource's own table, as the register tells; `verify` compares them with the rows themselves. */
+  readonly rows: Int64
+  readonly walk_under_way: boolean
+  readonly last_error: string | null
+  /** Records stamped ahead of the source's clock, and the newest of their stamps; null where there are none. */
+  readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
+  /** What is remembered to be odd about the list (docs/guarantees.md, Premises); null where nothing is. */
+  readonly odd: OddList | null
+  /** Why the whole list is read once, behind the other work of the next syncs; null where it is not. */
+  readonly refill: string | null
+  /** How far that has come; null where it has not begun. */
+  readonly refill_progress: { readonly read: number; readonly of: number } | null
+  /** Every creation and update up to then is here; what it was before a late record set it back, else null. */
+  readonly complete_through: string | null
+  readonly complete_through_before: string | null
+  /** Every deletion up to then is here. */
+  readonly deletes_checked_at: string | null
+  /** Deletions were checked once, and not for longer than status.deletesUncheckedAfter. */
+  readonly deletes_unchecked: boolean
+}
+
+interface CursorQuestion {
+  /** Enabled resources: each tenant should have a cursor of each of them. */
+  readonly resources: readonly string[]
+  readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
+  readonly nowMicros: bigint
+}
+
+interface Standing {
+  readonly tenant_id: Int64
+  readonly revoked_at: string | null
+  readonly excepted: boolean
+}
+
+type Db = Warehouse['db']
+
+export async function readCursorStates(
+  db: Db,
+  options: CursorQuestion,
+  tenants: readonly Standing[],
+  missing: ReadonlySet<string>,
+): Promise<CursorStatus[]> {
+  const byName = new Map((await cursorRows(db)).map((row) => [`${row.tenant_id} ${row.resource}`, row]))
+  const refills = new Map(
+    (await readRefills(db)).map((refill) => [`${refill.tenant_id} ${refill.resource}`, refill]),
+  )
+  const liveRows = await readLiveRows(db, { tenants, resources: options.resources, missing })
+  return tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
+    options.resources.map((resource): CursorStatus => {
+      const row = byName.get(`${tenant_id} ${resource}`)
+      const age = row?.last_success_at ? (ageOf(row.last_success_at, options.nowMicros) ?? 'unknown') : null
+      const checked = row?.deletes_checked_at ?? null
+      const refill = refills.get(`${tenant_id} ${resource}`)
+      const isWalked = revoked_at === null && !excepted
+      return {
+        tenant_id,
+        resource,
+        state: excepted
+          ? 'excepted'
+          : revoked_at === null
+            ? cursorStateOf(row, age, options.staleAfterMs)
+            : 'revoked',
+        completeness: row?.completeness ?? null,
+        reason: row?.reason ?? null,
+        watermark: row?.watermark ?? null,
+        last_success_at: row?.last_success_at ?? null,
+        age_seconds: typeof age === 'number' ? Math.round(age / 1000) : null,
+        rows: liveRows(resource, tenant_id),
+        walk_under_way: Boolean(row?.is_walking) || refill?.read != null,
+        last_error: row?.last_error ?? null,
+        stamps_ahead: row?.stamps_ahead_until
+          ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
+          : null,
+        odd: oddList(readJson(row?.remembered ?? null)),
+        refill: refill?.reason ?? null,
+        refill_progress:
+          refill && refill.read !== null && refill.of !== null ? { read: refill.read, of: refill.of } : null,
+        complete_through: possible(row?.complete_through, options.nowMicros),
+        complete_through_before: row?.complete_through_before ?? null,
+        deletes_checked_at: checked,
+        deletes_unchecked: isWalked && checked !== null && isLongAgo(checked, options),
+      }
+    }),
+  )
+}
+
+/** Without the walks: a walk under way is long, and there may be thousands. */
+const cursorRows = (db: Db) =>
+  db
+    .selectFrom('sync_cursors')
+    .select(['tenant_id', 'resource', 'status', 'completeness', 'reason', 'watermark', 'last_success_at'])
+    .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered'])
+    .select(['complete_through', 'complete_through_before', 'deletes_checked_at'])
+    .select((eb) => eb('walk', 'is not', null).as('is_walking'))
+    .execute()
+
+const isLongAgo = (checked: string, { nowMicros, deletesUncheckedAfterMs }: CursorQuestion): boolean =>
+  isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)
+
+/** A claim that reaches ahead of now was written by a clock that was wrong, and is none. */
+const possible = (moment: string | null | undefined, nowMicros: bigint): string | null =>
+  moment && ageOf(moment, nowMicros) !== undefined ? moment : null
+
+interface CursorRow {
+  readonly status: string | null
+  readonly completeness: string | null
+}
+
+/** `age`: milliseconds since the last complete walk; null where there was none. An unknown one counts as too old. */
+export function cursorStateOf(
+  row: CursorRow | undefined,
+  age: number | 'unknown' | null,
+  staleAfterMs: number,
+): CursorStatus['state'] {
+  if (row === undefined) return 'never'
+  if (row.status === 'unavailable') return 'unavailable'
+  if (row.status === 'failed') return 'failed'
+  if (age === null) return row.completeness === 'unproven' ? 'unproven' : 'never'
+  if (age === 'unknown' || age > staleAfterMs) return 'stale'
+  return row.completeness === 'unproven' ? 'unproven' : 'ok'
+}

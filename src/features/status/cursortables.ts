@@ -1,0 +1,126 @@
+/* The tables of `shopsync status`: a line a tenant, and a line a resource. Used by status.ts. */
+import type { Int64 } from '../../../schema/resource.js'
+import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
+import type { Ink, Paper } from '../../shell/terminal.js'
+import { right, table, unbroken } from '../../shell/texttable.js'
+import type { CursorStatus } from './cursorstatus.js'
+import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from './work.js'
+
+const ageOf = (cursors: readonly CursorStatus[]): string => {
+  if (cursors.some(({ age_seconds: age, last_success_at: last }) => age === null && last !== null))
+    return 'unknown'
+  const ages = cursors.map((cursor) => cursor.age_seconds).filter((age) => age !== null)
+  return ages.length === 0 ? 'never' : span(Math.max(...ages) * 1000)
+}
+
+/** The latest watermark: the time of the newest record that the warehouse has. */
+const newest = (cursors: readonly CursorStatus[]): string => {
+  const latest = cursors.reduce(
+    (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
+    '',
+  )
+  return latest === '' ? '-' : atMinute(latest)
+}
+
+const states = (cursors: readonly CursorStatus[]): string => {
+  const amounts = new Map<string, number>()
+  for (const { state } of cursors) amounts.set(state, (amounts.get(state) ?? 0) + 1)
+  if (amounts.size === 1) return [...amounts.keys()].join()
+  return [...amounts].map(([state, amount]) => `${count(amount)} ${state}`).join(', ')
+}
+
+const rowsOf = (cursors: readonly CursorStatus[]): string =>
+  count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
+
+const stateInk = (cell: string): Ink =>
+  /failed|unproven|never|revoked/.test(cell) ? 'bad' : cell.includes('stale') ? 'odd' : 'good'
+
+const perGroup = (title: string, rows: readonly string[][], paper: Paper): string =>
+  rows.length === 0
+    ? ''
+    : table(
+        [
+          title,
+          unbroken('oldest'),
+          unbroken('newest record (UTC)', { spare: 3 }),
+          unbroken('complete through (UTC)', { spare: 1 }),
+          unbroken('deletes checked (UTC)', { spare: 2 }),
+          right('live records'),
+          { title: 'state', ink: stateInk },
+        ],
+        rows,
+        paper,
+      )
+
+/** Tenants that fit on a screen beside the resources; of more, those that are well share a line. */
+const shownTenants = 20
+
+/** The tenants, those that need somebody first. */
+export function perTenant(
+  { tenants, cursors }: StatusReport,
+  names: Readonly<Record<string, string>>,
+  paper: Paper,
+): string {
+  const byTenant = new Map<Int64, CursorStatus[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
+  for (const cursor of cursors) byTenant.get(cursor.tenant_id)?.push(cursor)
+  const ofTenant = ({ tenant_id }: TenantStatus): readonly CursorStatus[] => byTenant.get(tenant_id) ?? []
+  const isWell = (tenant: TenantStatus): boolean => !isLostTenant(tenant) && !ofTenant(tenant).some(isTrouble)
+  const ill = tenants.filter((tenant) => !isWell(tenant))
+  const well = tenants.filter(isWell)
+  const shown = tenants.length <= shownTenants ? [...ill, ...well] : ill.slice(0, shownTenants)
+  const rows = shown.map((tenant) => {
+    const name = [tenant.tenant_id, names[String(tenant.tenant_id)]].join(' ').trim()
+    return cellsOf(name, ofTenant(tenant), standingOf(tenant))
+  })
+  if (tenants.length > shownTenants && well.length > 0)
+    rows.push(cellsOf(wellText(well.length, ill.length), well.flatMap(ofTenant).filter(isWalked), ''))
+  const hidden = ill.length - Math.min(ill.length, shown.length)
+  const rest =
+    hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need somebody: shopsync status --json`
+  return `${perGroup('tenant', rows, paper)}${rest}`
+}
+
+const wellText = (well: number, ill: number): string =>
+  ill === 0 ? `all ${count(well)} tenants` : `the ${count(well)} others`
+
+/** Why a tenant is not walked; empty where it is. */
+const standingOf = ({ revoked_at, excepted }: TenantStatus): string => {
+  if (excepted) return 'left out by sync.exceptTenants'
+  return revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
+}
+
+const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: string): string[] => [
+  name,
+  ageOf(cursors),
+  newest(cursors),
+  ...completeness(cursors),
+  rowsOf(cursors),
+  standing || states(cursors),
+]
+
+/** Its tenant is granted, and is to be walked. */
+const isWalked = ({ state }: CursorStatus): boolean => state !== 'revoked' && state !== 'excepted'
+
+export const perResource = ({ cursors }: StatusReport, paper: Paper): string =>
+  perGroup(
+    'resource',
+    [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
+      return cellsOf(
+        name,
+        cursors.filter((cursor) => cursor.resource === name && isWalked(cursor)),
+        '',
+      )
+    }),
+    paper,
+  )
+
+/** The earliest of the cursors' instants; `-` where one has none. */
+const earliest = (times: readonly (string | null)[]): string => {
+  const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
+  return first ? atMinute(first) : '-'
+}
+
+const completeness = (cursors: readonly CursorStatus[]): string[] => [
+  earliest(cursors.map((cursor) => cursor.complete_through)),
+  earliest(cursors.map((cursor) => cursor.deletes_checked_at)),
+]

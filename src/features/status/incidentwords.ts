@@ -1,0 +1,56 @@
+/* The incidents that are open, in words. Used by `shopsync status`. */
+import type { Int64 } from '../../../schema/resource.js'
+import { since as ageOf, atSecond, count, plural, shortRequests, span } from '../../engine/base/format.js'
+import { groupLine, troubleGroups } from '../../shell/grouped.js'
+import type { ToldIncident } from '../alerts/openincidents.js'
+
+const shown = 5
+
+type OfCursor = ToldIncident & { readonly tenant_id: Int64; readonly resource: string }
+
+const isOfCursor = (incident: ToldIncident): incident is OfCursor =>
+  incident.tenant_id !== null && incident.resource !== null
+
+/** A message names its tenant and resource, which stand before the sentence where several share it. */
+const sentenceOf = ({ kind, message }: ToldIncident): string =>
+  `${kind}: ${message.replace(/^tenant \S+, [^:\s]+: /, '')}`
+
+interface Told {
+  readonly since: string
+  readonly kind: string
+  readonly text: string
+}
+
+function toldOf(incidents: readonly ToldIncident[]): Told[] {
+  const alone = incidents.filter((incident) => !isOfCursor(incident))
+  const groups = troubleGroups(incidents.filter(isOfCursor), sentenceOf)
+  return [
+    ...alone.map(({ since, kind, message }) => ({ since, kind, text: shortRequests(message) })),
+    ...groups.map((group) => {
+      const kind = group.cursors[0]?.kind ?? ''
+      const [since = ''] = group.cursors.map((one) => one.since).toSorted()
+      return { since, kind, text: groupLine(group).replace(`: ${kind}: `, ': ') }
+    }),
+  ].toSorted((a, b) => (a.since < b.since ? -1 : 1))
+}
+
+const lineOf = ({ since, kind, text }: Told): string => `${kind} since ${atSecond(since)}: ${text}`
+
+/** The same without marks, for who sees nothing else of the status. */
+export const incidentTroubles = (incidents: readonly ToldIncident[]): string[] =>
+  toldOf(incidents).map((told) => `open: ${lineOf(told)}`)
+
+/** A line for each trouble: which kind, since when, who has it, and what was found. */
+export function incidentsText(incidents: readonly ToldIncident[], nowMicros: bigint): string {
+  if (incidents.length === 0) return ''
+  const told = toldOf(incidents)
+  const lines = told
+    .slice(0, shown)
+    .map(
+      ({ since, kind, text }) =>
+        `✗ ${kind} since ${atSecond(since)} (${span(Math.max(0, ageOf(since, nowMicros)))}): ${text}`,
+    )
+  const rest = told.length - shown
+  const more = rest > 0 ? [`… and ${count(rest)} more: shopsync status --json`] : []
+  return [`Open: ${plural(incidents.length, 'incident')}`, ...lines, ...more].join('\n  ')
+}

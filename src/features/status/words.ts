@@ -1,0 +1,260 @@
+/* The document of `shopsync status` in words. Used by src/features/status/command.ts. */
+import { ago, atSecond, count, paragraphs, plural, since, span } from '../../engine/base/format.js'
+import { toMicros } from '../../engine/base/timestamp.js'
+import { revokedText } from '../../engine/run/absence.js'
+import { reasonText } from '../../engine/run/reasontext.js'
+import { foreignAdvice } from '../../shell/belongingwords.js'
+import { groupLines, groupsText } from '../../shell/grouped.js'
+import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { right, table } from '../../shell/texttable.js'
+import type { ToldIncident } from '../alerts/openincidents.js'
+import type { CursorStatus } from './cursorstatus.js'
+import { perResource, perTenant } from './cursortables.js'
+import { incidentsText, incidentTroubles } from './incidentwords.js'
+import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './work.js'
+
+/** What people asked to see. */
+interface StatusView {
+  /** Only what needs somebody. */
+  readonly failing?: boolean
+  /** By tenant. */
+  readonly tenantNames?: Readonly<Record<string, string>>
+  readonly paper?: Paper
+}
+
+/** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
+export function statusText(
+  whole: StatusReport,
+  { failing = false, tenantNames = {}, paper = plainPaper }: StatusView = {},
+): string {
+  const report = failing ? onlyFailing(whole) : whole
+  const now = toMicros(report.checked_at)
+  const troubled = report.cursors.filter(isTrouble)
+  const text = paragraphs([
+    failing && whole.healthy ? `${whole.warehouse}: nothing needs somebody.` : headline(whole, troubled),
+    belonging(report),
+    lastRun(report, now),
+    lease(report, now),
+    perTenant(report, tenantNames, paper),
+    perResource(report, paper),
+    [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
+    troublesText(troubled),
+    incidentsText(report.incidents, now),
+    stampsAhead(report),
+    oddLists(report),
+    refills(report),
+    setBack(report),
+    sharedServices(report),
+    lateness(report, paper),
+    quarantine(report),
+    forgotten(report),
+    next(report, troubled),
+  ])
+  return `${text}\n`
+}
+
+function headline(report: StatusReport, troubled: readonly CursorStatus[]): string {
+  const oldest = Math.max(0, ...report.cursors.map((cursor) => cursor.age_seconds ?? 0))
+  if (report.reason !== null) return `${report.warehouse}: ${reasonText(report.reason)}`
+  if (report.cursors.length === 0 && report.healthy) return `${report.warehouse}: every tenant was forgotten.`
+  if (report.cursors.length === 0) return `${report.warehouse}: no tenant has been synced yet.`
+  const lost = report.tenants.filter(isLostTenant).length
+  if (troubled.length === 0 && lost > 0)
+    return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
+  if (troubled.length > 0)
+    return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
+  const lately = `every cursor was complete ${span(oldest * 1000)} ago or later.`
+  if (report.incidents.length > 0)
+    return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
+  return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs somebody'}; ${lately}`
+}
+
+function belonging({ belongs_to: owner }: StatusReport): string {
+  if (owner === null) return ''
+  const source = `Source: ${owner.base_url} (partner ${owner.partner_id})`
+  return owner.configured ? source : `✗ ${source}. ${foreignAdvice}`
+}
+
+function lastRun({ last_run: run }: StatusReport, now: bigint): string {
+  if (!run?.started_at) return ''
+  const name = run.job ? `${run.job} (${run.mode})` : run.mode
+  if (run.ended_without_a_word) return `✗ ${lostRun(run, now)}`
+  const error = run.error ? `: ${run.error}` : ''
+  return `Last run: ${name}, ${run.status}, ${ago(run.started_at, now)}${error}`
+}
+
+const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
+  `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
+
+/** The tenants that are no longer granted, a line each. */
+const lostTenants = ({ tenants }: StatusReport): string[] =>
+  tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
+
+/** The snapshot or the report, where it failed when it was last tried. */
+const worksText = ({ failed_works: failed }: StatusReport): string[] =>
+  failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
+
+/** The open incidents that none of the other lines tells of. */
+function untold(report: StatusReport, troubled: readonly CursorStatus[]): readonly ToldIncident[] {
+  const told = new Set(troubled.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
+  const works = new Set(report.failed_works.map(({ message }) => message))
+  const lost = new Set(report.tenants.filter(isLostTenant).map(({ tenant_id }) => tenant_id))
+  return report.incidents.filter(
+    ({ kind, tenant_id, resource, message }) =>
+      !(told.has(`${tenant_id} ${resource}`) && kind !== 'quarantine') &&
+      !works.has(message) &&
+      !(kind === 'revoked' && tenant_id !== null && lost.has(tenant_id)),
+  )
+}
+
+/** Everything that needs somebody, a line each. */
+export function statusTroubles(report: StatusReport): string[] {
+  const now = toMicros(report.checked_at)
+  const troubled = report.cursors.filter(isTrouble)
+  const { last_run: run, belongs_to: owner } = report
+  const lines = [
+    report.cursors.length === 0 && !report.healthy && report.reason === null
+      ? headline(report, troubled)
+      : '',
+    reasonText(report.reason),
+    owner?.configured === false ? foreignAdvice : '',
+    run?.ended_without_a_word ? lostRun(run, now) : '',
+    ...lostTenants(report),
+    ...worksText(report),
+    ...troubleLines(troubled),
+    ...incidentTroubles(untold(report, troubled)),
+  ]
+  return lines
+    .filter((line) => line !== '')
+    .flatMap((line) => line.split('\n'))
+    .map((line) => `status: ${line}`)
+}
+
+function lease({ lease: holder }: StatusReport, now: bigint): string {
+  if (holder === null) return ''
+  const age = holder.since ? ` for ${span(since(holder.since, now))}` : ''
+  return `At work${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
+}
+
+const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus): string => {
+  if (cursor.deletes_unchecked && !isStateTrouble({ state }))
+    return `deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
+  const { last_success_at: last } = cursor
+  const age =
+    age_seconds !== null
+      ? `complete ${span(age_seconds * 1000)} ago`
+      : last === null
+        ? 'never complete'
+        : `complete at ${atSecond(last)}, ahead of this machine's clock: how long ago is unknown`
+  const error = last_error ? `: ${last_error}` : ''
+  return `${state === 'never' ? '' : `${state}, `}${age}${error}`
+}
+
+/** The oldest first: of cursors with the same trouble, the first one's age is told. */
+const byUrgency = (troubled: readonly CursorStatus[]): readonly CursorStatus[] =>
+  troubled.toSorted((a, b) => (b.age_seconds ?? 0) - (a.age_seconds ?? 0))
+
+const troubleLines = (troubled: readonly CursorStatus[]): string[] =>
+  groupLines(byUrgency(troubled), troubleOf)
+
+const troublesText = (troubled: readonly CursorStatus[]): string =>
+  groupsText(byUrgency(troubled), '✗', troubleOf)
+
+const setBack = ({ cursors }: StatusReport): string =>
+  groupsText(
+    cursors.filter(({ complete_through_before: before }) => before !== null),
+    '!',
+    ({ complete_through, complete_through_before }) =>
+      `complete through ${atSecond(complete_through ?? '')}, set back from ${atSecond(complete_through_before ?? '')} by a record that became visible late`,
+  )
+
+const lateness = (report: StatusReport, paper: Paper): string => {
+  const late = report.lateness.filter((one) => one.largest_seconds + one.reconciled_largest_seconds > 0)
+  if (late.length === 0) return ''
+  const seconds = (amount: number): string => span(Math.ceil(amount) * 1000)
+  const rows = late.map((one) => [
+    one.resource,
+    count(one.records),
+    seconds(one.largest_seconds),
+    seconds(one.p999_seconds),
+    one.reconciled_records === 0
+      ? '-'
+      : `${count(one.reconciled_records)}, ${seconds(one.reconciled_largest_seconds)}`,
+  ])
+  return table(
+    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'by reconcile alone'],
+    rows as string[][],
+    paper,
+  )
+}
+
+const stampsAhead = ({ cursors }: StatusReport): string =>
+  groupsText(
+    cursors.filter(({ stamps_ahead }) => stamps_ahead !== null),
+    '!',
+    ({ stamps_ahead }) =>
+      `${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
+  )
+
+/** What is odd about a list, in words, with what people can do. */
+function oddities({ odd }: CursorStatus): string[] {
+  if (odd === null) return []
+  const [first] = odd.holes
+  const hole = first && `, the first between ${atSecond(first.after)} and ${atSecond(first.until)}`
+  return [
+    odd.unreadable > 0
+      ? `has ${plural(odd.unreadable, 'record')} that no answer shows${hole ?? ''}: each run tries again`
+      : '',
+    odd.not_shown > 0 ? `counts ${plural(odd.not_shown, 'record')} that it never shows` : '',
+    odd.listed_twice > 0 ? `shows a record again at ${plural(odd.listed_twice, 'place')}` : '',
+    odd.no_true_total ? 'has no true total' : '',
+    odd.not_newest_first ? 'is not newest first: every run reads all of what is new' : '',
+    odd.longer_without_filter ? 'is longer without updated_after: only reconcile sees the rest' : '',
+  ].filter((text) => text !== '')
+}
+
+const oddLists = ({ cursors }: StatusReport): string =>
+  groupsText(
+    cursors.filter(({ odd }) => odd !== null),
+    '!',
+    (cursor) => `the list ${oddities(cursor).join('; ')}`,
+  )
+
+const refills = ({ cursors }: StatusReport): string =>
+  groupsText(
+    cursors.filter(({ refill }) => refill !== null),
+    '!',
+    ({ refill, refill_progress: progress }) =>
+      progress === null
+        ? `the next sync reads the whole list, because ${refill}`
+        : `the whole list is being read, because ${refill}: ${count(progress.read)} of ${plural(progress.of, 'record')} so far; shopsync sync goes on`,
+  )
+
+const sharedServices = ({ tenants }: StatusReport): string =>
+  tenants
+    .filter(({ shared_services }) => shared_services > 0)
+    .map(
+      ({ tenant_id, shared_services: services }) =>
+        `! Tenant ${tenant_id}: ${plural(services, 'service')} under two live orders, and in the sums of both`,
+    )
+    .join('\n')
+
+const quarantine = (report: StatusReport): string =>
+  Number(report.quarantined) === 0
+    ? ''
+    : `In quarantine: ${plural(Number(report.quarantined), 'value')} (table sync_quarantine)`
+
+const forgotten = ({ forgotten: amount }: StatusReport): string =>
+  amount === 0
+    ? ''
+    : `Forgotten, and kept away: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back)`
+
+function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
+  if (report.cursors.length === 0) return 'Type shopsync sync'
+  if (troubled.some((cursor) => cursor.state === 'failed'))
+    return 'To see what is wrong, type shopsync check; to try again, shopsync sync'
+  if (troubled.some(isStateTrouble)) return 'Type shopsync sync'
+  const [incident] = report.incidents
+  if (troubled.length === 0 && incident) return incident.advice
+  return troubled.length > 0 ? 'Only reconcile sees deletions: type shopsync reconcile' : ''
+}

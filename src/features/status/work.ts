@@ -1,0 +1,226 @@
+/*
+ * The state of a warehouse as its own tables tell it. Used by `shopsync status`; src/features/status/words.ts puts it into
+ * words.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Reason } from '../../engine/base/reasons.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import type { SourceAddress } from '../../engine/config/address.js'
+import { type LastRun, readHolder, readLastRun, type StatusHolder } from '../../engine/run/lastrun.js'
+import { latenessOf } from '../../engine/run/lateness.js'
+import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
+import { readLateness } from '../../engine/warehouse/latenessrows.js'
+import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
+import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
+import { type BelongsTo, belongsTo } from './belongsto.js'
+import { type CursorStatus, readCursorStates } from './cursorstatus.js'
+
+/** The lateness of one resource's records. */
+export interface LatenessStatus {
+  readonly resource: string
+  /** Records that walks found while lateness could be measured. */
+  readonly records: number
+  readonly largest_seconds: number
+  /** Of a thousand records, 999 were no later. */
+  readonly p999_seconds: number
+  /** Records that reconcile alone brought. */
+  readonly reconciled_records: number
+  readonly reconciled_largest_seconds: number
+}
+
+export interface TenantStatus {
+  readonly tenant_id: Int64
+  readonly revoked_at: string | null
+  /** Of sync.exceptTenants: not walked, and not complained about. */
+  readonly excepted: boolean
+  /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
+  readonly shared_services: number
+}
+
+/** The JSON document of `shopsync status`. */
+export interface StatusReport {
+  readonly healthy: boolean
+  readonly checked_at: string
+  readonly warehouse: string
+  /** null: no run has stored a source yet. */
+  readonly belongs_to: BelongsTo | null
+  readonly stale_after_seconds: number
+  /** What concerns the whole warehouse; null where nothing does. */
+  readonly reason: Reason | null
+  readonly tenants: readonly TenantStatus[]
+  readonly cursors: readonly CursorStatus[]
+  readonly quarantined: Int64
+  /** Tenants that were forgotten, and stay away. */
+  readonly forgotten: number
+  /** How late records became visible in the last 30 days, by resource, all tenants together. */
+  readonly lateness: readonly LatenessStatus[]
+  /** The run that writes at the moment; null when none does. */
+  readonly lease: StatusHolder | null
+  readonly last_run: LastRun | null
+  /** The snapshot, the report: those that failed when they were last tried. */
+  readonly failed_works: readonly FailedWork[]
+  /** What somebody was to be told of, and is not over. */
+  readonly incidents: readonly ToldIncident[]
+}
+
+export interface StatusOptions {
+  readonly warehouse: Warehouse
+  /** The warehouse's address without its password. */
+  readonly label: string
+  /** The source that the configuration names. */
+  readonly source: SourceAddress
+  /** Enabled resources: each tenant should have a cursor of each of them. */
+  readonly resources: readonly string[]
+  /** Resources that somebody named; null: none in particular. */
+  readonly named?: readonly string[] | null
+  /** Tenants the configuration names; null: all that are granted. */
+  readonly tenants: readonly Int64[] | null
+  /** Tenants that are not to be walked. */
+  readonly exceptTenants: readonly Int64[]
+  readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
+  readonly nowMicros: bigint
+}
+
+const troubled: ReadonlySet<CursorStatus['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
+
+/** Whether the runs of a cursor go wrong, or do not come. */
+export const isStateTrouble = ({ state }: Pick<CursorStatus, 'state'>): boolean => troubled.has(state)
+
+export const isTrouble = (cursor: CursorStatus): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
+
+/** A tenant whose grant was taken away, and of which nobody has said that this is right. */
+export const isLostTenant = ({ revoked_at, excepted }: TenantStatus): boolean =>
+  revoked_at !== null && !excepted
+
+/** The part of a status that needs somebody. */
+export const onlyFailing = (report: StatusReport): StatusReport => {
+  const cursors = report.cursors.filter(isTrouble)
+  const named = new Set(cursors.map(({ tenant_id }) => tenant_id))
+  const tenants = report.tenants.filter((tenant) => isLostTenant(tenant) || named.has(tenant.tenant_id))
+  return { ...report, tenants, cursors }
+}
+
+/** Whether nothing of it needs somebody. */
+const isWell = ({
+  tenants,
+  cursors,
+  reason,
+  last_run,
+  belongs_to,
+  failed_works,
+  incidents,
+}: Omit<StatusReport, 'healthy'>): boolean =>
+  !tenants.some(isLostTenant) &&
+  !cursors.some(isTrouble) &&
+  reason === null &&
+  last_run?.ended_without_a_word !== true &&
+  failed_works.length === 0 &&
+  incidents.length === 0 &&
+  belongs_to?.configured !== false
+
+type Db = Warehouse['db']
+
+/** Freshness, row counts, troubles and the last run of a warehouse. Reads only. */
+export async function readStatus(options: StatusOptions): Promise<StatusReport> {
+  const missing = await missingTables(options.warehouse)
+  const head = {
+    checked_at: fromMicros(options.nowMicros),
+    warehouse: options.label,
+    belongs_to: await belongsTo(options.warehouse, options.source),
+    stale_after_seconds: options.staleAfterMs / 1000,
+  }
+  // No run has ever written to this warehouse.
+  if (missing.has('sync_cursors')) {
+    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
+    const none = { quarantined: 0, forgotten: 0, lateness: [], failed_works: [], incidents: [] }
+    return { healthy: false, ...head, ...state, ...none }
+  }
+  const failed = await failedWorks(options.warehouse)
+  const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
+  return options.warehouse.read(async (db) => {
+    const tenants = await readTenants(db, options)
+    const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
+    const forgotten = missing.has('sync_forgotten')
+      ? new Set<Int64>()
+      : await readForgotten(options.warehouse)
+    const isForgotten = await isEmptied(options, tenants, forgotten)
+    const cursors = await readCursorStates(db, options, chosen, missing)
+    const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
+    const lease = await readHolder(db, options.nowMicros)
+    const lastRun = await readLastRun(db, lease)
+    const found = {
+      ...head,
+      reason: isForgotten ? null : grantsReason(tenants, lastRun),
+      tenants: chosen,
+      cursors,
+      lateness,
+      quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
+      forgotten: forgotten.size,
+      lease,
+      last_run: lastRun,
+      failed_works: failed,
+      incidents: await openIncidents(options.warehouse, db, {
+        tenants: options.tenants,
+        resources: options.named ?? null,
+      }),
+    }
+    return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
+  })
+}
+
+/** Whether nobody is left to ask for, since those that were meant are forgotten. */
+async function isEmptied(
+  { warehouse, tenants: wanted }: StatusOptions,
+  tenants: readonly TenantStatus[],
+  forgotten: ReadonlySet<Int64>,
+): Promise<boolean> {
+  if (wanted && forgotten.size > 0) return wanted.every((tenantId) => forgotten.has(tenantId))
+  return tenants.length === 0 && (forgotten.size > 0 || (await wasForgotten(warehouse)))
+}
+
+async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions): Promise<LatenessStatus[]> {
+  const measured = latenessOf(await readLateness(warehouse, fromMicros(nowMicros)))
+  return [...measured]
+    .filter(([resource]) => resources.includes(resource))
+    .map(([resource, { records, largestMicros, mostMicros, reconciled }]) => ({
+      resource,
+      records,
+      largest_seconds: largestMicros / 1e6,
+      p999_seconds: mostMicros / 1e6,
+      reconciled_records: reconciled.records,
+      reconciled_largest_seconds: reconciled.largestMicros / 1e6,
+    }))
+}
+
+async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
+  const rows = await db
+    .selectFrom('tenants')
+    .select(['tenant_id', 'revoked_at'])
+    .orderBy('tenant_id')
+    .execute()
+  const shared = await readSharedCounts(db)
+  return rows.map((row) => ({
+    ...row,
+    excepted: exceptTenants.includes(row.tenant_id),
+    shared_services: shared.get(row.tenant_id) ?? 0,
+  }))
+}
+
+/** Whether nobody is granted: no tenant that is to be walked, or none at all, going by the last run. */
+function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null): Reason | null {
+  const wanted = tenants.filter(({ excepted }) => !excepted)
+  const isAlone =
+    tenants.length === 0
+      ? lastRun?.reason === 'no_grants'
+      : wanted.length > 0 && tenants.every(({ revoked_at }) => revoked_at !== null)
+  return isAlone ? 'no_grants' : null
+}
+
+/** Tables that the next run would create: of an empty warehouse, or for a resource that is new. */
+async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
+  const changes = await warehouse.plan()
+  return new Set(changes.filter(({ what }) => what === 'create table').map(({ table }) => table))
+}

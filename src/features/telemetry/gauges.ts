@@ -1,0 +1,231 @@
+/*
+ * What the metrics tell of a warehouse as it is now, from its own tables: without counting rows, since they are asked for
+ * every few seconds. Used by src/features/telemetry/metrics.ts.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { clocksApartMs } from '../../engine/base/format.js'
+import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { alertKinds } from '../../engine/config/config.js'
+import { readHolder } from '../../engine/run/lastrun.js'
+import type { Db } from '../../engine/warehouse/database.js'
+import { openIncidents } from '../alerts/openincidents.js'
+import { type CursorStatus, cursorStateOf } from '../status/cursorstatus.js'
+import type { StatusOptions } from '../status/work.js'
+
+export interface GaugesOptions
+  extends Pick<
+    StatusOptions,
+    | 'warehouse'
+    | 'resources'
+    | 'tenants'
+    | 'exceptTenants'
+    | 'staleAfterMs'
+    | 'deletesUncheckedAfterMs'
+    | 'nowMicros'
+  > {
+  /** Of more tenants than so many, the oldest times stand for all. */
+  readonly maxTenants: number
+}
+
+/** The times of a cursor that is to be synced, or the oldest of all tenants' cursors of a resource. */
+export interface CursorTimes {
+  readonly tenantId?: Int64
+  readonly resource: string
+  readonly watermark: string | null
+  /** End of the last complete walk. */
+  readonly provenAt: string | null
+}
+
+export interface WarehouseGauges {
+  /** How many cursors are in each state. */
+  readonly states: ReadonlyMap<CursorStatus['state'], number>
+  /** Cursors whose deletions were not looked for in a long time. */
+  readonly deletesUnchecked: number
+  /** Of tenants that are granted and wanted. */
+  readonly times: readonly CursorTimes[]
+  /** Values, items and records in quarantine. */
+  readonly quarantine: readonly { readonly resource: string; readonly amount: number }[]
+  readonly drift: readonly { readonly resource: string; readonly kind: string; readonly amount: number }[]
+  /** Incidents that are open, by kind. */
+  readonly incidents: ReadonlyMap<string, number>
+  /** Seconds for which the run that writes has held the lock; 0 where none does. */
+  readonly leaseSeconds: number
+}
+
+/** Reads only. */
+export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
+  const { warehouse, nowMicros } = options
+  return warehouse.read(async (db) => {
+    const holder = await readHolder(db, nowMicros)
+    const since = holder?.since ? toMicros(holder.since) : nowMicros
+    return {
+      ...(await readCursorGauges(db, options)),
+      quarantine: await quarantined(db),
+      drift: await drifted(db),
+      incidents: await incidentKinds(options, db),
+      leaseSeconds: Math.max(0, Number(nowMicros - since) / 1e6),
+    }
+  })
+}
+
+const states: readonly CursorStatus['state'][] = [
+  'ok',
+  'stale',
+  'failed',
+  'unproven',
+  'unavailable',
+  'never',
+  'revoked',
+  'excepted',
+]
+
+type CursorGauges = Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>
+
+async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorGauges> {
+  const { resources, staleAfterMs, maxTenants } = options
+  const counts = new Map(states.map((state) => [state, 0]))
+  const count = (state: CursorStatus['state'], by: number): void =>
+    void counts.set(state, (counts.get(state) ?? 0) + by)
+  const tenants = await standings(db, options)
+  const wanted = tenants.filter(({ standing }) => standing === 'wanted')
+  for (const { standing } of tenants) if (standing !== 'wanted') count(standing, resources.length)
+  const groups = await groupedCursors(db, options)
+  let begun = 0
+  for (const { amount, age, status, completeness } of groups) {
+    const since = age === ages.never ? null : age === ages.stale ? 'unknown' : 0
+    count(cursorStateOf({ status, completeness }, since, staleAfterMs), Number(amount))
+    begun += Number(amount)
+  }
+  count('never', wanted.length * resources.length - begun)
+  const unchecked = groups.filter((group) => Number(group.unchecked) === 1)
+  return {
+    states: counts,
+    deletesUnchecked: unchecked.reduce((sum, { amount }) => sum + Number(amount), 0),
+    times: wanted.length <= maxTenants ? await tenantTimes(db, options) : oldestTimes(groups),
+  }
+}
+
+/** How long ago the last complete walk of a cursor ended; by a wrong clock, one that is ahead of now is too long ago. */
+const ages = { never: 0, lately: 1, stale: 2 } as const
+
+/** Cursors that are to be synced: of tenants that are granted and wanted. */
+function wantedCursors(db: Db, { resources, tenants, exceptTenants }: GaugesOptions) {
+  const granted = db.selectFrom('tenants').select('tenant_id').where('revoked_at', 'is', null)
+  let cursors = db
+    .selectFrom('sync_cursors')
+    .where('tenant_id', 'in', granted)
+    // No list of SQL is empty.
+    .where('resource', 'in', ['', ...resources])
+  if (tenants) cursors = cursors.where('tenant_id', 'in', [0, ...tenants])
+  if (exceptTenants.length > 0) cursors = cursors.where('tenant_id', 'not in', [...exceptTenants])
+  return cursors
+}
+
+/** The database counts: ten thousand rows would take longer to read than all of the rest. */
+async function groupedCursors(db: Db, options: GaugesOptions) {
+  const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
+  const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
+  const rows = await wantedCursors(db, options)
+    .select((eb) => [
+      'resource',
+      'status',
+      'completeness',
+      eb
+        .case()
+        .when('last_success_at', 'is', null)
+        .then(eb.lit(ages.never))
+        .when('last_success_at', '<', ago(staleAfterMs))
+        .then(eb.lit(ages.stale))
+        .when('last_success_at', '>', ago(-clocksApartMs))
+        .then(eb.lit(ages.stale))
+        .else(eb.lit(ages.lately))
+        .end()
+        .as('age'),
+      eb
+        .case()
+        .when('deletes_checked_at', '<', ago(deletesUncheckedAfterMs))
+        .then(eb.lit(1))
+        .when('deletes_checked_at', '>', ago(-clocksApartMs))
+        .then(eb.lit(1))
+        .else(eb.lit(0))
+        .end()
+        .as('unchecked'),
+      eb.fn.countAll<Int64>().as('amount'),
+      eb.fn.min<string | null>('watermark').as('watermark'),
+      eb.fn.min<string | null>('last_success_at').as('provenAt'),
+    ])
+    .groupBy(['resource', 'status', 'completeness', 'age', 'unchecked'])
+    .execute()
+  return rows.map((row) => ({ ...row, age: Number(row.age) }))
+}
+
+async function tenantTimes(db: Db, options: GaugesOptions): Promise<CursorTimes[]> {
+  const rows = await wantedCursors(db, options)
+    .select(['tenant_id', 'resource', 'watermark', 'last_success_at'])
+    .orderBy('tenant_id')
+    .orderBy('resource')
+    .execute()
+  return rows.map(({ tenant_id: tenantId, resource, watermark, last_success_at: provenAt }) => ({
+    ...{ tenantId, resource, watermark, provenAt },
+  }))
+}
+
+/** Of each resource, the oldest of all tenants. */
+function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
+  const oldest = new Map<string, CursorTimes>()
+  for (const { resource, watermark, provenAt } of groups) {
+    const known = oldest.get(resource)
+    oldest.set(resource, {
+      resource,
+      watermark: earlier(known?.watermark ?? null, watermark),
+      provenAt: earlier(known?.provenAt ?? null, provenAt),
+    })
+  }
+  return [...oldest.values()]
+}
+
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || (b !== null && b < a) ? b : a
+
+/** The tenants that the configuration does not leave out, and whether each is walked. */
+async function standings(db: Db, { tenants, exceptTenants }: GaugesOptions) {
+  const rows = await db
+    .selectFrom('tenants')
+    .select(['tenant_id', 'revoked_at'])
+    .orderBy('tenant_id')
+    .execute()
+  return rows
+    .filter(({ tenant_id }) => tenants?.includes(tenant_id) ?? true)
+    .map(({ tenant_id, revoked_at }) => {
+      const isLost = revoked_at !== null
+      const standing = exceptTenants.includes(tenant_id) ? 'excepted' : isLost ? 'revoked' : 'wanted'
+      return { tenant_id, standing } as const
+    })
+}
+
+async function quarantined(db: Db): Promise<WarehouseGauges['quarantine']> {
+  const rows = await db
+    .selectFrom('sync_quarantine')
+    .select((eb) => ['resource', eb.fn.countAll<Int64>().as('amount')])
+    .groupBy('resource')
+    .execute()
+  return rows.map(({ resource, amount }) => ({ resource, amount: Number(amount) }))
+}
+
+/** Where fields and values are new, never what they are: values are a customer's data. */
+async function drifted(db: Db): Promise<WarehouseGauges['drift']> {
+  const rows = await db
+    .selectFrom('sync_drift')
+    .select((eb) => ['resource', 'kind', eb.fn.countAll<Int64>().as('amount')])
+    .groupBy(['resource', 'kind'])
+    .execute()
+  return rows.map(({ resource, kind, amount }) => ({ resource, kind, amount: Number(amount) }))
+}
+
+/** By the same question as `status`: what one of them calls open, the other does, too. */
+async function incidentKinds({ warehouse, tenants }: GaugesOptions, db: Db): Promise<Map<string, number>> {
+  const kinds = new Map<string, number>(alertKinds.map((kind) => [kind, 0]))
+  for (const { kind } of await openIncidents(warehouse, db, { tenants, resources: null }))
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  return kinds
+}

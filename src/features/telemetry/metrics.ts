@@ -1,0 +1,129 @@
+/*
+ * All metrics of a warehouse, in the text form that Prometheus reads: what it is now, and the lifetime totals that runs
+ * have added up. Used by `GET /metrics` of the scheduler and by textfile.ts. No label holds anything of a customer: ids of
+ * tenants, names of resources and jobs, and words of ours are all there is.
+ */
+import { Counter, Gauge, Registry } from 'prom-client'
+import { toMicros } from '../../engine/base/timestamp.js'
+import {
+  keptCounters,
+  keptGauges,
+  keptHistograms,
+  lastPart,
+  sumPart,
+} from '../../engine/run/lifetimecounters.js'
+import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
+import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'
+import { stateGauges } from './metricnames.js'
+
+export interface MetricsOptions extends GaugesOptions {
+  readonly version: string
+  /** Labels of every series. */
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** All metrics, as they are now. */
+export async function metricsText(options: MetricsOptions): Promise<string> {
+  const registry = new Registry()
+  registry.setDefaultLabels(options.labels)
+  const state = await readGauges(options)
+  const kept = grouped(await readCounters(options.warehouse), ({ metric }) => metric)
+  showState(registry, state, options)
+  for (const [name, metric] of Object.entries(keptCounters)) {
+    const counter = new Counter({ ...describe(name, metric), registers: [registry] })
+    for (const { labels, value } of kept.get(name) ?? [])
+      counter.inc(labels, name.endsWith('_seconds_total') ? value / 1e6 : value)
+  }
+  for (const [name, metric] of Object.entries(keptGauges)) {
+    const gauge = new Gauge({ ...describe(name, metric), registers: [registry] })
+    for (const { labels, value } of kept.get(name) ?? [])
+      gauge.set(labels, name.endsWith('_seconds') ? value / 1e6 : value)
+  }
+  for (const [name, metric] of Object.entries(keptHistograms))
+    registry.registerMetric(new KeptHistogram(describe(name, metric), metric.bounds, kept.get(name) ?? []))
+  return registry.metrics()
+}
+
+function grouped(
+  entries: readonly CounterEntry[],
+  by: (entry: CounterEntry) => string,
+): Map<string, CounterEntry[]> {
+  const groups = new Map<string, CounterEntry[]>()
+  for (const entry of entries) groups.set(by(entry), [...(groups.get(by(entry)) ?? []), entry])
+  return groups
+}
+
+interface Described {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: string[]
+}
+
+const describe = (
+  name: string,
+  { help, labels }: { readonly help: string; readonly labels: readonly string[] },
+): Described => ({ name, help, labelNames: [...labels] })
+
+/** A histogram whose numbers are known: prom-client's own has no way but to observe each value again. */
+class KeptHistogram extends Gauge {
+  readonly #bounds: readonly number[]
+  readonly #entries: readonly CounterEntry[]
+
+  constructor(described: Described, bounds: readonly number[], entries: readonly CounterEntry[]) {
+    super({ ...described, registers: [] })
+    this.#bounds = bounds
+    this.#entries = entries
+  }
+
+  override async get(): ReturnType<Gauge['get']> {
+    const series = grouped(this.#entries, ({ labels }) => JSON.stringify(labels))
+    const empty = await super.get()
+    const values = [...series.values()].flatMap((entries) => this.#values(empty.name, entries))
+    // The library's types number the types of metrics; it prints and knows their names.
+    return { ...empty, type: 'histogram' as unknown as typeof empty.type, values }
+  }
+
+  #values(name: string, entries: readonly CounterEntry[]) {
+    const labels = entries[0]?.labels ?? {}
+    const parts = new Map(entries.map(({ part, value }) => [part, value]))
+    let count = 0
+    const buckets = [...this.#bounds.map(String), lastPart].map((le) => {
+      count += parts.get(le) ?? 0
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: (parts.get(sumPart) ?? 0) / 1e6 },
+      { metricName: `${name}_count`, labels, value: count },
+    ]
+  }
+}
+
+function showState(registry: Registry, state: WarehouseGauges, options: MetricsOptions): void {
+  const gauge = (name: keyof typeof stateGauges): Gauge =>
+    new Gauge({ ...describe(name, stateGauges[name]), registers: [registry] })
+  gauge('shopsync_build_info').set({ version: options.version }, 1)
+  const cursors = gauge('shopsync_cursors')
+  for (const [name, count] of state.states) cursors.set({ state: name }, count)
+  gauge('shopsync_cursors_deletes_unchecked').set(state.deletesUnchecked)
+  showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark')
+  showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'provenAt')
+  const quarantine = gauge('shopsync_quarantine_values')
+  for (const resource of options.resources) quarantine.set({ resource }, 0)
+  for (const { resource, amount } of state.quarantine) quarantine.set({ resource }, amount)
+  const drift = gauge('shopsync_drift_fields')
+  for (const { resource, kind, amount } of state.drift) drift.set({ resource, kind }, amount)
+  const incidents = gauge('shopsync_incidents_open')
+  for (const [kind, amount] of state.incidents) incidents.set({ kind }, amount)
+  gauge('shopsync_lease_age_seconds').set(state.leaseSeconds)
+}
+
+const seconds = (time: string): number => Number(toMicros(time)) / 1e6
+
+/** Each tenant's own time, or the oldest of a resource where there are too many tenants for that. */
+function showTimes(gauge: Gauge, { times }: WarehouseGauges, time: 'watermark' | 'provenAt'): void {
+  for (const { tenantId, resource, [time]: at } of times) {
+    const tenant = tenantId === undefined ? {} : { tenant: String(tenantId) }
+    if (at !== null) gauge.set({ ...tenant, resource }, seconds(at))
+  }
+}

@@ -1,0 +1,32 @@
+/* The section `metrics` of the configuration: what monitoring is given. Used by schema.ts. */
+import { z } from 'zod'
+import { section, textLeaf, whole } from '../../engine/config/leaf.js'
+
+const labelError =
+  'the name of a label such as "warehouse": letters, digits and _, no digit first, no __ first'
+
+export const metricsSection = section(
+  {
+    textfile: textLeaf('the path of a file such as "/var/lib/prometheus/node-exporter/shopsync.prom"')
+      .optional()
+      .describe(
+        'A file that is written after each run for the textfile collector of node_exporter, which takes names that end in .prom. Without it: none, and metrics come from `shopsync schedule` alone.',
+      ),
+    maxTenants: whole(0, 100_000)
+      .default(50)
+      .describe(
+        'Up to so many tenants, each has series of its own for its watermarks; beyond, they tell the oldest of all tenants.',
+      ),
+    labels: z
+      .record(
+        z.string().regex(/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/, { error: labelError }),
+        textLeaf('the value of a label, a text'),
+        { error: 'an object such as {"warehouse": "main"}' },
+      )
+      .prefault({})
+      .describe(
+        'Labels of every series: they tell several warehouses apart that one node_exporter collects.',
+      ),
+  },
+  'What monitoring is given.',
+)

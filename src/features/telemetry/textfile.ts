@@ -1,0 +1,44 @@
+import { access, chmod, constants, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Stop } from '../../engine/base/errors.js'
+
+/** Who collects the file is another user, whatever the umask of this process says. */
+const mode = 0o644
+
+/**
+ * Writes the metrics to the file that node_exporter collects: beside it first, and under a name that node_exporter does
+ * not take, so that it never reads half of a file. `folder`: where a relative path begins. Throws where the file cannot
+ * be written.
+ */
+export async function writeTextfile(named: string, text: string, folder: string): Promise<void> {
+  const file = resolve(folder, named)
+  const beside = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`)
+  try {
+    await writeFile(beside, text)
+    await chmod(beside, mode)
+    await rename(beside, file)
+  } catch (error) {
+    await rm(beside, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+/** Throws Stop where the file could not be written, or would be collected by nobody; writes nothing. */
+export async function tryTextfile(file: string, workingDirectory: string): Promise<void> {
+  const folder = resolve(workingDirectory, dirname(file))
+  if (!file.endsWith('.prom'))
+    throw new Stop(
+      `metrics.textfile is ${file}: node_exporter takes no file whose name does not end in .prom`,
+      {
+        exitCode: 1,
+        hint: `Write "textfile": "${join(dirname(file), 'shopsync.prom')}" into the configuration`,
+      },
+    )
+  await access(folder, constants.W_OK).catch((cause: unknown) => {
+    throw new Stop(`metrics.textfile is ${file}: found no folder ${folder} that this user may write`, {
+      exitCode: 1,
+      hint: `Type mkdir -p ${folder}, or give this user the right to write there`,
+      cause,
+    })
+  })
+}

@@ -1,0 +1,40 @@
+/* The metrics of the warehouse that a configuration names. Used by `shopsync schedule`, and after each run. */
+import { describeError } from '../../engine/base/errors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+import { packageVersion } from '../../shell/package.js'
+
+/** All metrics as text. */
+export async function metricsOf(
+  { config, model, clock }: CommandContext,
+  warehouse: Warehouse,
+): Promise<string> {
+  const [{ metricsText }, { ledgerSettings }] = await Promise.all([
+    import('./metrics.js'),
+    import('../alerts/alertstatesettings.js'),
+  ])
+  const { maxTenants, labels } = config.metrics
+  return metricsText({
+    ...ledgerSettings(config, model, clock),
+    ...{ warehouse, maxTenants, labels, version: packageVersion() },
+    nowMicros: clock.nowMicros(),
+  })
+}
+
+/** Writes `metrics.textfile`, where there is one to write; a file that cannot be written takes nothing from a run. */
+export async function writeMetrics(context: CommandContext): Promise<void> {
+  const { textfile } = context.config.metrics
+  if (textfile === undefined) return
+  try {
+    const warehouse = await context.warehouseThere()
+    if (warehouse === undefined) return
+    const { writeTextfile } = await import('./textfile.js')
+    await writeTextfile(textfile, await metricsOf(context, warehouse), context.invocation.io.workingDirectory)
+  } catch (error) {
+    const found = describeError(error)
+    context.log.warn(
+      { textfile, error: found },
+      'The metrics were not written: expected a file in a folder that this user may write (metrics.textfile)',
+    )
+  }
+}

@@ -1,0 +1,39 @@
+/*
+ * What a cursor claims, so that `verify` holds nothing else against it: up to when it is complete, and whether its
+ * deletions were checked lately. What came or went since then is no difference.
+ */
+import { toMicros } from '../../engine/base/timestamp.js'
+import { type CursorContext, type CursorTask, keyOf, now, stateOf } from '../../engine/run/runcontext.js'
+import type { CursorState } from '../../engine/warehouse/cursors.js'
+import { firstLoadedAt } from '../../engine/warehouse/runs.js'
+
+/** Whether no walk of the cursor has ended yet. */
+export const isNeverWalked = (state: CursorState | undefined): boolean =>
+  !state || (state.watermark === null && state.lastSuccessAt === null)
+
+type Rules = Pick<CursorContext, 'config' | 'clock'>
+
+const day = 86_400_000
+/** Milliseconds, where the configuration does not say: those of config/schema.ts. */
+const usual = { keep: 90 * day, deletesUncheckedAfter: 3 * day }
+
+const uncheckedAfter = ({ config }: Pick<Rules, 'config'>): number =>
+  config.status?.deletesUncheckedAfter ?? usual.deletesUncheckedAfter
+
+/** Whether a moment lies within `status.deletesUncheckedAfter`; one that lies ahead of now says nothing. */
+export function isRecent(context: Rules, moment: string | null | undefined): boolean {
+  if (moment === null || moment === undefined) return false
+  const age = toMicros(now(context)) - toMicros(moment)
+  return age >= 0n && age <= BigInt(uncheckedAfter(context)) * 1000n
+}
+
+/**
+ * Whether deletions of the cursor were checked lately. A first load is such a check: what it brought was there. Where the
+ * history does not reach as far back, nobody can tell a first load from a later one.
+ */
+export async function areDeletesChecked(context: CursorContext, task: CursorTask): Promise<boolean> {
+  const checked = stateOf(context, task)?.deletesCheckedAt ?? null
+  if (checked !== null) return isRecent(context, checked)
+  if ((context.config.history?.keep ?? usual.keep) <= uncheckedAfter(context)) return false
+  return isRecent(context, await firstLoadedAt(context.warehouse, keyOf(task)))
+}

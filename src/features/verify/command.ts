@@ -1,0 +1,43 @@
+import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+import { wholeNumber } from '../../shell/flags.js'
+
+export const verifyCommand: Command = {
+  name: 'verify',
+  summary: 'compare the warehouse with the source and only report: exit 0 when equal, 1 when not',
+  help: `
+As reconcile, but nothing is written. --sample N also compares N records of each tenant and resource, drawn at random,
+field by field, at the cost of one request each.`,
+  examples: [
+    ['shopsync verify', 'compares counts'],
+    ['shopsync verify --tenant 101 --sample 20', 'and the content of 20 records of each list'],
+    ['shopsync verify --resource notes --full', 'every id of one resource'],
+  ],
+  options: [
+    ...choiceOptions,
+    timeLimitOption,
+    { flags: '--full', description: 'list every id instead of counting' },
+    {
+      flags: '--sample <n>',
+      description: 'compare the content of so many records of each cursor; default 0',
+    },
+  ],
+  run: async (invocation) => {
+    const [{ withContext }, { compareWithSource }, { verifyText }, { runTroubles }, { asRun }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('../../shell/execute.js'),
+        import('./words.js'),
+        import('../../shell/runtroubles.js'),
+        import('./step.js'),
+      ])
+    const { options, out } = invocation
+    const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0
+    return withContext(invocation, async (context) => {
+      const how = { full: options.full === true, sample }
+      const report = await compareWithSource(context, context.choice, how)
+      await out.answer(report, verifyText(report, out.paper))
+      out.complain(runTroubles(asRun(report)))
+      return report.status === 'equal' ? 0 : 1
+    })
+  },
+}

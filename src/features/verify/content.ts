@@ -1,0 +1,105 @@
+/*
+ * Compares records field by field with their rows, nested arrays included. `verify` does so for a sample, `why` for the
+ * record that it is asked about.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.js'
+import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
+import type { CursorTask } from '../../engine/run/runcontext.js'
+import { readJson } from '../../engine/warehouse/database.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** One value that differs between warehouse and source. */
+export interface ContentDifference {
+  readonly table: string
+  /** The key after the tenant, as `why` takes it, such as `17` or `17/0`. */
+  readonly row: string
+  /** null: the whole row exists on one side only. */
+  readonly column: string | null
+  readonly warehouse: unknown
+  readonly source: unknown
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A value in one form, whether it comes from SQLite, Postgres or the source. */
+function plain(value: unknown, { kind }: Column): unknown {
+  if (value === null || value === undefined) return null
+  if (kind === 'json') return sorted(readJson(value))
+  if (kind === 'boolean') return value === true || value === 1
+  if (kind === 'number') return Number(value)
+  return String(value)
+}
+
+/** Sorts the members of objects: a database with a JSON type does not keep their order. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, item]) => [name, sorted(item)]),
+  )
+}
+
+const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+
+function asRow(table: Table, tuple: Tuple): Row {
+  return Object.fromEntries(
+    tupleColumns(table).map((column, i): [string, Value] => [column.name, tuple[i] ?? null]),
+  )
+}
+
+const keyOf = (table: Table, row: Row): string =>
+  table.key
+    .slice(1)
+    .map((name) => String(row[name]))
+    .join('/')
+
+/** The rows of one record, table by table, as the warehouse has them. */
+async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, id: Int64): Promise<Row[]> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom(table.name as 'tenants')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where((table.owner ?? 'id') as 'tenant_id', '=', id)
+      .execute(),
+  )
+  return rows as unknown as Row[]
+}
+
+function compareRows(table: Table, stored: readonly Row[], brought: readonly Row[]): ContentDifference[] {
+  const here = new Map(stored.map((row) => [keyOf(table, row), row]))
+  const there = new Map(brought.map((row) => [keyOf(table, row), row]))
+  const keys = [...new Set([...here.keys(), ...there.keys()])]
+  return keys.flatMap((row): ContentDifference[] => {
+    const [a, b] = [here.get(row), there.get(row)]
+    if (!a || !b)
+      return [
+        { table: table.name, row, column: null, warehouse: a ? 'a row' : null, source: b ? 'a row' : null },
+      ]
+    return tupleColumns(table).flatMap((column) => {
+      const [warehouse, source] = [plain(a[column.name], column), plain(b[column.name], column)]
+      return same(warehouse, source)
+        ? []
+        : [{ table: table.name, row, column: column.name, warehouse, source }]
+    })
+  })
+}
+
+/** Compares one record, as the source has it now, with its rows. */
+export async function compareContent(
+  warehouse: Warehouse,
+  { tenantId, resource }: CursorTask,
+  id: Int64,
+  flattened: Flattened,
+): Promise<ContentDifference[]> {
+  const differences: ContentDifference[] = []
+  for (const table of resource.tables) {
+    const stored = await storedRows(warehouse, table, tenantId, id)
+    const brought = (flattened.rows.get(table.name) ?? []).map((tuple) => asRow(table, tuple))
+    differences.push(...compareRows(table, stored, brought))
+  }
+  return differences
+}

@@ -1,0 +1,302 @@
+/*
+ * Verifies one cursor: compares it with the source and writes nothing. reconcile/verifyrun.ts runs it on every chosen
+ * cursor.
+ */
+
+import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../engine/base/format.js'
+import type { Reason } from '../../engine/base/reasons.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  type CursorWork,
+  noCounts,
+  wholeOutcome,
+} from '../../engine/run/cursorwork.js'
+import { overlapOf } from '../../engine/run/lateness.js'
+import { liveNames, readNames, surplus } from '../../engine/run/nameslist.js'
+import { floorOf } from '../../engine/run/resumecursor.js'
+import { beyondHoles } from '../../engine/run/retryhole.js'
+import {
+  type CursorContext,
+  type CursorTask,
+  keyOf,
+  noteOf,
+  now,
+  stateOf,
+} from '../../engine/run/runcontext.js'
+import { believedWatermark } from '../../engine/run/stampsahead.js'
+import type { Source } from '../../engine/source/source.js'
+import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
+import { limited, type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
+import { movesWatermark, type WalkOutcome } from '../../engine/walk/types.js'
+import { type ComparedCursor, Comparing } from '../reconcile/comparing.js'
+import { Confirmation } from '../reconcile/confirm.js'
+import { type DifferenceTally, DryRun } from '../reconcile/dryrun.js'
+import { beforeAllText } from '../reconcile/listwords.js'
+import { LiveRows } from '../reconcile/liverows.js'
+import { RegisterCheck } from '../reconcile/registercheck.js'
+import { answersApart } from '../reconcile/sourceregression.js'
+import { areDeletesChecked, isNeverWalked, isRecent } from './claims.js'
+import { type ContentDifference, compareContent } from './content.js'
+
+export interface VerifyOptions {
+  readonly full: boolean
+  /** So many records of each cursor are compared field by field. */
+  readonly sample: number
+}
+
+/** How one cursor compares with the source. */
+export interface Verified extends DifferenceTally {
+  /** Live rows whose record is gone, of a cursor whose deletions were checked lately: no difference. */
+  readonly gone: number
+  readonly method: ComparedCursor['method'] | 'names'
+  readonly source: number
+  readonly warehouse: number
+  /** Records that the source shows and that cannot be stored. */
+  readonly unstorable: number
+  /** Places at which the list shows a record again, records that it never shows, and records that no answer shows. */
+  readonly listed_twice: number
+  readonly not_shown: number
+  readonly unreadable: number
+  /** Records that were compared field by field, and what was found. */
+  readonly sampled: number
+  readonly differences: readonly ContentDifference[]
+}
+
+export const isEqual = (found: Verified): boolean =>
+  found.missing + found.outdated + found.extra + found.unstorable + found.differences.length === 0
+
+/** Work on one cursor that finds out how it compares. */
+export interface VerifyWork extends CursorWork {
+  /** undefined until the work has ended. */
+  readonly found: Verified | undefined
+  /** No walk has ended yet, so that nothing is claimed. */
+  readonly isUnclaimed: boolean
+}
+
+const claimOf = ({ beforeAll }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> =>
+  beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict: 'proven', reason: null }
+
+function unsureText(differing: number, { holes = [] }: Memory): string {
+  const records = holes.reduce((sum, hole) => sum + hole.records, 0)
+  if (differing > 0) return `Of ${differing} records the source says different things by id and in its list`
+  if (records > 0) return `All was compared but ${plural(records, 'record')} that no answer shows`
+  return 'Records kept moving while they were compared: verify once more'
+}
+
+/** Verifies a cursor of records. */
+export class Verification implements VerifyWork {
+  readonly #list: CursorList
+  readonly #liveRows: LiveRows
+  readonly #dryRun: DryRun
+  readonly #comparing: Comparing
+  readonly #overlapMs: number
+  #memory: Memory
+  /** Where walks begin: the stored watermark, if it can be believed. */
+  #from: string | null
+  found: Verified | undefined
+
+  constructor(
+    private readonly context: CursorContext,
+    private readonly task: CursorTask,
+    source: Source,
+    private readonly options: VerifyOptions,
+  ) {
+    const note = noteOf(context, keyOf(task))
+    this.#from = this.#watermark
+    this.#memory = memoryOf(stateOf(context, task)?.remembered)
+    const hasHoles = (): boolean => this.#memory.holes !== undefined
+    this.#list = flatList(source, task, {
+      priority: 'reconcile',
+      signal: context.signal,
+      form: context.warehouse.dialect.numbers,
+    })
+    this.#liveRows = new LiveRows(context.warehouse, task)
+    this.#dryRun = new DryRun({
+      liveRows: this.#liveRows,
+      confirmation: new Confirmation(this.#list, context.stamps, note, hasHoles),
+      check: new RegisterCheck(context, task),
+      mostTwice: () => this.#memory.twice ?? 0,
+      pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
+      catchUp: () => this.#catchUp(),
+      claimed: () => this.#claimed,
+      note,
+    })
+    this.#overlapMs = overlapOf(context.config.sync.overlap, context.lateness, task.resource.name)
+    this.#comparing = new Comparing(context, {
+      overlapMs: this.#overlapMs,
+      list: this.#list,
+      rows: this.#dryRun,
+      repair: this.#dryRun,
+      memory: () => this.#memory,
+      note,
+    })
+  }
+
+  get progress(): CursorProgress {
+    return { ...noCounts, records: this.#list.records, watermark: this.#watermark }
+  }
+
+  get #watermark(): string | null {
+    return stateOf(this.context, this.task)?.watermark ?? null
+  }
+
+  /** Walks what is newer than the watermark, and not in a hole: no sync has read it yet. */
+  async #catchUp(): Promise<WalkOutcome> {
+    const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
+    const outcome = await this.#comparing.walk(floor)
+    const end = { isWhole: isWholeFrom(floor), today: now(this.context).slice(0, 10), isSearch: false }
+    this.#memory = recalled(outcome, this.#memory, end).memory
+    return outcome
+  }
+
+  /** A watermark in the future would hide from the walk what has changed since. */
+  async #doubtWatermark(): Promise<void> {
+    this.#from = await believedWatermark(this.context, this.task, this.#watermark, async () => {
+      const own = now(this.context)
+      const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#overlapMs), 1, 1)
+      return { source: clocks?.source ?? null, own }
+    })
+  }
+
+  get isUnclaimed(): boolean {
+    return isNeverWalked(stateOf(this.context, this.task))
+  }
+
+  /** Up to when the cursor claims to be complete; null where its watermark cannot be believed. */
+  get #claimed(): string | null {
+    if (this.#from !== this.#watermark) return null
+    return stateOf(this.context, this.task)?.completeThrough ?? this.#watermark ?? ''
+  }
+
+  async run(): Promise<CursorResult> {
+    if (this.isUnclaimed) {
+      // Whether the source offers the list says itself.
+      await this.#list.fetch(floorOf(null, 0), 1, 1)
+      return { ...this.progress, outcome: null }
+    }
+    await this.#doubtWatermark()
+    const walked = await this.#dryRun.catchUp()
+    const warehouse = await this.#liveRows.count(epoch, forever)
+    const found = await this.#comparing.run(this.options.full)
+    const differences = await this.#sample()
+    const { method, source, odd, memory } = found
+    const tally = await this.#dryRun.tally()
+    const isChecked = tally.extra > 0 && (await areDeletesChecked(this.context, this.task))
+    const sampled = Math.min(this.options.sample, warehouse)
+    this.found = {
+      method,
+      source,
+      warehouse,
+      ...tally,
+      extra: isChecked ? 0 : tally.extra,
+      gone: isChecked ? tally.extra : 0,
+      unstorable: odd.unstorable,
+      listed_twice: odd.repeated,
+      not_shown: odd.hidden,
+      unreadable: odd.unreadable,
+      sampled,
+      differences,
+    }
+    const isSure = found.isEven && movesWatermark(walked) && this.#dryRun.differing === 0
+    const claim = isSure
+      ? limited(claimOf(found), memory)
+      : ({ verdict: 'unproven', reason: this.#reason(memory) } as const)
+    const problem = isSure ? beforeAllText(found.beforeAll) : unsureText(this.#dryRun.differing, memory)
+    return {
+      ...this.progress,
+      outcome: { ...walked, ...claim },
+      ...(problem !== undefined && { problem }),
+    }
+  }
+
+  #reason(memory: Memory): Reason {
+    return this.#dryRun.differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
+  }
+
+  /** Compares records that are chosen by chance field by field. */
+  async #sample(): Promise<ContentDifference[]> {
+    const wanted = this.options.sample
+    if (wanted === 0) return []
+    const differences: ContentDifference[] = []
+    for (const id of await this.#chooseIds(wanted)) {
+      const item = await this.#list.item(id)
+      if (!item) continue
+      const stored = (await this.#liveRows.versions([id])).get(id)
+      // Another version is a difference of its own, or none.
+      if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)
+      else differences.push(...(await compareContent(this.context.warehouse, this.task, id, item.flattened)))
+    }
+    return differences
+  }
+
+  async #chooseIds(wanted: number): Promise<Int64[]> {
+    const cells = await this.#liveRows.cells(epoch, forever)
+    const total = cells.reduce((sum, { count }) => sum + count, 0)
+    const ranks = new Set<number>()
+    const random = this.context.random ?? Math.random
+    while (ranks.size < Math.min(wanted, total)) ranks.add(Math.floor(random() * total))
+    const ids: Int64[] = []
+    let [before, from] = [0, epoch]
+    for (const { end, count } of cells) {
+      const here = [...ranks].filter((rank) => rank >= before && rank < before + count)
+      if (here.length > 0) {
+        const rows = [...(await this.#liveRows.rows(from, end)).keys()]
+        for (const rank of here) ids.push(...rows.slice(rank - before, rank - before + 1))
+      }
+      before += count
+      from = end
+    }
+    return ids
+  }
+}
+
+/** Verifies a bare list of names. */
+export class NamesVerification implements VerifyWork {
+  found: Verified | undefined
+
+  constructor(
+    private readonly context: CursorContext,
+    private readonly task: CursorTask,
+    private readonly source: Source,
+  ) {}
+
+  get progress(): CursorProgress {
+    return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
+  }
+
+  get isUnclaimed(): boolean {
+    return isNeverWalked(stateOf(this.context, this.task))
+  }
+
+  async run(): Promise<CursorResult> {
+    const { signal } = this.context
+    const read = () => readNames(this.source, this.task, { priority: 'reconcile', signal })
+    const { names, flattened } = await read()
+    if (this.isUnclaimed) return { ...this.progress, outcome: null }
+    const stored = await liveNames(this.context, this.task)
+    // What is not there has to be missing twice.
+    const again = surplus(stored, names) > 0 ? (await read()).names : names
+    const extra = surplus(stored, new Set([...names, ...again]))
+    const isChecked = extra > 0 && isRecent(this.context, stateOf(this.context, this.task)?.lastSuccessAt)
+    this.found = {
+      method: 'names',
+      source: names.size,
+      warehouse: stored.size,
+      missing: 0,
+      newer: surplus(names, stored),
+      outdated: 0,
+      extra: isChecked ? 0 : extra,
+      gone: isChecked ? extra : 0,
+      unstorable: flattened.unstorable,
+      listed_twice: 0,
+      not_shown: 0,
+      unreadable: 0,
+      sampled: 0,
+      differences: [],
+    }
+    return { ...this.progress, outcome: wholeOutcome(names.size) }
+  }
+}

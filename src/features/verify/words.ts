@@ -1,0 +1,86 @@
+import { count, paragraphs, plural, shortRequests } from '../../engine/base/format.js'
+import { reasonText } from '../../engine/run/reasontext.js'
+import { groupLines } from '../../shell/grouped.js'
+import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { right, table } from '../../shell/texttable.js'
+import type { VerifiedCursor, VerifyReport } from './work.js'
+
+export function verifyText(report: VerifyReport, paper: Paper = plainPaper): string {
+  const equal = report.cursors.filter(({ status }) => status === 'equal')
+  const different = report.cursors.filter(({ status }) => status === 'differs')
+  const failed = report.cursors.filter((cursor) => cursor.status === 'failed' && !isLost(cursor))
+  const live = equal.reduce((sum, { warehouse = 0 }) => sum + warehouse, 0)
+  return paragraphs([
+    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}`,
+    [reasonText(report.reason), ...lost(report)]
+      .filter((line) => line !== '')
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
+    ...(different.length > 0 ? [differences(different, paper), legend] : []),
+    changedSince(report),
+    groupLines(failed, ({ error }) => error ?? 'no reason given')
+      .map((line) => `✗ ${line}`)
+      .join('\n'),
+    ...skipped(report.cursors),
+  ])
+}
+
+/** What came and went since the last sync, which is no difference. */
+function changedSince({ cursors }: VerifyReport): string {
+  const [newer, gone] = (['newer', 'gone'] as const).map((of) =>
+    cursors.reduce((sum, cursor) => sum + (cursor[of] ?? 0), 0),
+  )
+  if (!newer && !gone) return ''
+  return `Changed since the last sync, which is no difference: ${plural(newer ?? 0, 'record')} newer, ${plural(gone ?? 0, 'record')} gone`
+}
+
+const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'
+
+const lost = ({ cursors }: VerifyReport): string[] => [
+  ...new Set(cursors.filter(isLost).map(({ error, tenant_id }) => error ?? `Tenant ${tenant_id}`)),
+]
+
+/** One line for each reason why cursors were not compared. */
+function skipped(cursors: readonly VerifiedCursor[]): string[] {
+  const left = cursors.filter((cursor) => cursor.status === 'skipped' && !isLost(cursor))
+  const whys = [...new Set(left.map(({ error }) => error ?? 'no reason given'))]
+  return whys.map((why) => {
+    const amount = left.filter(({ error }) => (error ?? 'no reason given') === why).length
+    return `${plural(amount, 'cursor')} not compared: ${why}`
+  })
+}
+
+const legend =
+  'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'
+
+/** More would push the legend and the failures off the screen. */
+const shownCursors = 40
+
+const differences = (cursors: readonly VerifiedCursor[], paper: Paper): string => {
+  const more = cursors.length - shownCursors
+  const rest = more > 0 ? `\n… and ${plural(more, 'cursor')} more: shopsync verify --json` : ''
+  return `${differencesTable(cursors.slice(0, shownCursors), paper)}${rest}`
+}
+
+const differencesTable = (cursors: readonly VerifiedCursor[], paper: Paper): string =>
+  table(
+    [
+      right('tenant'),
+      'resource',
+      right('missing'),
+      right('outdated'),
+      right('extra'),
+      right('fields'),
+      'why',
+    ],
+    cursors.map((cursor) => [
+      String(cursor.tenant_id),
+      cursor.resource,
+      count(cursor.missing ?? 0),
+      count(cursor.outdated ?? 0),
+      count(cursor.extra ?? 0),
+      count(cursor.differences?.length ?? 0),
+      shortRequests(cursor.error ?? ''),
+    ]),
+    paper,
+  )

@@ -1,0 +1,128 @@
+/*
+ * The command `verify`: compares every chosen cursor with the source, and writes nothing.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { Reason } from '../../engine/base/reasons.js'
+import type { CursorEnd } from '../../engine/run/cursor.js'
+import { readOnlyRun } from '../../engine/run/readonlyrun.js'
+import { type CursorTask, type Dependencies, keyOf, now } from '../../engine/run/runcontext.js'
+import type { CursorChoice } from '../../engine/run/runreport.js'
+import { cursorName } from '../../engine/warehouse/cursors.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import {
+  isEqual,
+  NamesVerification,
+  Verification,
+  type Verified,
+  type VerifyOptions,
+  type VerifyWork,
+} from './verification.js'
+
+/** One cursor in the document of `verify`. */
+export interface VerifiedCursor extends Partial<Verified> {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly status: 'equal' | 'differs' | 'failed' | 'unavailable' | 'skipped'
+  readonly requests: number
+  /** Why, as a short code; null where nothing is odd. */
+  readonly reason: Reason | null
+  readonly error: string | null
+}
+
+/** The document of `verify`. */
+export interface VerifyReport {
+  readonly mode: 'verify'
+  /** `equal`: of every cursor that was synced, the warehouse holds the source's records, up to what it claims. */
+  readonly status: 'equal' | 'differs' | 'failed'
+  readonly started_at: string
+  readonly finished_at: string
+  readonly requests: number
+  /** What concerns the whole comparison; null where nothing does. */
+  readonly reason: Reason | null
+  readonly cursors: readonly VerifiedCursor[]
+}
+
+const neverSynced = 'No sync of it has ended yet, so that there is nothing to compare. Type shopsync sync'
+
+function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
+  const { tenant_id, resource, requests, reason, error } = report
+  if (report.status === 'ok' && work?.isUnclaimed)
+    return { tenant_id, resource, status: 'skipped', requests, reason, error: neverSynced }
+  const found = work?.found
+  const status =
+    report.status !== 'ok'
+      ? report.status
+      : found && isEqual(found)
+        ? ('equal' as const)
+        : ('differs' as const)
+  return { tenant_id, resource, status, requests, reason, error, ...found }
+}
+
+/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
+export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>): Promise<void> {
+  const changes = await warehouse.plan()
+  const [first, ...more] = changes
+  if (!first) return
+  if (isNewWarehouse(changes))
+    throw new Stop(`There is no warehouse at ${warehouse.where} yet: nothing was made`, {
+      exitCode: 1,
+      hint: 'Type shopsync sync',
+    })
+  throw new Stop(
+    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected its tables to be up to date`,
+    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },
+  )
+}
+
+/** The document of a comparison, and how the cursors in it have ended, in the same order. */
+export interface VerifyEnds {
+  readonly report: VerifyReport
+  readonly ends: readonly CursorEnd[]
+}
+
+/** Compares every chosen cursor with the source. Writes nothing. */
+export async function runVerify(
+  deps: Dependencies,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  return (await compareAll(deps, choice, options)).report
+}
+
+export async function compareAll(
+  deps: Dependencies,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyEnds> {
+  await checkTables(deps)
+  const startedAt = now(deps)
+  const works = new Map<string, VerifyWork>()
+  const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
+  const { ends, reason } = await readOnlyRun(deps, choice, (context) => (task, source) => {
+    const isRecords = task.resource.resource.list === 'records'
+    const work = isRecords
+      ? new Verification(context, task, source, options)
+      : new NamesVerification(context, task, source)
+    works.set(nameOf(task), work)
+    return work
+  })
+  const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))))
+  const isAny = (status: VerifiedCursor['status']): boolean =>
+    cursors.some((cursor) => cursor.status === status)
+  // A list that nobody has synced yet is held against nothing; where there is no other, nothing was compared.
+  const isNew = ({ error }: VerifiedCursor): boolean => error === neverSynced
+  const isLeft = cursors.some((cursor) => cursor.status === 'skipped' && !isNew(cursor))
+  const isEmpty = cursors.length > 0 && cursors.every(isNew)
+  const failed = isAny('failed') || isLeft || isEmpty || reason !== null
+  const report: VerifyReport = {
+    mode: 'verify',
+    status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',
+    started_at: startedAt,
+    finished_at: now(deps),
+    requests: deps.source.stats().requests,
+    reason,
+    cursors,
+  }
+  return { report, ends }
+}

@@ -1,0 +1,39 @@
+import { type Command, choiceOptions } from '../../shell/command.js'
+
+export const whyCommand: Command = {
+  name: 'why',
+  summary: 'the history of one row: the request that brought it, its quarantine, the source now',
+  help: `
+TABLE is any table of the warehouse. ID is the id of a row. A nested row is unique within its record only: its id alone
+tells of every record that shows it, RECORD/ID of one. Where nested rows have no id, ID is that of their record, and
+RECORD/POSITION names one row.
+
+Costs one request a row; writes nothing. Exits with 1 when there is no such row.`,
+  examples: [
+    ['shopsync why customers 17 --tenant 101', 'of one tenant'],
+    ['shopsync why repair_order_parts 90012', 'of each order, of any tenant, that has such a row'],
+    ['shopsync why repair_order_services 4711/812 --tenant 101', 'of the service 812 of the order 4711'],
+  ],
+  argument: { name: 'table', description: 'a table of the warehouse, such as customers', names: 'tables' },
+  second: { name: 'id', description: 'id of the row, or RECORD/ID of a nested one' },
+  options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
+  run: async (invocation) => {
+    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('../verify/work.js'),
+      import('./words.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const { out, argument = '', second = '' } = invocation
+      const warehouse = await context.readingWarehouse()
+      await checkTables({ warehouse })
+      await context.refuseForgotten()
+      const question = { table: argument, id: second, tenants: context.choice.tenants }
+      const answer = await tellWhy(await context.dependencies(warehouse), question)
+      if (out.json) await out.document(answer)
+      else out.say(whyText(answer))
+      return answer.rows.length > 0 ? 0 : 1
+    })
+  },
+}

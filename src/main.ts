@@ -1,0 +1,53 @@
+import { adoptCommand } from './features/adopt/command.js'
+import { backfillCommand } from './features/backfill/command.js'
+import { checkCommand } from './features/check/command.js'
+import { completionCommand } from './features/completion/command.js'
+import { copyCommand } from './features/copy/command.js'
+import { demoCommand } from './features/demo/command.js'
+import { dictionaryCommand } from './features/dictionary/command.js'
+import { forgetCommand } from './features/forget/command.js'
+import { initCommand } from './features/init/command.js'
+import { jobsCommand } from './features/jobs/command.js'
+import { runCommand } from './features/jobs/runcommand.js'
+import { migrateCommand } from './features/migrate/command.js'
+import { planCommand } from './features/plan/command.js'
+import { quarantineCommand } from './features/quarantine/command.js'
+import { reconcileCommand } from './features/reconcile/command.js'
+import { reportCommand } from './features/report/command.js'
+import { runsCommand } from './features/runs/command.js'
+import { sandboxCommand } from './features/sandbox/command.js'
+import { scheduleCommand } from './features/schedule/command.js'
+import { snapshotCommand } from './features/snapshot/command.js'
+import { statusCommand } from './features/status/command.js'
+import { syncCommand } from './features/sync/command.js'
+import { verifyCommand } from './features/verify/command.js'
+import { whyCommand } from './features/why/command.js'
+import type { Command } from './shell/command.js'
+
+/** Every command, in the order of the help. */
+export const commands: readonly Command[] = [
+  initCommand,
+  syncCommand,
+  reconcileCommand,
+  verifyCommand,
+  backfillCommand,
+  planCommand,
+  whyCommand,
+  statusCommand,
+  runsCommand,
+  checkCommand,
+  migrateCommand,
+  runCommand,
+  scheduleCommand,
+  jobsCommand,
+  snapshotCommand,
+  quarantineCommand,
+  forgetCommand,
+  adoptCommand,
+  copyCommand,
+  reportCommand,
+  dictionaryCommand,
+  sandboxCommand,
+  demoCommand,
+  completionCommand(() => commands),
+]

@@ -1,9 +1,0 @@
-import { escaped } from '../../../escape.js'
-
-/** Words between backquotes are code, as in the declarations' descriptions. */
-export const prose = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
-
-export const code = (text: string): string => `<code>${escaped(text)}</code>`
-
-export const linkTo = (table: string, text = table): string =>
-  `<a href="#${escaped(table)}"><code>${escaped(text)}</code></a>`

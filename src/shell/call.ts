@@ -1,0 +1,76 @@
+import { CommanderError } from 'commander'
+import { describeError, Stop } from '../engine/base/errors.js'
+import { commands } from '../main.js'
+import type { Globals, Invocation } from './command.js'
+import type { Io } from './io.js'
+import { Output } from './output.js'
+import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
+import { Signals } from './signals.js'
+
+async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise<Output> {
+  const isTerminal = stdout.isTTY || stderr.isTTY
+  const layout = isTerminal ? await import('./terminallayout.js') : undefined
+  return new Output({ json, quiet, stdout, stderr, ...layout })
+}
+
+/** Carries out one call of a command, and gives the exit code. */
+async function perform(call: ParsedCall, globals: Globals, io: Io): Promise<number> {
+  const out = await output(globals, io)
+  const signals = new Signals(io, (text) => out.note(text))
+  try {
+    return await answer(call, { globals, out, signals, io })
+  } finally {
+    signals.close()
+  }
+}
+
+async function answer(
+  { command, argument, second, options }: ParsedCall,
+  given: Pick<Invocation, 'globals' | 'out' | 'io'> & { readonly signals: Signals },
+): Promise<number> {
+  const { out, signals, io } = given
+  const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
+  signals.overdue = (exitCode) => {
+    const lock = 'the warehouse did not answer in time, and a lock on it expires within a minute'
+    void out
+      .error(new Error(`Interrupted; ${lock}; ${resumption()}`), exitCode)
+      .finally(() => io.exit(exitCode))
+  }
+  try {
+    const exitCode = await command.run({ command: command.name, argument, second, options, ...given })
+    if (signals.exitCode === undefined) return exitCode
+  } catch (error) {
+    if (signals.exitCode === undefined) return await failed(error, out)
+    if (error instanceof Stop) out.note(`shopsync: ${describeError(error)}`)
+  }
+  await out.error(new Error(`Interrupted; ${resumption()}`), signals.exitCode)
+  return signals.exitCode
+}
+
+async function failed(error: unknown, out: Output): Promise<number> {
+  const exitCode = error instanceof Stop ? error.exitCode : 1
+  await out.error(error, exitCode)
+  const expected = error instanceof Error && ['Stop', 'Skip', 'Retry'].includes(error.name)
+  if (!expected && error instanceof Error) out.note(`This should not have happened.\n${error.stack ?? ''}`)
+  return exitCode
+}
+
+/** One call of the program: its words in, its exit code out. Nothing of the process is read or changed but by `io`. */
+export async function main(words: readonly string[], io: Io): Promise<number> {
+  let exitCode = 0
+  const root = program(commands, io.stdout, async (call) => {
+    exitCode = await perform(call, globalsOf(root), io)
+  })
+  try {
+    await root.parseAsync(words, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    const problem = usageProblem(error)
+    if (!problem) return 0
+    // Commander stops at the first wrong word, and has not seen a --json behind that word.
+    const globals = { ...globalsOf(root), json: words.includes('--json') }
+    await (await output(globals, io)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
+    return 2
+  }
+}

@@ -1,0 +1,282 @@
+/*
+ * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
+ * first asks for it; withContext closes all of them, the last one first, whatever happens.
+ */
+import { basename } from 'node:path'
+import type { Logger } from 'pino'
+import { resources } from '../../schema/index.js'
+import type { Int64 } from '../../schema/resource.js'
+import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
+import { describeError, Stop } from '../engine/base/errors.js'
+import { shortRequests, span } from '../engine/base/format.js'
+import type { Config, LogLevel } from '../engine/config/config.js'
+import { type Model, model } from '../engine/model/registry.js'
+import type { Dependencies } from '../engine/run/runcontext.js'
+import type { CursorChoice, Observer } from '../engine/run/runreport.js'
+import type { WaitNotice } from '../engine/source/rate/wait.js'
+import type { Source } from '../engine/source/source.js'
+import type { Change } from '../engine/warehouse/change.js'
+import type { Rules } from '../engine/warehouse/derived.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { ViewsMade, ViewsWanted } from '../features/analytics/makeviews.js'
+import { chosenByFlags } from './chosenbyflags.js'
+import type { Invocation } from './command.js'
+import { loadConfiguration, type OpenFile } from './configuration.js'
+import { createLog } from './log.js'
+import { packageVersion } from './package.js'
+import { secretsOf } from './secrets.js'
+
+export class CommandContext {
+  readonly model: Model
+  readonly log: Logger
+  /** Where the log goes; a progress display on the same terminal puts itself around it. */
+  writeLog: (text: string) => void = (text) => void this.invocation.io.stderr.write(text)
+  readonly #closers: (() => Promise<void>)[] = []
+  #warehouse: Warehouse | undefined
+  #reading: Warehouse | undefined
+  #source: Source | undefined
+
+  constructor(
+    readonly invocation: Invocation,
+    readonly config: Config,
+    readonly clock: Clock = systemClock,
+  ) {
+    this.model = model(resources, config.resources)
+    this.log = createLog({
+      level: levelOf(invocation, config),
+      text:
+        config.log.format === 'text' || (config.log.format === 'auto' && invocation.io.stderr.isTTY === true),
+      secrets: secretsOf(config),
+      write: (text) => this.writeLog(text),
+    })
+  }
+
+  /** The tenants and resources that the flags choose, else the configuration. */
+  get choice(): CursorChoice {
+    return chosenByFlags(this.config, this.invocation.options)
+  }
+
+  /** Stops where --tenant names a tenant that was forgotten: commands that only read would find nothing of it. */
+  async refuseForgotten(): Promise<void> {
+    const { choice } = this
+    if (!choice.isTyped) return
+    const { forgottenTenants, refuseForgotten } = await import('../engine/warehouse/tenants.js')
+    refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
+  }
+
+  /** The same, and where the warehouse knows no such tenant: an empty answer would look as if all were well. */
+  async refuseUnknown(): Promise<void> {
+    await this.refuseForgotten()
+    const { choice } = this
+    const warehouse = await this.readingWarehouse()
+    if (!choice.isTyped || !(await warehouse.has('tenants'))) return
+    const { refuseUnknown, knownTenants } = await import('../engine/warehouse/tenants.js')
+    const { exceptTenants } = this.config.sync
+    const known = (await knownTenants(warehouse)).map(({ tenantId }) => tenantId)
+    refuseUnknown(choice.tenants ?? [], known, exceptTenants)
+  }
+
+  /** The warehouse as it is: for migrate, and for commands that write. */
+  async warehouse(): Promise<Warehouse> {
+    this.#warehouse ??= await this.#open({})
+    return this.#warehouse
+  }
+
+  /** The warehouse, where there is one: nothing is made. */
+  async warehouseThere(): Promise<Warehouse | undefined> {
+    if (this.#warehouse) return this.#warehouse
+    const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
+    return isNewWarehouse(await (await this.readingWarehouse()).plan()) ? undefined : this.warehouse()
+  }
+
+  /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
+  async readingWarehouse(): Promise<Warehouse> {
+    this.#reading ??= this.#warehouse ?? (await this.#open({ existing: true }))
+    return this.#reading
+  }
+
+  async #open(how: { readonly existing?: boolean }): Promise<Warehouse> {
+    const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
+    const { url, schema, pooler } = this.config.warehouse
+    const warehouse = await openWarehouse({
+      url: url.reveal(),
+      schema,
+      pooler,
+      model: this.model,
+      clock: this.clock,
+      signal: this.invocation.signals.signal,
+      readRules: (writing, tenantId) => this.#readRules(writing, tenantId),
+      ...how,
+    })
+    this.invocation.io.collectAt(warehouse.dialect.heapGrowth)
+    this.#closers.push(() => warehouse.close())
+    return warehouse
+  }
+
+  /** As `readyWarehouse`, for commands that change only what is there: where nothing is, nothing is made. */
+  async existingWarehouse(): Promise<Warehouse> {
+    const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
+    const there = await this.readingWarehouse()
+    if (isNewWarehouse(await there.plan()))
+      throw new Stop(`There is no warehouse at ${there.where} yet: nothing was made`, {
+        exitCode: 2,
+        hint: 'Type shopsync sync',
+      })
+    this.#warehouse ??= there
+    return this.readyWarehouse()
+  }
+
+  /** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
+  async #readRules(warehouse: Warehouse, tenantId: Int64 | undefined): Promise<Rules> {
+    const { readRules } = await import('../features/analytics/readrules.js')
+    return readRules(warehouse, this.model, this.config.report, this.clock.nowMicros(), tenantId)
+  }
+
+  /** The warehouse with its tables up to date: for every command that writes. */
+  async readyWarehouse(): Promise<Warehouse> {
+    const warehouse = await this.warehouse()
+    if (this.config.warehouse.autoMigrate) {
+      const changes = await warehouse.migrate((change) => this.#tellKey(change))
+      if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
+      await this.makeViews(warehouse)
+      return warehouse
+    }
+    const [first, ...more] = await warehouse.plan()
+    if (!first) return warehouse
+    throw new Stop(
+      `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected none, since warehouse.autoMigrate is false`,
+      { exitCode: 2, hint: 'Type shopsync migrate' },
+    )
+  }
+
+  /** A key changes once in the life of a warehouse, and takes as long as the table is large. */
+  #tellKey({ kind, table, size }: Change): void {
+    if (kind === 'key') this.log.info({ table, ...size }, 'The key of a table is changed')
+  }
+
+  /** The views for analysts, as the configuration wants them. */
+  get viewsWanted(): ViewsWanted {
+    const { names, schema } = this.config.report
+    return { model: this.model, names, schema }
+  }
+
+  /** Brings the views for analysts up to date; what is in their way is said, and takes nothing from the command. */
+  async makeViews(warehouse: Warehouse): Promise<ViewsMade> {
+    const { makeViews } = await import('../features/analytics/makeviews.js')
+    const views = await makeViews(warehouse, this.viewsWanted)
+    for (const { message, hint } of views.troubles) this.log.warn({ hint }, message)
+    return views
+  }
+
+  /** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
+  async refreshAnalytics(warehouse: Warehouse): Promise<void> {
+    const { refreshAnalytics } = await import('../features/analytics/refresh.js')
+    const { model, clock, config } = this
+    const nowMicros = (): bigint => clock.nowMicros()
+    await refreshAnalytics({ warehouse, model, report: config.report, nowMicros })
+  }
+
+  /**
+   * Everything that work on cursors takes. Without `stamps`, requests get stamps that lie after everything the
+   * warehouse has seen. The share of the source is the work's own: the next step of a job must not count its requests.
+   */
+  async dependencies(
+    warehouse: Warehouse,
+    { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
+  ): Promise<Dependencies> {
+    const { config, model, clock, log, invocation } = this
+    const { newestStamp } = await import('../engine/warehouse/runs.js')
+    const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
+    return {
+      config,
+      model,
+      warehouse,
+      source: (await this.source(given)).tagged(),
+      clock,
+      stamps: given,
+      observer: {
+        notice: (message, fields) => log.info(fields, message),
+        warning: (message, fields) => log.warn(fields, message),
+        ...observer,
+      },
+      signal: invocation.signals.signal,
+    }
+  }
+
+  async source(stamps: Stamps, attempts = this.config.api.retry.attempts): Promise<Source> {
+    if (this.#source) return this.#source
+    const { createSource } = await import('../engine/source/client.js')
+    const { secret, retry, concurrency, ...api } = this.config.api
+    const source = createSource({
+      ...api,
+      secret: secret.reveal(),
+      connections: concurrency,
+      retry: { ...retry, attempts },
+      clock: this.clock,
+      stamps,
+      userAgent: `shopsync/${packageVersion()}`,
+      onWait: (wait) => this.#tellWait(wait),
+      onRetry: (info) => this.log.info(info, 'Trying again'),
+      onRequest: (info) => this.log.debug(info, 'Request'),
+    })
+    this.#closers.push(() => source.close())
+    this.#closers.push(async () => (await import('../engine/base/trace.js')).flushSpans())
+    this.#source = source
+    return source
+  }
+
+  /** Nobody need do anything about a wait. Who sits at the terminal would wonder all the same why nothing moves. */
+  #tellWait({ who, milliseconds, why }: WaitNotice): void {
+    const text = `Waiting ${span(milliseconds)} (${who}): ${shortRequests(why)}`
+    if (this.invocation.out.isRead) this.writeLog(`${text}\n`)
+    else this.log.info({ who, why }, text)
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.reverse()) {
+      await close().catch((error: unknown) =>
+        this.log.info({ error: describeError(error) }, 'Could not close'),
+      )
+    }
+  }
+}
+
+function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
+  if (globals.logLevel) return globals.logLevel
+  if (out.quiet) return 'error'
+  return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
+}
+
+/** Calls `use` with a context of the configuration that the command line names. */
+export function withContext<T>(
+  invocation: Invocation,
+  use: (context: CommandContext) => Promise<T>,
+): Promise<T> {
+  const { config, openFiles } = loadConfiguration(invocation)
+  return withConfig(invocation, config, (context) => {
+    warnOfOpen(context, openFiles)
+    return use(context)
+  })
+}
+
+/** Files with secrets that everybody may read. */
+export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
+  for (const { file, keys } of files) {
+    const what = keys.join(', ') || 'what is'
+    log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
+  }
+}
+
+export async function withConfig<T>(
+  invocation: Invocation,
+  config: Config,
+  use: (context: CommandContext) => Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
+  const context = new CommandContext(invocation, config, clock)
+  try {
+    return await use(context)
+  } finally {
+    await context.close()
+  }
+}

@@ -1,0 +1,35 @@
+import { Stop } from '../engine/base/errors.js'
+import { visible } from '../engine/base/escape.js'
+import type { Io } from './io.js'
+
+export interface TypedConfirmation {
+  readonly question: string
+  /** What a refusal says was not done, and how to do without a question. */
+  readonly undone: string
+  /** Fires when the program is to end. */
+  readonly signal: AbortSignal
+  readonly io: Pick<Io, 'stdin' | 'stderr' | 'interrupt'>
+}
+
+/** Throws Stop unless a person types the word. */
+export async function confirmTyped(
+  word: string,
+  { question, undone, signal, io }: TypedConfirmation,
+): Promise<void> {
+  const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
+  if (!io.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: io.stdin, output: io.stderr })
+  // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
+  terminal.once('SIGINT', () => io.interrupt())
+  const closed = new Promise<never>((_, reject) => {
+    terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))
+  })
+  try {
+    const typed = (await Promise.race([terminal.question(visible(question), { signal }), closed])).trim()
+    if (typed !== word) throw refused(`Found "${typed}", expected ${word}`)
+  } finally {
+    closed.catch(() => {})
+    terminal.close()
+  }
+}

@@ -1,0 +1,143 @@
+/*
+ * Carries out one piece of work on cursors: a run that writes, or a comparison that only reads. Used by the commands
+ * and by the steps of a job.
+ */
+import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
+import { within } from '../engine/run/ending.js'
+import { runSync } from '../engine/run/run.js'
+import { type Dependencies, now } from '../engine/run/runcontext.js'
+import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../engine/run/runreport.js'
+import { alerting } from '../features/alerts/alerting.js'
+import { parseRanges } from '../features/backfill/timerange.js'
+import type { VerifyOptions } from '../features/verify/verification.js'
+import { checkTables, runVerify, type VerifyReport } from '../features/verify/work.js'
+import type { Invocation } from './command.js'
+import { type CommandContext, withContext } from './commandcontext.js'
+import { shown, showProgress } from './display.js'
+import { listOf } from './flags.js'
+import { runSummary } from './runsummary.js'
+import { runTroubles } from './runtroubles.js'
+import { timeLimitOf } from './timelimit.js'
+import { type ProgressTally, resumption, Tracker } from './tracker.js'
+
+/** The part of a request that each command states for itself; tenants and resources come from the flags. */
+type Purpose = Omit<RunRequest, keyof CursorChoice | 'job'>
+
+/** A command that is one run: carries it out, prints its report, gives the exit code. */
+export function runOnce(
+  invocation: Invocation,
+  purpose: (context: CommandContext) => Purpose,
+): Promise<number> {
+  return withContext(invocation, (context) =>
+    alerting(context, { job: null }, async (note) => {
+      const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
+      // main says where an interrupted run resumes.
+      if (invocation.signals.signal.aborted) return 1
+      note(report)
+      await invocation.out.answer(report, runSummary(report, invocation.out.paper))
+      invocation.out.complain(runTroubles(report))
+      return exitCodeOf(report)
+    }),
+  )
+}
+
+/** The ranges of --from and --to. */
+export const rangesByFlags = (context: CommandContext): TimeRange[] => {
+  const { from, to } = context.invocation.options
+  return parseRanges(listOf(from), listOf(to), now(context), context.config.schedule.timeZone)
+}
+
+/** Carries out one run, with its progress display, its log and its answer to signals. */
+export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
+  const limit = timeLimitOf(context.invocation.options)
+  const deps = await context.dependencies(await context.readyWarehouse())
+  return watched(context, deps, (watching) =>
+    within(limit, watching, (limited) => runSync({ ...watching, ...limited }, request)),
+  )
+}
+
+/** Does the work of a run, or of a step of a job, under the eyes of the progress display and of the log. */
+export async function watched(
+  context: CommandContext,
+  deps: Dependencies,
+  work: (watching: Dependencies) => Promise<RunReport>,
+): Promise<RunReport> {
+  const tracker = new Tracker()
+  const observer = { ...deps.observer, ...observerOf(context, tracker) }
+  context.invocation.signals.resumesAt = () => resumption(tracker.tally())
+  const stopProgress = showProgress(context, tracker, () => deps.source.stats())
+  try {
+    const report = await work({ ...deps, observer })
+    const { cursors, ...totals } = report
+    if (report.quarantined > 0 && !context.invocation.out.isRead)
+      context.log.warn(
+        { quarantined: report.quarantined },
+        'Values could not be stored: shopsync quarantine list',
+      )
+    context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
+    return report
+  } catch (error) {
+    throw forTheRun(error, tracker.tally())
+  } finally {
+    stopProgress()
+  }
+}
+
+/** Compares the chosen cursors with the source, and writes nothing. */
+export async function compareWithSource(
+  context: CommandContext,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const limit = timeLimitOf(context.invocation.options)
+  const warehouse = await context.readingWarehouse()
+  await checkTables({ warehouse })
+  const deps = await context.dependencies(warehouse)
+  return shown(context, { stats: () => deps.source.stats() }, (shows) =>
+    within(limit, deps, (limited) => {
+      const observer = { ...deps.observer, ...shows }
+      return runVerify({ ...deps, ...limited, observer }, choice, options)
+    }),
+  )
+}
+
+/** An error that ends a cursor ends the whole run where no cursor has begun. */
+function forTheRun(error: unknown, tally: ProgressTally): unknown {
+  if (!(error instanceof Skip || error instanceof Retry)) return error
+  const exitCode = tally.cursors === 0 ? 3 : 1
+  return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'go on'}: ${describeError(error)}`, {
+    exitCode,
+    hint: 'Type shopsync check to see what is wrong',
+    cause: error,
+  })
+}
+
+/** Exit code of a run that came to its end. */
+export const exitCodeOf = (report: RunReport): number => (report.status === 'ok' ? 0 : 1)
+
+/** Passes the events of a run to the tracker and to the log. */
+function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Observer {
+  // Who sits at the terminal reads it a moment later in the summary, equal troubles together.
+  const failed = invocation.out.isRead ? 'info' : 'warn'
+  return {
+    planned: (tenants, cursors) => {
+      tracker.planned(tenants, cursors)
+      log.info({ tenants, cursors }, 'Planned')
+    },
+    begun: (cursor) => tracker.begun(cursor),
+    step: (what, done, total) => tracker.step(what, done, total),
+    page: (event) => {
+      tracker.page(event)
+      const { tenantId: tenant_id, resource, records, done, expected } = event
+      log.debug({ tenant_id, resource, records, done, expected }, 'Page')
+    },
+    cursor: (report) => {
+      tracker.cursor(report)
+      const { tenant_id, resource, requests, records, rows_upserted, completeness } = report
+      const fields = { tenant_id, resource, requests, records, rows_upserted, completeness }
+      if (report.status === 'failed') log[failed]({ ...fields, error: report.error }, 'Cursor failed')
+      // The summary has them; hundreds of lines about what went well would bury the others.
+      else log.debug(fields, 'Cursor done')
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { type Logger, pino } from 'pino'
+import { visible } from '../engine/base/escape.js'
+import type { LogLevel } from '../engine/config/config.js'
+
+export type { Logger } from 'pino'
+
+export interface LogOptions {
+  readonly level: LogLevel
+  /** Lines for people instead of JSON. */
+  readonly text: boolean
+  /** Values that no line may hold, wherever a message got them from. */
+  readonly secrets: readonly string[]
+  write(text: string): void
+}
+
+/** Paths that can hold credentials: in requests, in the configuration, and in errors that carry either. */
+const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flatMap((key) => [
+  `["${key}"]`,
+  `*["${key}"]`,
+  `*.*["${key}"]`,
+])
+
+export function createLog(options: LogOptions): Logger {
+  const hidden = options.secrets.filter((secret) => secret.length > 3).flatMap(spellings)
+  const conceal = (line: string): string =>
+    hidden.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line)
+  const write = (line: string): void => options.write(visible(options.text ? `${forPeople(line)}\n` : line))
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+      redact: { paths: credentials, censor: '[secret]' },
+      hooks: { streamWrite: conceal },
+    },
+    { write },
+  )
+}
+
+/** The spellings of a secret: in clear, in JSON text, in addresses. */
+const spellings = (secret: string): string[] => [
+  ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
+]
+
+/** `02:00:11 WARN  message key=value`. */
+function forPeople(line: string): string {
+  const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>
+  const fields = Object.entries(rest).map(([key, value]) => ` ${key}=${plain(value)}`)
+  return `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg ?? '')}${fields.join('')}`
+}
+
+const plain = (value: unknown): string =>
+  typeof value === 'string' && /^[\w.:/-]*$/.test(value) ? value : JSON.stringify(value)

@@ -1,0 +1,139 @@
+/*
+ * The command line: commands and flags as commander takes them, and the messages for words that commander refuses. Used
+ * by src/shell/call.ts.
+ */
+import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
+import type { LogLevel } from '../engine/config/config.js'
+import { isSlip, nearest } from '../engine/config/nearest.js'
+import type { Argument, Command, Globals, Option } from './command.js'
+import { helpColumns, helpText, proseText } from './helptext.js'
+import type { Io } from './io.js'
+import { packageVersion } from './package.js'
+
+/** Stated again here: importing the configuration's list would load its module at every start. */
+const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+
+const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
+
+const exitCodes = `
+Exit codes: 0 done, all of it; 1 finished, but something failed or differs; 2 wrong usage or configuration, nothing
+was done; 3 could not start: credentials refused, API or warehouse unreachable; 4 another run holds the lock.
+
+Nothing configured yet? Type shopsync demo`
+
+export interface ParsedCall {
+  readonly command: Command
+  readonly argument: string | undefined
+  readonly second: string | undefined
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** The command line. Commander calls `act` for the command that the words name. */
+export function program(
+  commands: readonly Command[],
+  stdout: Io['stdout'],
+  act: (call: ParsedCall) => Promise<void>,
+): Commander {
+  const columns = helpColumns(stdout)
+  const root = new Commander('shopsync')
+    .description(about)
+    .version(packageVersion(), '--version', 'print the version')
+    .helpOption('--help', 'print help')
+    .helpCommand(false)
+    .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
+    .option('--env-file <file>', 'file with variables (default: shopsync.env beside the configuration)')
+    .option('--json', 'one JSON document on stdout, nothing else there')
+    .option('--quiet', 'say nothing but errors and what needs somebody')
+    .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
+    .configureHelp({ showGlobalOptions: true, helpWidth: columns, minWidthToWrap: 20 })
+    .addHelpText('after', () => `\n${proseText(exitCodes, columns)}`)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined })
+  for (const command of commands) root.addCommand(subcommand(command, root, { columns, act }))
+  return root.addCommand(helpCommand(root), { hidden: false })
+}
+
+/** Commander's own answers `help` of a command that there is none of with the help of the program, and no word why. */
+function helpCommand(root: Commander): Commander {
+  const help = new Commander('help').copyInheritedSettings(root).helpOption(false)
+  return help
+    .description('print help for a command')
+    .argument('[command]')
+    .action((name: string | undefined) => {
+      const found = name === undefined ? root : root.commands.find((command) => command.name() === name)
+      if (found) return found.help()
+      const near = nearest(
+        String(name),
+        root.commands.map((command) => command.name()),
+      )
+      const meant = near === undefined ? '' : `\n(Did you mean shopsync help ${near}?)`
+      throw new CommanderError(2, 'commander.unknownCommand', `error: unknown command '${name}'${meant}`)
+    })
+}
+
+function subcommand(
+  command: Command,
+  root: Commander,
+  { columns, act }: { readonly columns: number; readonly act: (call: ParsedCall) => Promise<void> },
+): Commander {
+  const sub = new Commander(command.name)
+    .copyInheritedSettings(root)
+    .summary(command.summary)
+    .description(command.summary)
+    .helpOption('--help', 'print help')
+    .allowExcessArguments(false)
+  sub.addHelpText('after', () => `\n${helpText(command, columns)}`)
+  for (const argument of [command.argument, command.second])
+    if (argument) sub.argument(wordOf(argument), argument.description)
+  for (const option of command.options ?? []) sub.addOption(commanderOption(option))
+  return sub.action(async () => {
+    await act({ command, argument: sub.args[0], second: sub.args[1], options: sub.opts() })
+  })
+}
+
+/** In commander's notation. */
+const wordOf = ({ name, isOptional }: Argument): string => (isOptional ? `[${name}]` : `<${name}>`)
+
+function commanderOption({ flags, description, repeatable, choices }: Option): CommanderOption {
+  const option = new CommanderOption(flags, description)
+  if (choices) option.choices(choices)
+  if (repeatable)
+    option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
+  return option
+}
+
+export function globalsOf(root: Commander): Globals {
+  const { config, envFile, json, quiet, logLevel } = root.opts<Partial<Globals>>()
+  return { config, envFile, json: json === true, quiet: quiet === true, logLevel }
+}
+
+/** Flags and commands that cost much or erase: a guess that is taken up unread must not begin them. */
+const costly: ReadonlySet<string> = new Set([
+  '--full',
+  '--accept-deletes',
+  '--yes',
+  '--force',
+  'forget',
+  'adopt',
+])
+
+/** What commander guesses, but for costly words that are more than one slip of the finger away. */
+function suggestion(found: string, meant: string | undefined): string | undefined {
+  const word = /'([^']*)'/.exec(found)?.[1] ?? ''
+  return meant !== undefined && costly.has(meant) && !isSlip(word, meant) ? undefined : meant
+}
+
+/** The message for words that commander refuses; undefined when commander only printed help or the version. */
+export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
+  if (error.exitCode === 0) return undefined
+  if (error.code === 'commander.help' || error.message === '(outputHelp)') {
+    return { message: 'No command was given', hint: 'Type shopsync --help to see what there is' }
+  }
+  const [found = '', ...more] = error.message.replace(/^error: /, '').split('\n')
+  const meant = suggestion(found, /\(Did you mean (.+)\?\)/s.exec(more.join('\n'))?.[1])
+  const message = found.charAt(0).toUpperCase() + found.slice(1).replace(/\.$/, '')
+  return {
+    message,
+    hint: meant ? `Did you mean ${meant}?` : 'Type shopsync --help, or shopsync help COMMAND',
+  }
+}

@@ -1,0 +1,162 @@
+/*
+ * The progress of a command, one line of it on the terminal: how much is done, how long the rest takes, what is under way.
+ * Used by src/shell/display.ts.
+ */
+
+import { visible } from '../engine/base/escape.js'
+import { count, span } from '../engine/base/format.js'
+import type { SourceStats } from '../engine/source/source.js'
+import type { Tracker } from './tracker.js'
+import { shortened, widthOf } from './width.js'
+
+export interface Screen {
+  write(text: string): void
+  /** Columns of the terminal. */
+  width(): number
+}
+
+const clearLine = '\r\u001B[2K'
+const betweenDraws = 100
+/** What a list takes is not known before a few have come: a guess from less would be wrong by a factor. */
+const leastShare = 0.02
+const leastWorked = 2000
+/** Of rate-limit windows whose length nobody has told. */
+const usualWindow = 60_000
+
+interface SoFar {
+  /** From 0 to 1. */
+  readonly share: number
+  /** In milliseconds, since the work began, less what was spent waiting for the rate limit. */
+  readonly worked: number
+  readonly now: number
+  readonly stats: Pick<SourceStats, 'requests' | 'window'>
+}
+
+/**
+ * Milliseconds that the rest takes; undefined while nobody can say. The rest goes on at the pace so far, and no faster
+ * than the rate limit lets its requests pass: a run that has been quick until the limit is spent must not promise to
+ * stay so, and one that waits goes on as quickly as before.
+ */
+export function timeToGo({ share, worked, now, stats: { requests, window } }: SoFar): number | undefined {
+  if (share < leastShare || worked < leastWorked) return undefined
+  const byPace = (worked / share) * (1 - share)
+  const left = Math.round((requests / share) * (1 - share))
+  if (!window || left <= window.remaining) return byPace
+  const reset = Math.max(0, window.resetsAt - now)
+  const later = left - window.remaining
+  const limit = Math.max(1, window.limit)
+  // What the last window takes needs no further window, be it a whole window's requests.
+  const whole = Math.ceil(later / limit) - 1
+  const ofTheLast = (later - whole * limit) / left
+  const waits = reset + whole * (window.length ?? usualWindow)
+  return Math.max(byPace, waits + byPace * ofTheLast)
+}
+
+const bar = (share: number, columns: number): string => {
+  const full = Math.round(share * columns)
+  return '━'.repeat(full) + '─'.repeat(columns - full)
+}
+
+const percent = (share: number): string => `${Math.floor(share * 100)} %`
+
+/** The parts that fit, the first ones first. */
+function fitted(parts: readonly string[], columns: number): string {
+  let line = ''
+  for (const part of parts.filter((text) => text !== '')) {
+    const longer = line === '' ? part : `${line} · ${part}`
+    if (widthOf(longer) > columns) break
+    line = longer
+  }
+  return line === '' ? shortened(parts.find((text) => text !== '') ?? '', columns) : line
+}
+
+/** One line on the terminal with the progress of a command. `stop` removes the line. */
+export class ProgressDisplay {
+  readonly #started: number
+  #drawn = 0
+  #ticked: number
+  #waited = 0
+  #shown = false
+  readonly #timer: NodeJS.Timeout
+
+  constructor(
+    private readonly tracker: Tracker,
+    private readonly screen: Screen,
+    private readonly stats: () => SourceStats | undefined,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.#started = now()
+    this.#ticked = this.#started
+    this.#timer = setInterval(() => this.draw(), 250)
+    this.#timer.unref()
+  }
+
+  draw(): void {
+    const now = this.now()
+    const { window } = this.stats() ?? {}
+    if (window && window.remaining <= 0) this.#waited += now - this.#ticked
+    this.#ticked = now
+    if (now - this.#drawn < betweenDraws) return
+    this.#drawn = now
+    this.screen.write(`${clearLine}${visible(this.line(now))}`)
+    this.#shown = true
+  }
+
+  /** Writes other text to the same terminal: removes the line, which comes back with its next draw. */
+  around(write: () => void): void {
+    this.#clear()
+    write()
+    this.#drawn = 0
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#clear()
+  }
+
+  line(now: number): string {
+    const columns = Math.max(10, this.screen.width() - 1)
+    return fitted(this.#parts(now, Math.min(24, Math.floor(columns / 5))), columns)
+  }
+
+  #parts(now: number, barColumns: number): string[] {
+    const elapsed = now - this.#started
+    const step = this.tracker.aside
+    if (step) {
+      if (step.total === 0) return [`${step.what} … ${span(elapsed)}`]
+      const share = step.done / step.total
+      const amounts = `${count(step.done)} of ${count(step.total)}`
+      return [`${bar(share, barColumns)} ${percent(share)}`, step.what, amounts]
+    }
+    const { cursors, cursorsDone, records } = this.tracker.tally()
+    if (cursors === 0) return [`asking which tenants there are … ${span(elapsed)}`]
+    const share = this.tracker.share()
+    const { current } = this.tracker
+    const stats = this.stats()
+    const toGo = stats && timeToGo({ share, worked: elapsed - this.#waited, now, stats })
+    return [
+      `${bar(share, barColumns)} ${percent(share)}`,
+      toGo === undefined ? '' : `about ${span(toGo)} to go`,
+      spentText(stats, now),
+      current ? `tenant ${current.tenantId}, ${current.resource}` : '',
+      `${count(cursorsDone)} of ${count(cursors)} cursors`,
+      records > 0 ? `${count(records)} records` : '',
+      leftText(stats),
+    ]
+  }
+
+  #clear(): void {
+    if (this.#shown) this.screen.write(clearLine)
+    this.#shown = false
+  }
+}
+
+const spentText = (stats: SourceStats | undefined, now: number): string =>
+  stats?.window && stats.window.remaining <= 0
+    ? `rate limit spent, more in ${span(Math.max(0, stats.window.resetsAt - now))}`
+    : ''
+
+const leftText = (stats: SourceStats | undefined): string =>
+  stats?.window && stats.window.remaining > 0
+    ? `${count(stats.window.remaining)} of ${count(stats.window.limit)} requests left`
+    : ''

@@ -1,0 +1,42 @@
+/* Changes to the tables of a warehouse, in words. */
+import { bytesText, plural } from '../engine/base/format.js'
+import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
+import type { Rederived } from '../engine/warehouse/recompute.js'
+
+interface TableChange {
+  readonly table: string
+  readonly what: string
+  /** Of the table, where that is how long the change takes. */
+  readonly rows?: number
+  readonly bytes?: number
+}
+
+export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
+  rows === undefined || bytes === undefined
+    ? `${table}: ${what}`
+    : `${table}: ${what} (${plural(rows, 'row')}, ${bytesText(bytes)})`
+
+/** How many views, and which where they are few. */
+export function viewChangesText(changes: readonly TableChange[]): string {
+  const shown = changes.length > 6 ? '' : ` (${changes.map(({ table }) => table).join(', ')})`
+  return `${plural(changes.length, 'view')} for analysts to be made or replaced${shown}`
+}
+
+export const movedWhat = ({ column, to, values }: MovedColumn): string => {
+  if (to === 'history') return 'versions that end are kept from now on'
+  if (to === 'no history') return 'versions that end are no longer kept; the history stays'
+  const count = `${values} ${values === 1 ? 'value' : 'values'}`
+  return to === 'column'
+    ? `moved ${count} from _extra into ${column}`
+    : `moved ${count} of ${column} back into _extra; the column stays, empty`
+}
+
+export const rederivedWhat = ({ tenantId, records }: Rederived): string =>
+  `computed anew for ${plural(records, 'record')} of tenant ${tenantId}`
+
+export function migrateText(where: string, changes: readonly TableChange[]): string {
+  const tables = new Set(changes.map(({ table }) => table)).size
+  const outcome =
+    changes.length === 0 ? 'up to date' : `${plural(changes.length, 'change')} in ${plural(tables, 'table')}`
+  return [...changes.map(changeLine), `${where}: ${outcome}`].join('\n')
+}

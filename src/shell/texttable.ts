@@ -1,0 +1,146 @@
+/*
+ * Tables for people: aligned columns, a rule below the headings, no frame. On a terminal a table fits the width: titles
+ * break first, then what a reader misses least is left out, then cells break. Used by the texts of the commands.
+ */
+import { visible } from '../engine/base/escape.js'
+import { type Ink, type Paper, painted, plainPaper } from './terminal.js'
+import { widthOf, wrapped } from './width.js'
+
+export interface Heading {
+  readonly title: string
+  readonly align?: 'left' | 'right'
+  /** The cells never break: numbers, times and ids are read whole. */
+  readonly unbroken?: boolean
+  /** Of the last column: words that are longer than it stick out, so that paths can be copied. */
+  readonly keepWords?: boolean
+  /** Where the terminal is too narrow, the column with the highest rank is left out first; without a rank, none is. */
+  readonly spare?: number
+  /** What a cell tells by its colour. */
+  readonly ink?: (cell: string) => Ink | undefined
+}
+
+/** The heading of a column of numbers. */
+export const right = (title: string, more: Omit<Heading, 'title' | 'align'> = {}): Heading => ({
+  ...more,
+  title,
+  align: 'right',
+})
+
+/** The heading of a column of times or ids. */
+export const unbroken = (title: string, more: Omit<Heading, 'title' | 'unbroken'> = {}): Heading => ({
+  ...more,
+  title,
+  unbroken: true,
+})
+
+const gap = 2
+/** Cells of words are never narrower, unless they say less. */
+const leastOfWords = 12
+/** Words that are longer may be broken. */
+const longWord = 24
+
+interface Column extends Heading {
+  readonly at: number
+  /** What the cells need in one line each. */
+  readonly cells: number
+  /** What the title needs in one line, too. */
+  readonly widest: number
+  /** What the column needs at least. */
+  readonly least: number
+}
+
+const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(widthOf))
+const longestWord = (text: string): number => widest(text.split(' '))
+
+function columnsOf(headings: readonly (string | Heading)[], rows: readonly (readonly string[])[]): Column[] {
+  return headings.map((given, at) => {
+    const heading = typeof given === 'string' ? { title: given } : given
+    // A reduce, because a call with an argument for each of 100,000 rows would overflow the stack.
+    const most = (of: (cell: string) => number): number =>
+      rows.reduce((size, row) => Math.max(size, of(row[at] ?? '')), 0)
+    const cells = most(widthOf)
+    const keeps = heading.unbroken === true || heading.align === 'right'
+    const words = keeps
+      ? cells
+      : Math.min(cells, Math.max(leastOfWords, Math.min(most(longestWord), longWord)))
+    const least = Math.max(longestWord(heading.title), words)
+    return { ...heading, at, cells, least, widest: Math.max(cells, widthOf(heading.title)) }
+  })
+}
+
+const total = (columns: readonly Column[], of: (column: Column) => number): number =>
+  columns.reduce((sum, column) => sum + of(column), gap * Math.max(0, columns.length - 1))
+
+/** Leaves out columns until the others have what they need at least. */
+function kept(columns: readonly Column[], room: number): Column[] {
+  const stay = [...columns]
+  while (total(stay, ({ least }) => least) > room) {
+    const ranks = stay.map(({ spare = 0 }) => spare)
+    const highest = Math.max(...ranks)
+    if (highest === 0) break
+    stay.splice(ranks.lastIndexOf(highest), 1)
+  }
+  return stay
+}
+
+/**
+ * Each column gets what it needs at least; what is left over goes to the narrowest of those that could use it: to cells,
+ * so that they need not break, and then to titles.
+ */
+function widthsOf(columns: readonly Column[], room: number): number[] {
+  const widths = columns.map(({ least }) => least)
+  let left = room - total(columns, ({ least }) => least)
+  for (const wish of ['cells', 'widest'] as const)
+    while (left > 0) {
+      const growing = columns.flatMap((column, i) => ((widths[i] ?? 0) < column[wish] ? [i] : []))
+      const [narrowest] = growing.toSorted((a, b) => (widths[a] ?? 0) - (widths[b] ?? 0))
+      if (narrowest === undefined) break
+      widths[narrowest] = (widths[narrowest] ?? 0) + 1
+      left -= 1
+    }
+  return widths
+}
+
+interface Drawing {
+  readonly columns: readonly Column[]
+  readonly widths: readonly number[]
+  readonly paper: Paper
+}
+
+/** One row of cells, in as many lines as its tallest cell. */
+function linesOf(cells: readonly string[], { columns, widths, paper }: Drawing, ink?: Ink): string[] {
+  const broken = columns.map(({ at, keepWords }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0, keepWords))
+  const height = Math.max(...broken.map((lines) => lines.length))
+  return Array.from({ length: height }, (_, row) => {
+    const parts = columns.map((column, i) => {
+      const cell = broken[i]?.[row] ?? ''
+      const space = ' '.repeat(Math.max(0, (widths[i] ?? 0) - widthOf(cell)))
+      const text = painted(paper, ink ?? column.ink?.(cells[column.at] ?? ''), cell)
+      return column.align === 'right' ? space + text : text + space
+    })
+    return parts.join(' '.repeat(gap)).trimEnd()
+  })
+}
+
+/** Without any title, the table has no head. */
+export function table(
+  headings: readonly (string | Heading)[],
+  rows: readonly (readonly string[])[],
+  paper: Paper = plainPaper,
+): string {
+  const cells = rows.map((row) => row.map(visible))
+  const all = columnsOf(headings, cells)
+  const columns = kept(all, paper.columns)
+  const isWide = total(columns, ({ widest: most }) => most) <= paper.columns
+  const widths = isWide ? columns.map(({ widest: most }) => most) : widthsOf(columns, paper.columns)
+  const drawing = { columns, widths, paper }
+  const titles = all.map(({ title }) => title)
+  const rule = painted(paper, 'faint', widths.map((size) => '─'.repeat(size)).join(' '.repeat(gap)))
+  const head = titles.every((title) => title === '') ? [] : [...linesOf(titles, drawing, 'title'), rule]
+  const missing = all.filter((column) => !columns.includes(column)).map(({ title }) => title)
+  const foot =
+    missing.length === 0
+      ? []
+      : [painted(paper, 'faint', `(left out at ${paper.columns} columns: ${missing.join(', ')})`)]
+  return [...head, ...cells.flatMap((row) => linesOf(row, drawing)), ...foot].join('\n')
+}

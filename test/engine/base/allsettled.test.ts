@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { settleAll } from '../../../src/engine/base/allsettled.js'
+
+it('gives every result, in order', async () => {
+  expect(await settleAll([Promise.resolve(1), 'two', Promise.resolve(null)])).toEqual([1, 'two', null])
+})
+
+it('throws the first failure, and only when all have ended', async () => {
+  let ended = false
+  const slow = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+    ended = true
+    throw new Error('second')
+  })
+  await expect(settleAll([slow, Promise.reject(new Error('first'))])).rejects.toThrow('first')
+  expect(ended).toBe(true)
+})

@@ -1,0 +1,80 @@
+/** Work on many items, a few at a time: cursors of a run, and requests for single records. */
+import { describe, expect, it } from 'vitest'
+import { eachLimited, mapLimited } from '../../../src/engine/base/eachlimited.js'
+
+/** Items that say when they are taken, and work that ends when it is told to. */
+function world(count: number) {
+  const taken: number[] = []
+  const running = new Map<number, { end(): void; fail(error: Error): void }>()
+  function* items(): Generator<number> {
+    for (let i = 0; i < count; i++) {
+      taken.push(i)
+      yield i
+    }
+  }
+  const work = (item: number): Promise<void> =>
+    new Promise<void>((end, fail) => running.set(item, { end, fail })).finally(() => running.delete(item))
+  return { taken, running, items, work }
+}
+
+/** Lets everything go on that waits for nothing from outside. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('work on many items', () => {
+  it('is under way on so many at once, and takes the next item when one has ended', async () => {
+    const { taken, running, items, work } = world(1000)
+    const all = eachLimited(items(), 3, work)
+    await settle()
+    expect([...running.keys()]).toEqual([0, 1, 2])
+    expect(taken.length).toBeLessThanOrEqual(4)
+    running.get(1)?.end()
+    await settle()
+    expect([...running.keys()]).toEqual([0, 2, 3])
+    expect(taken.length).toBeLessThanOrEqual(5)
+    while (running.size > 0) {
+      for (const { end } of running.values()) end()
+      await settle()
+    }
+    await all
+    expect(taken.length).toBe(1000)
+  })
+
+  it('begins nothing after a failure, and throws it when all that is under way has ended', async () => {
+    const { taken, running, items, work } = world(1000)
+    let thrown: unknown
+    const all = eachLimited(items(), 3, work).catch((error: unknown) => {
+      thrown = error
+    })
+    await settle()
+    running.get(1)?.fail(new Error('first'))
+    await settle()
+    expect([...running.keys()]).toEqual([0, 2])
+    expect(thrown).toBeUndefined()
+    running.get(0)?.fail(new Error('second'))
+    running.get(2)?.end()
+    await all
+    expect(thrown).toMatchObject({ message: 'first' })
+    expect(taken.length).toBeLessThanOrEqual(4)
+  })
+
+  it('may begin such work itself, with the limits used up', async () => {
+    const sums: number[] = []
+    await eachLimited([1, 2, 3], 1, async (item) => {
+      await eachLimited([10, 20], 1, async (other) => void sums.push(item + other))
+    })
+    expect(sums).toEqual([11, 21, 12, 22, 13, 23])
+  })
+
+  it('gives results in the order of the items, whatever ends first', async () => {
+    const { running, work } = world(0)
+    const all = mapLimited(['a', 'b', 'c'], 2, async (item) => {
+      await work(item.charCodeAt(0))
+      return item.toUpperCase()
+    })
+    for (const code of [98, 99, 97]) {
+      await settle()
+      running.get(code)?.end()
+    }
+    expect(await all).toEqual(['A', 'B', 'C'])
+  })
+})

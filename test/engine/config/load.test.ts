@@ -1,0 +1,391 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Stop } from '../../../src/engine/base/errors.js'
+import { toJson } from '../../../src/engine/base/printjson.js'
+import type { Config } from '../../../src/engine/config/config.js'
+import { load } from '../../../src/engine/config/load.js'
+import { tablesOf } from '../../../src/engine/model/table.js'
+import { scratch } from '../../support/scratch.js'
+
+const good = {
+  api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
+  warehouse: { url: 'sqlite:./warehouse.db' },
+}
+const environment = { SHOPSYNC_API_SECRET: 'tops3cret' }
+let folder: string
+
+beforeEach(() => {
+  folder = scratch()
+})
+
+const write = (content: unknown, name = 'config.json'): void =>
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : toJson(content))
+const read = (env: Record<string, string> = environment, file?: string): Config =>
+  load({ environment: env, workingDirectory: folder, file, tablesOf }).config
+const readThis = (content: unknown, env?: Record<string, string>): Config => {
+  write(content)
+  return read(env)
+}
+
+function refused(content: unknown, env?: Record<string, string>): Stop {
+  try {
+    readThis(content, env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(Stop)
+    const stop = error as Stop
+    expect(stop.exitCode).toBe(2)
+    expect(stop.message).not.toContain('tops3cret')
+    return stop
+  }
+  throw new Error('the configuration was accepted')
+}
+
+describe('a configuration', () => {
+  test('gets every default', () => {
+    const config = readThis(good)
+    expect(config.api).toMatchObject({
+      baseUrl: 'https://api.example.com',
+      partnerId: '42',
+      rateReserve: 0,
+      allowInsecure: false,
+      timeouts: { connect: 10_000, headers: 30_000, body: 60_000, request: 60_000 },
+      maxBodyBytes: 67_108_864,
+      gzip: false,
+      retry: { attempts: 6, baseMs: 500, maxMs: 30_000 },
+    })
+    expect(config.sync).toEqual({
+      tenants: 'all',
+      exceptTenants: [],
+      resources: 'all',
+      overlap: 300_000,
+      concurrency: 8,
+    })
+    expect(config.warehouse).toMatchObject({
+      schema: 'shopsync',
+      autoMigrate: true,
+      label: 'sqlite:./warehouse.db',
+    })
+    expect(config.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
+    expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {}, history: false })
+  })
+
+  test('is frozen all the way down', () => {
+    const config = readThis(good)
+    for (const part of [
+      config,
+      config.api,
+      config.api.timeouts,
+      config.resources,
+      config.resources.vehicles,
+    ]) {
+      expect(Object.isFrozen(part)).toBe(true)
+    }
+  })
+
+  test('does not print its secret or the password of the warehouse by any road', () => {
+    const config = readThis({ ...good, warehouse: { url: 'postgres://me:pa55word@db.example.com/shop' } })
+    const prints = [
+      JSON.stringify(config),
+      inspect(config, { depth: 9 }),
+      `${config.api.secret}`,
+      String(config.warehouse.url),
+    ]
+    for (const print of prints) expect(print).not.toMatch(/tops3cret|pa55word/)
+    expect(config.api.secret.reveal()).toBe('tops3cret')
+    expect(config.warehouse.label).toBe('postgres://me@db.example.com/shop')
+    expect(config.warehouse.url.reveal()).toContain('pa55word')
+  })
+
+  test('takes tenant ids beyond 2^53 exactly', () => {
+    write(
+      '{"api":{"baseUrl":"http://[::1]:1","partnerId":42,"secret":"x"},"warehouse":{"url":"sqlite:w"},"sync":{"tenants":[7,9007199254740993,"9007199254740995"]}}',
+    )
+    const config = read()
+    expect(config.sync.tenants).toEqual([7, 9007199254740993n, 9007199254740995n])
+    expect(config.api.partnerId).toBe('42')
+  })
+
+  test('takes secrets from files beside it, and fills in what the environment holds', () => {
+    mkdirSync(join(folder, 'secrets'))
+    write('from-a-file\n', 'secrets/api')
+    const config = readThis(
+      {
+        api: { ...good.api, baseUrl: 'https://${HOST}.example.com', secret: { file: 'secrets/api' } },
+        warehouse: { url: 'sqlite:./$${literal}.db' },
+      },
+      { HOST: 'eu' },
+    )
+    expect(config.api.secret.reveal()).toBe('from-a-file')
+    expect(config.api.baseUrl).toBe('https://eu.example.com')
+    expect(config.warehouse.label).toBe('sqlite:./${literal}.db')
+  })
+
+  test('does not look again into what the environment holds', () => {
+    expect(readThis(good, { SHOPSYNC_API_SECRET: 'a${b}c' }).api.secret.reveal()).toBe('a${b}c')
+  })
+
+  test('is found by --config, then by SHOPSYNC_CONFIG, then in the working directory', () => {
+    const named = (partnerId: string): object => ({ ...good, api: { ...good.api, partnerId } })
+    write(named('here'))
+    write(named('env'), 'env.json')
+    write(named('flag'), 'flag.json')
+    expect(read().api.partnerId).toBe('here')
+    expect(read({ ...environment, SHOPSYNC_CONFIG: 'env.json' }).api.partnerId).toBe('env')
+    expect(
+      read({ ...environment, SHOPSYNC_CONFIG: 'env.json' }, join(folder, 'flag.json')).api.partnerId,
+    ).toBe('flag')
+  })
+
+  test('tells which environment variables it uses', () => {
+    write(good)
+    expect(load({ environment, workingDirectory: folder, tablesOf }).variables).toEqual([
+      'SHOPSYNC_API_SECRET',
+    ])
+  })
+})
+
+describe('the commonest mistakes say what was found, what was expected and what to type', () => {
+  const cases: readonly [string, unknown, readonly string[]][] = [
+    [
+      'an environment variable that is not set',
+      { ...good, api: { ...good.api, secret: '${NOT_THERE}' } },
+      ['api.secret', 'NOT_THERE is not set', 'export NOT_THERE='],
+    ],
+    [
+      'a misspelt key',
+      { ...good, api: { ...good.api, basUrl: 'x' } },
+      ['api.basUrl', 'unknown key "basUrl"', 'nearest known key is "baseUrl"'],
+    ],
+    ['a key in the wrong place', { ...good, rateReserve: 0.5 }, ['rateReserve', 'It belongs under "api"']],
+    [
+      'a key that comes near none',
+      { ...good, zzzzzzzzzzz: 1 },
+      ['unknown key "zzzzzzzzzzz"', 'nearest known key is "'],
+    ],
+    [
+      'plain http to another machine',
+      { ...good, api: { ...good.api, baseUrl: 'http://api.example.com' } },
+      [
+        'found "http://api.example.com", expected https',
+        'Type "https://api.example.com"',
+        'api.allowInsecure',
+      ],
+    ],
+    [
+      'an address that is none',
+      { ...good, api: { ...good.api, baseUrl: 'api.example.com' } },
+      ['found "api.example.com"', 'begins with https://', 'Type "baseUrl": "https://api.example.com"'],
+    ],
+    [
+      'an address that goes on to api/v1',
+      { ...good, api: { ...good.api, baseUrl: 'https://api.example.com/api/v1' } },
+      ['without api/v1', 'Type "baseUrl": "https://api.example.com"'],
+    ],
+    [
+      'no secret at all',
+      { ...good, api: { baseUrl: 'https://api.example.com', partnerId: '42' } },
+      ['api.secret: found nothing, expected the partner secret', 'Type "secret": "${SHOPSYNC_API_SECRET}"'],
+    ],
+    [
+      'another database',
+      { ...good, warehouse: { url: 'mysql://root:hunter2@x/y' } },
+      ['begins with "mysql:"', '"sqlite:PATH" or "postgres://', 'Type "url": "sqlite:./warehouse.db"'],
+    ],
+    [
+      'a duration in words',
+      { ...good, sync: { overlap: '5 minutes' } },
+      ['sync.overlap: found "5 minutes"', 'an ISO 8601 duration', 'Type "overlap": "PT5M"'],
+    ],
+    [
+      'an unknown resource',
+      { ...good, sync: { resources: ['customers', 'vehicle'] } },
+      ['sync.resources[1]: found "vehicle"', 'the name of a resource', 'Did you mean "vehicles"?'],
+    ],
+    [
+      'settings of an unknown resource',
+      { ...good, resources: { custmers: { enabled: false } } },
+      ['resources.custmers', 'nearest known key is "customers"'],
+    ],
+    [
+      'a number out of range',
+      { ...good, api: { ...good.api, rateReserve: 1 } },
+      ['found 1, expected a number from 0 to 0.9'],
+    ],
+    [
+      'a tenant id that is none',
+      { ...good, sync: { tenants: [1.5] } },
+      ['sync.tenants[0]: found 1.5', 'the id of a tenant'],
+    ],
+    [
+      'privacy that this version cannot give',
+      { ...good, privacy: { customers: { email: 'hash' } } },
+      [
+        'privacy.customers.email: found "hash"',
+        'the only treatment in this version',
+        '"resources": {"customers": {"enabled": false}}',
+      ],
+    ],
+    [
+      'privacy of a column that is none',
+      { ...good, privacy: { customers: { emial: 'keep' } } },
+      ['privacy.customers.emial: found the unknown key', 'a column of customers', 'known key is "email"'],
+    ],
+    ['privacy in one word', { ...good, privacy: 'keep' }, ['privacy: found "keep", expected an object']],
+    [
+      'privacy of a whole table',
+      { ...good, privacy: { customers: 'keep' } },
+      ['privacy.customers: found "keep", expected an object such as {"email": "keep"}'],
+    ],
+    ['a list for a section', { ...good, sync: [] }, ['sync: found [], expected an object']],
+    [
+      'a column of another name than columns have',
+      { ...good, resources: { vehicles: { columns: { 'VIN no': 'text' } } } },
+      ['found the key "VIN no", expected'],
+    ],
+    [
+      'a column that is there already, whose type is well',
+      { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
+      ['found the key "updated_at", expected a field that has no column yet'],
+    ],
+    [
+      'a column that is there already',
+      { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
+      ['resources.vehicles.columns.updated_at', 'is there already'],
+    ],
+    [
+      'a history of bare names',
+      { ...good, resources: { customer_payment_types: { history: true } } },
+      ['resources.customer_payment_types.history: found true', 'have no versions'],
+    ],
+    [
+      'a type of column that is none',
+      { ...good, resources: { vehicles: { columns: { vin: 'string' } } } },
+      ['found "string", expected one of id, integer'],
+    ],
+    [
+      'a secret file that is not there',
+      { ...good, api: { ...good.api, secret: { file: 'nowhere' } } },
+      ['api.secret.file', 'ENOENT', 'starts at the folder of the configuration file'],
+    ],
+    ['no object', [1], ['found [1], expected an object']],
+  ]
+
+  test.each(cases)('%s', (_name, content, parts) => {
+    const message = refused(content).message.replaceAll(/ \(line \d+\)/g, '')
+    for (const part of parts) expect(message).toContain(part)
+    expect(message).toContain('config.example.json')
+    expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
+  })
+
+  test('privacy of a promoted column is well', () => {
+    const columns = { vehicles: { columns: { vin: 'text' } } }
+    expect(() =>
+      readThis({ ...good, resources: columns, privacy: { vehicles: { vin: 'keep' } } }),
+    ).not.toThrow()
+  })
+
+  test('JSON that is none, with line and column', () => {
+    const { message } = refused('{\n  "api": {\n    "baseUrl": "x",\n  }\n}')
+    expect(message).toContain('config.json is not valid JSON: line 4, column 3: found a comma before }')
+    expect(refused('{ // no').message).toContain('line 1, column 3: found a comment')
+    expect(refused('').message).toContain('line 1, column 1: found the end of the file')
+    expect(refused('{"a":1,"a":2}').message).toContain('line 1, column 8: the key "a" stands there twice')
+  })
+
+  test('brackets that no configuration needs', () => {
+    for (const deep of ['['.repeat(100_000), `{"api":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])
+      expect(refused(deep).message).toMatch(
+        /line 1, column \d+: found more than 100 brackets within each other/,
+      )
+    const brackets = '['.repeat(1000)
+    expect(refused({ ...good, [brackets]: 1 }).message).toContain('unknown key')
+  })
+
+  test('a file that is not there', () => {
+    expect(() => read()).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/Found no configuration at .*config\.json$/),
+        hint: expect.stringMatching(/^Type shopsync init.*shopsync demo/),
+      }),
+    )
+    expect(() => read(environment, 'other.json')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('where --config says') }),
+    )
+  })
+
+  test('an empty variable is as good as none', () => {
+    expect(refused(good, { SHOPSYNC_API_SECRET: '' }).message).toContain('SHOPSYNC_API_SECRET is empty')
+  })
+
+  test('several problems at once, each with its line', () => {
+    const { message } = refused(
+      '{\n"api": {\n"baseUrl": 5, "partnerId": "1",\n"secret": "x"},\n"warehouse": {"uri": "sqlite:x"}}',
+    )
+    expect(message).toContain('3 problems')
+    expect(message).toMatch(/api\.baseUrl \(line 3\): found 5/)
+    expect(message).toMatch(/warehouse\.uri \(line 5\): found the unknown key "uri".*"url"/)
+    expect(message).toMatch(/warehouse\.url: found nothing/)
+  })
+
+  test('a secret is not shown when it is what is wrong', () => {
+    const { message } = refused({ ...good, api: { ...good.api, secret: 987654321 } })
+    expect(message).toContain('api.secret')
+    expect(message).not.toContain('987654321')
+  })
+})
+
+test('config.example.json is accepted as it is', () => {
+  const example = readFileSync(new URL('../../../config.example.json', import.meta.url), 'utf8')
+  expect(readThis(example).sync.overlap).toBe(300_000)
+})
+
+describe('a value that would break later', () => {
+  const refusal = (document: object): string => {
+    try {
+      readThis(document)
+    } catch (error) {
+      return String(error)
+    }
+    return 'nothing'
+  }
+  const { api } = good
+
+  test.each([
+    ['an overlap of 9999 years', { ...good, sync: { overlap: 'P9999Y' } }, /sync\.overlap.*at most P3650D/],
+    [
+      'a % in a password',
+      { api, warehouse: { url: 'postgres://me:50%off@localhost/db' } },
+      /warehouse\.url.*a "%" that is no escape.*type % as %25/,
+    ],
+    ['a warehouse in memory', { api, warehouse: { url: 'sqlite::memory:' } }, /an address in memory/],
+    ['the home of somebody', { api, warehouse: { url: 'sqlite:~bob/w.db' } }, /begins with ~/],
+    [
+      'ID beside id',
+      { ...good, resources: { vehicles: { columns: { ID: 'text' } } } },
+      /vehicles\.id is there already, and SQLite takes both names for one column/,
+    ],
+    [
+      'vin beside VIN',
+      { ...good, resources: { vehicles: { columns: { vin: 'text', VIN: 'text' } } } },
+      /vehicles\.vin is there already, and SQLite takes both names for one column/,
+    ],
+  ])('%s is refused', (_name, document, said) => {
+    expect(refusal(document)).toMatch(said)
+  })
+
+  test('~/ is the home directory', () => {
+    const config = readThis({ ...good, warehouse: { url: 'sqlite:~/w.db' } })
+    expect(config.warehouse.url.reveal()).toBe(`sqlite:${homedir()}/w.db`)
+    expect(config.warehouse.label).toBe(`sqlite:${homedir()}/w.db`)
+  })
+
+  test('a password with its escapes is taken', () => {
+    const url = 'postgres://me:50%25off@localhost/db'
+    expect(readThis({ ...good, warehouse: { url } }).warehouse.url.reveal()).toBe(url)
+  })
+})

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { proxyFor, proxyProblem } from '../../../src/engine/config/proxy.js'
+
+const api = 'https://api.example.com/v'
+const proxy = 'http://me:p%40ss@proxy.example.com:3128'
+
+describe('which proxy', () => {
+  test('the setting goes before the environment, for http too', () => {
+    const environment = { HTTPS_PROXY: 'http://other:1', NO_PROXY: '*' }
+    for (const target of [api, 'http://127.0.0.1:8080'])
+      expect(proxyFor(target, proxy, environment)).toMatchObject({
+        label: 'proxy.example.com:3128',
+        from: 'api.proxy',
+      })
+    expect(proxyFor(api, false, { HTTPS_PROXY: proxy })).toBeUndefined()
+  })
+
+  test('the environment names it for https alone; lower case goes first, and a scheme may be left out', () => {
+    expect(proxyFor(api, undefined, {})).toBeUndefined()
+    expect(proxyFor(api, undefined, { HTTPS_PROXY: '' })).toBeUndefined()
+    expect(proxyFor('http://127.0.0.1:80', undefined, { HTTPS_PROXY: proxy })).toBeUndefined()
+    expect(proxyFor(api, undefined, { HTTPS_PROXY: proxy })).toMatchObject({ from: 'HTTPS_PROXY' })
+    const found = proxyFor(api, undefined, { HTTPS_PROXY: proxy, https_proxy: 'inner:8080' })
+    expect(found).toMatchObject({ label: 'inner:8080', from: 'https_proxy' })
+    expect(found?.url.reveal()).toBe('http://inner:8080')
+  })
+
+  test.each<[rule: string, excepted: boolean]>([
+    ['api.example.com', true],
+    ['API.Example.com', true],
+    ['example.com', true],
+    ['.example.com', true],
+    ['*.example.com', true],
+    ['*', true],
+    ['other.com, example.com', true],
+    ['other.com example.com:443', true],
+    ['example.com:8443', false],
+    ['xample.com', false],
+    ['i.example.com', false],
+    ['example.org', false],
+    [',', false],
+    ['', false],
+  ])('NO_PROXY=%s', (rule, excepted) => {
+    const found = proxyFor(api, undefined, { HTTPS_PROXY: proxy, NO_PROXY: rule })
+    expect(found === undefined).toBe(excepted)
+  })
+
+  test('NO_PROXY names addresses, those of IPv6 with or without brackets', () => {
+    const of = (target: string, rule: string) =>
+      proxyFor(target, undefined, { HTTPS_PROXY: proxy, no_proxy: rule })
+    expect(of('https://10.1.2.3/', '10.1.2.3')).toBeUndefined()
+    expect(of('https://10.1.2.3/', '10.1.2.4')).toBeDefined()
+    expect(of('https://[::1]:8443/', '[::1]')).toBeUndefined()
+    expect(of('https://[::1]:8443/', '[::1]:8443')).toBeUndefined()
+    expect(of('https://[::1]:8443/', '[::1]:443')).toBeDefined()
+  })
+
+  test('what is no proxy is named by its place, without its text', () => {
+    const socks = 'socks5://me:hidden@proxy:1080'
+    for (const [setting, environment, path] of [
+      [socks, {}, 'api.proxy'],
+      [undefined, { HTTPS_PROXY: socks }, 'HTTPS_PROXY'],
+    ] as const) {
+      const problem = proxyProblem(api, setting, environment)
+      expect(problem?.path).toBe(path)
+      expect(JSON.stringify(problem)).not.toContain('hidden')
+    }
+    expect(proxyProblem(api, proxy, {})).toBeUndefined()
+    expect(proxyProblem(api, false, { HTTPS_PROXY: socks })).toBeUndefined()
+  })
+})

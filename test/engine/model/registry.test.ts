@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import type { Kind } from '../../../schema/resource.js'
+import { Stop } from '../../../src/engine/base/errors.js'
+import { withColumns } from '../../../src/engine/model/addedcolumns.js'
+import { flattenAuthorization } from '../../../src/engine/model/flatten/authorization.js'
+import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
+import { model } from '../../../src/engine/model/registry.js'
+import { tablesOf } from '../../../src/engine/model/table.js'
+
+describe('promoted columns', () => {
+  const vehicles = resources.vehicles!
+  test('become real columns, before our own, and leave _extra', () => {
+    const promoted: [string, Kind][] = [
+      ['vin', 'text'],
+      ['year', 'integer'],
+      ['constructor', 'text'],
+    ]
+    const more = withColumns(vehicles, Object.fromEntries(promoted))
+    expect(tablesOf(more)[0]?.columns.map((column) => column.name)).toEqual([
+      'tenant_id',
+      'id',
+      'created_at',
+      'updated_at',
+      'vin',
+      'year',
+      'constructor',
+      '_synced_at',
+      '_deleted_at',
+      '_extra',
+    ])
+    const record = { id: 1, updated_at: '2024-01-01T00:00:00Z', vin: 5, year: '2020', color: 'red' }
+    const flat = compileFlatten(more)([record], false)
+    expect(flat.rows.get('vehicles')).toEqual([
+      [1, null, '2024-01-01T00:00:00.000000Z', '5', 2020, null, '{"color":"red"}'],
+    ])
+  })
+
+  test.each([['id'], ['_extra'], ['tenant_id'], ['']])('refuses the name %j', (name) => {
+    expect(() => withColumns(vehicles, { [name]: 'text' })).toThrow(Stop)
+  })
+
+  test('refuses a flattened name, a child array and an unknown kind, and says where to look', () => {
+    const orders = resources.repair_orders!
+    expect(() => withColumns(orders, { label_text: 'text' })).toThrow(/label_text exists already/)
+    expect(() => withColumns(orders, { services: 'json' })).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('shopsync dictionary') }),
+    )
+    expect(() => withColumns(orders, { vin: 'string' as 'text' })).toThrow(/known: id, integer/)
+  })
+})
+
+describe('the model', () => {
+  test('knows every resource, with its path', () => {
+    const { byName, list, embedded } = model(resources, { vehicles: { path: 'cars', enabled: false } })
+    expect(list.map(({ name }) => name)).toEqual(Object.keys(resources))
+    expect(byName.get('vehicles')).toMatchObject({ path: 'cars', enabled: false })
+    expect(byName.get('customer_payment_types')?.path).toBe('payments/customer_payment_types')
+    expect(byName.get('notes')).toMatchObject({ path: 'notes', enabled: true })
+    expect(embedded?.name).toBe('integrator_tags')
+  })
+
+  test('finds tables by name', () => {
+    const { tableByName, tables } = model(resources)
+    expect(tableByName.get('repair_order_parts')?.owner).toBe('repair_order_id')
+    expect(tableByName.size).toBe(tables.length)
+  })
+
+  test('refuses settings of a resource that there is not', () => {
+    expect(() => model(resources, { vehicle: {} })).toThrow(/resources.vehicle is no resource/)
+  })
+
+  test('embedded rows have the promoted columns of their own resource', () => {
+    const { byName } = model(resources, { integrator_tags: { columns: { color: 'text' } } })
+    const at = '2024-01-01T00:00:00Z'
+    const page = [{ id: 1, updated_at: at, integrator_tags: [{ id: 2, updated_at: at, color: 'red' }] }]
+    expect(byName.get('notes')?.flatten(page, false).rows.get('integrator_tags')?.[0]?.slice(-2)).toEqual([
+      'red',
+      null,
+    ])
+  })
+})
+
+describe('authorizations', () => {
+  test('become what the tenants table needs', () => {
+    const record = {
+      id: 3,
+      api_partner_id: '4',
+      tenant_id: 5,
+      writable: true,
+      api_tenant_id: 6,
+      plan: 'gold',
+    }
+    expect(flattenAuthorization(record)).toMatchObject({
+      row: {
+        tenant_id: 5,
+        authorization_id: 3,
+        api_partner_id: 4,
+        api_tenant_id: 6,
+        writable: true,
+        _extra: '{"plan":"gold"}',
+      },
+      reason: null,
+      quarantine: [],
+      drift: [{ resource: 'authorizations', path: 'plan' }],
+    })
+  })
+
+  test.each([
+    [{ id: 1, tenant_id: null }, 'it names no tenant', 0],
+    [{ id: 1, tenant_id: 'x' }, 'its tenant_id cannot be used', 1],
+    [null, 'not an object', 1],
+  ])('%j grants nothing that can be used', (record, reason, quarantined) => {
+    const flat = flattenAuthorization(record)
+    expect(flat).toMatchObject({ row: null, reason })
+    expect(flat.quarantine).toHaveLength(quarantined)
+  })
+})

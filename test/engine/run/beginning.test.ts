@@ -1,0 +1,161 @@
+/** Stamps before 1970, such as .NET's 0001-01-01, are stamps: a first load asks for them, and comparisons count them. */
+import { describe, expect, it } from 'vitest'
+import { Skip } from '../../../src/engine/base/errors.js'
+import type { ListRequest, Page } from '../../../src/engine/source/source.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { runVerify } from '../../../src/features/verify/work.js'
+import { template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
+import { at, live, only, reconcile } from '../../support/notes.js'
+import { depsOf, type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
+const dotnet = '0001-01-01T00:00:00.000000Z'
+const old = '1950-05-05T05:05:05.000000Z'
+const options: RunOptions = { resources: ['notes'] }
+
+function prepare(count = 3): void {
+  sandbox.reset()
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= count; id++) put(id, at(id * 3600))
+  put(5001, dotnet)
+  put(5002, old)
+}
+
+const reason = { reason: 'before_all' }
+
+async function verified(warehouse: Warehouse, options: RunOptions) {
+  const { deps, close } = await depsOf(sandbox, warehouse, options)
+  const found = await runVerify(deps, { tenants: null, resources: ['notes'] }, { full: true, sample: 0 })
+  await close()
+  return found.cursors[0]
+}
+
+const asked = (): (string | null)[] =>
+  sandbox.requests.filter(({ resource }) => resource === 'notes').map((line) => line.updated_after)
+
+/** An API that refuses times before a year; without a time it shows everything. */
+const refusing = (first: string, refused: string[] = []): RunOptions => ({
+  ...options,
+  around: (source) =>
+    new Between(source, async ({ updatedAfter }: ListRequest, ask: () => Promise<Page>) => {
+      if (updatedAfter === '' || updatedAfter >= first) return ask()
+      refused.push(updatedAfter)
+      throw new Skip('The API answered 422', { reason: 'refused', status: 422 })
+    }),
+})
+
+describe.each(warehouses())('$name', (kind) => {
+  it('a first load brings them, with no request more', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({
+      completeness: 'proven',
+      requests: 1,
+    })
+    expect(asked()).toEqual(['0001-01-01T00:00:00+12:00'])
+    const here = await live(warehouse)
+    expect([here.get(5001), here.get(5002), here.size]).toEqual([dotnet, old, 5])
+    await warehouse.close()
+  })
+
+  it('a list of nothing else is walked, resumed from its watermark and reconciled', async () => {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    put(1, dotnet)
+    const warehouse = await open(kind)
+    for (let run = 0; run < 2; run++)
+      expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ status: 'ok', watermark: dotnet })
+    expect(only(await reconcile(sandbox, warehouse, options))).toMatchObject({
+      status: 'ok',
+      rows_deleted: 0,
+    })
+    await warehouse.close()
+  })
+
+  it.each([false, true])('reconcile counts them, and finds one that is missing (full: %s)', async (full) => {
+    prepare(1500)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    const even = only(await reconcile(sandbox, warehouse, { ...options, full }))
+    expect(even).toMatchObject({ status: 'ok', reconciled: { source: 1502, warehouse: 1502, stored: 0 } })
+    await warehouse.write([warehouse.db.deleteFrom('notes').where('id', '=', 5001).compile()])
+    const report = only(await reconcile(sandbox, warehouse, { ...options, full }))
+    expect(report).toMatchObject({ status: 'ok', reconciled: { stored: 1 } })
+    expect((await live(warehouse)).get(5001)).toBe(dotnet)
+    await warehouse.close()
+  })
+
+  it.each([
+    ['with Z, where it refuses the offset', '0001-01-01T00:00:00Z', 2],
+    ['from 1970, where it refuses the year 1', '1970-01-01T00:00:00Z', 3],
+  ])('asks %s, and remembers it', async (_, first, tries) => {
+    prepare()
+    const warehouse = await open(kind)
+    const refused: string[] = []
+    // '+' sorts before 'Z'.
+    const around = refusing(first, refused)
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok' })
+    expect(refused).toHaveLength(tries - 1)
+    expect((await rowsOf(warehouse, 'sync_source'))[0]).toMatchObject({ lists_from: first })
+    await sync(sandbox, warehouse, { ...around, mode: 'full' })
+    expect(refused).toHaveLength(tries - 1)
+    await warehouse.close()
+  })
+
+  it('what no updated_after shows is read without it by reconcile --full, which says so', async () => {
+    prepare(150)
+    const warehouse = await open(kind)
+    const around = { ...refusing('1970-01-01T00:00:00Z'), random: () => 0.5 }
+    const told = {
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'before_all',
+      watermark: at(150 * 3600),
+    }
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({
+      status: 'ok',
+      watermark: at(150 * 3600),
+    })
+    expect(await verified(warehouse, around)).toMatchObject({ status: 'failed', missing: 2, ...reason })
+    const first = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
+    expect(first).toMatchObject({ ...told, reconciled: { stored: 2, source: 152, warehouse: 152 } })
+    expect(first?.error).toContain('counts 2 records more without updated_after')
+    expect((await live(warehouse)).size).toBe(152)
+    // From then on every comparison reads the list so: else the two would stand there as rows too many.
+    sandbox.store.remove(1, 'notes', 70)
+    const next = only(await reconcile(sandbox, warehouse, around))
+    expect(next).toMatchObject({ ...told, rows_deleted: 1, reconciled: { method: 'listing', source: 151 } })
+    expect(await verified(warehouse, around)).toMatchObject({ missing: 0, extra: 0, ...reason })
+    // A sync is as it was.
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', requests: 1 })
+    for (const id of [5001, 5002]) sandbox.store.remove(1, 'notes', id)
+    const healed = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
+    expect(healed).toMatchObject({ status: 'ok', completeness: 'proven', reason: null, rows_deleted: 2 })
+    expect((await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered).toBeNull()
+    await warehouse.close()
+  })
+
+  it.each([
+    ['reconcile --full', true, 1],
+    ['reconcile', false, 0],
+  ])('%s asks for the total without updated_after that often', async (_, full, times) => {
+    prepare(150)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    sandbox.resetRequests()
+    expect(only(await reconcile(sandbox, warehouse, { ...options, full }))).toMatchObject({ status: 'ok' })
+    expect(asked().filter((after) => after === null)).toHaveLength(times)
+    await warehouse.close()
+  })
+
+  it('an API that refuses every list fails its cursor', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    expect(only(await sync(sandbox, warehouse, refusing('9')))).toMatchObject({ status: 'failed' })
+    await warehouse.close()
+  })
+})

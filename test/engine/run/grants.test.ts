@@ -1,0 +1,385 @@
+/** Which tenants are granted: what an odd list of authorizations, a revocation and a 404 end in. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readAuthorizations } from '../../../src/engine/run/authorizations.js'
+import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { forgetTenant } from '../../../src/features/forget/work.js'
+import { createSandbox, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { depsOf, type RunOptions, sync, syncInOrder } from '../../support/run.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }, { id: 102 }] })
+  for (const tenant of [101, 102])
+    for (const resource of ['notes', 'vehicles'])
+      sandbox.store.put(tenant, resource, template(resource, tenant, '2026-01-01T00:00:00Z'))
+})
+afterEach(() => sandbox.close())
+
+const revokedOf = async (warehouse: Warehouse): Promise<unknown[]> =>
+  (await rowsOf(warehouse, 'tenants')).filter((row) => row.revoked_at !== null).map((row) => row.tenant_id)
+const of = (report: RunReport, tenant: number): CursorReport[] =>
+  report.cursors.filter((cursor) => cursor.tenant_id === tenant)
+const asked = (): number => sandbox.requests.filter(({ resource }) => resource === 'authorizations').length
+
+async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> {
+  sandbox.resetRequests()
+  return syncInOrder(sandbox, warehouse, { resources: ['notes', 'vehicles'], ...options })
+}
+
+async function forget(warehouse: Warehouse, tenantId: number): Promise<void> {
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  await forgetTenant(deps, tenantId)
+  await close()
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  beforeEach(async () => {
+    warehouse = await open(kind)
+  })
+  afterEach(() => warehouse.close())
+
+  it('a mistyped tenant leaves no run behind', async () => {
+    await run(warehouse)
+    const before = await rowsOf(warehouse, 'sync_runs')
+    await expect(run(warehouse, { tenants: [9] })).rejects.toThrow('Tenant 9 is not granted')
+    expect(await rowsOf(warehouse, 'sync_runs')).toEqual(before)
+  })
+
+  it('authorizations in an order that changes revoke nobody: tenants that are not seen have failed, the others are walked', async () => {
+    for (let id = 103; id <= 250; id++) sandbox.store.addTenant({ id })
+    const few = { resources: ['statuses'] }
+    expect((await run(warehouse, few)).status).toBe('ok')
+    sandbox.store.shuffleTies = true
+    let short = 0
+    for (let i = 0; i < 4; i++) {
+      const report = await run(warehouse, few)
+      const failed = report.cursors.filter(({ status }) => status !== 'ok')
+      expect(asked()).toBe(4)
+      expect(report.cursors).toHaveLength(150)
+      expect(new Set(failed.map(({ status, reason }) => `${status} ${reason}`))).toEqual(
+        new Set(failed.length > 0 ? ['failed grants_incomplete'] : []),
+      )
+      expect([report.status, report.reason]).toEqual(
+        failed.length > 0 ? ['partial', 'grants_incomplete'] : ['ok', null],
+      )
+      short += failed.length
+      expect(await revokedOf(warehouse)).toEqual([])
+    }
+    // One reading in this order lacks some thirty tenants, two together some seven.
+    expect(short).toBeGreaterThan(0)
+    expect(short).toBeLessThan(4 * 15)
+    sandbox.store.shuffleTies = false
+    expect(await run(warehouse, few)).toMatchObject({ status: 'ok', reason: null })
+    expect(asked()).toBe(2)
+  })
+
+  it('a list that counts more authorizations than it shows fails the run, and everything granted is walked', async () => {
+    sandbox.script([{ when: { resource: 'authorizations' }, fault: { kind: 'total', by: 1 } }])
+    const report = await run(warehouse)
+    expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+    expect(report.cursors.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok'])
+    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ reason: 'grants_incomplete' })
+  })
+
+  it('a list whose pages count differently is read again', async () => {
+    for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
+    // All that the first page counts is shown; the second page counts one more.
+    sandbox.script([
+      { when: { resource: 'authorizations', page: 2 }, times: 1, fault: { kind: 'total', by: 1 } },
+    ])
+    const { deps, close } = await depsOf(sandbox, warehouse)
+    expect(await readAuthorizations(deps)).toMatchObject({ total: 101 })
+    // The second page counts one more than there are: a third one shows that none follows.
+    expect(asked()).toBe(5)
+    await close()
+  })
+
+  const all = { resource: 'authorizations' } as const
+  it.each([
+    ['total_pages of 1', 149, [{ when: all, fault: { kind: 'pages', to: 1 } }], 2, null],
+    ['total_pages of 0', 149, [{ when: all, fault: { kind: 'pages', to: 0 } }], 2, null],
+    ['total_pages rounded down', 149, [{ when: all, fault: { kind: 'pages', floor: true } }], 2, null],
+    ['pages of 40', 149, [{ when: all, fault: { kind: 'paging', most: 40 } }], 4, null],
+    ['a full last page', 98, [], 2, null],
+    [
+      'a full last page, and then it again',
+      98,
+      [{ when: all, fault: { kind: 'paging', beyond: 'last' } }],
+      2,
+      null,
+    ],
+    [
+      'a full last page, and then a refusal',
+      98,
+      [{ when: all, fault: { kind: 'paging', beyond: 'refused' } }],
+      2,
+      null,
+    ],
+    // Nobody can tell of such a list who is missing.
+    ['a total capped at 100', 149, [{ when: all, fault: { kind: 'total', most: 100 } }], 2, null],
+    [
+      'the total of the page',
+      149,
+      [{ when: all, fault: { kind: 'total', page: true } }],
+      4,
+      'grants_incomplete',
+    ],
+  ] as const)(
+    'authorizations with %s: every tenant is walked, and nobody is revoked',
+    async (_, more, rules, requests, reason) => {
+      for (let id = 103; id < 103 + more; id++) sandbox.store.addTenant({ id })
+      sandbox.script(rules)
+      const report = await run(warehouse, { resources: ['statuses'] })
+      expect(asked()).toBe(requests)
+      expect(new Set(report.cursors.map((cursor) => cursor.tenant_id)).size).toBe(2 + more)
+      expect(report.reason).toBe(reason)
+      expect(await revokedOf(warehouse)).toEqual([])
+    },
+  )
+
+  it('authorizations that show more than they count revoke nobody, since one may be missing', async () => {
+    for (let id = 103; id <= 240; id++) sandbox.store.addTenant({ id })
+    const few = { resources: ['statuses'] }
+    await run(warehouse, few)
+    sandbox.store.revoke(240)
+    sandbox.script([{ when: all, fault: { kind: 'total', most: 100 } }])
+    expect(await run(warehouse, few)).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+    expect(await revokedOf(warehouse)).toEqual([])
+    sandbox.script([])
+    await run(warehouse, few)
+    expect(await revokedOf(warehouse)).toEqual([240])
+  })
+
+  it('a list without a total is not believed, whatever it shows', async () => {
+    await run(warehouse)
+    sandbox.script([{ when: { resource: 'authorizations' }, fault: { kind: 'total', remove: true } }])
+    await expect(run(warehouse)).rejects.toMatchObject({ exitCode: 3 })
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  it('a tenant that one of two questions shows is granted', async () => {
+    await run(warehouse)
+    sandbox.script(
+      [101, 102].map((to, i) => ({
+        when: { resource: 'authorizations', nth: i + 1 },
+        fault: { kind: 'alter', path: 'tenant_id', to, records: 'all' },
+      })),
+    )
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  /** One authorization stands at both places, as a join without distinct shows it. */
+  const twice = (places: number[], when: Rule['when'] = {}): Rule => ({
+    when: { resource: 'authorizations', ...when },
+    fault: [
+      { kind: 'alter', path: 'id', to: 7, records: places },
+      { kind: 'alter', path: 'tenant_id', to: 101, records: places },
+    ],
+  })
+
+  it('an authorization that is listed twice for ever is settled by a second reading, and every tenant is walked', async () => {
+    sandbox.store.addTenant({ id: 103 })
+    sandbox.script([twice([0, 2])])
+    for (let i = 0; i < 2; i++) {
+      const notices: [string, Record<string, unknown>][] = []
+      expect(await run(warehouse, { notices })).toMatchObject({ status: 'ok', reason: null })
+      expect(asked()).toBe(2)
+      expect(notices.find(([text]) => text.includes('shows some of them twice'))?.[1]).toEqual({ places: 1 })
+    }
+    // Whether the second place is that of a tenant that is missing, nobody can tell.
+    sandbox.script([])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    sandbox.script([twice([0, 2])])
+    const report = await run(warehouse)
+    expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+    expect(of(report, 103)[0]).toMatchObject({ status: 'failed', reason: 'grants_incomplete' })
+    expect(of(report, 102)[0]).toMatchObject({ status: 'ok' })
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  it('pages of a hundred that overlap hide an authorization: pages of another size show it', async () => {
+    for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
+    // The last place of the first page, and the first of the second.
+    sandbox.script([twice([99], { page: 1, perPage: 100 }), twice([0], { page: 2, perPage: 100 })])
+    const report = await run(warehouse, { resources: ['statuses'] })
+    expect(report).toMatchObject({ status: 'ok', reason: null })
+    expect(report.cursors).toHaveLength(101)
+  })
+
+  it('a list that is empty once revokes nobody', async () => {
+    await run(warehouse)
+    sandbox.script([{ when: { resource: 'authorizations' }, times: 1, fault: { kind: 'empty' } }])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+    expect(asked()).toBe(2)
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  it('a revoked tenant is said twice before it counts, and then is loud in every run until it is granted again', async () => {
+    await run(warehouse)
+    sandbox.store.revoke(101)
+    for (const requests of [2, 1, 1]) {
+      const report = await run(warehouse)
+      expect(report).toMatchObject({ status: 'partial', reason: null })
+      expect(asked()).toBe(requests)
+      expect(of(report, 101)).toMatchObject([
+        { status: 'skipped', reason: 'revoked', requests: 0, completeness: 'unproven' },
+        { status: 'skipped', reason: 'revoked', requests: 0, completeness: 'unproven' },
+      ])
+      expect(of(report, 101)[0]?.error).toContain('Tenant 101 is no longer granted')
+      expect(of(report, 102).every(({ status }) => status === 'ok')).toBe(true)
+    }
+    expect(await revokedOf(warehouse)).toEqual([101])
+    const states = (await rowsOf(warehouse, 'sync_cursors')).filter((row) => row.tenant_id === 101)
+    expect(states).toMatchObject([
+      { status: 'skipped', reason: 'revoked', completeness: 'proven' },
+      { status: 'skipped', reason: 'revoked', completeness: 'proven' },
+    ])
+    sandbox.store.grant(101)
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    expect(asked()).toBe(1)
+    expect(await revokedOf(warehouse)).toEqual([])
+  })
+
+  it('a revoked tenant that is named costs the question for the grants, nothing else', async () => {
+    await run(warehouse)
+    sandbox.store.revoke(101)
+    await run(warehouse)
+    const report = await run(warehouse, { tenants: [101] })
+    expect(report).toMatchObject({ status: 'failed', requests: 1 })
+    expect(sandbox.requests).toHaveLength(1)
+  })
+
+  it('a tenant in exceptTenants is not walked and not complained about, granted or revoked', async () => {
+    await run(warehouse)
+    const except = { exceptTenants: [101] }
+    const granted = await run(warehouse, except)
+    expect(granted).toMatchObject({ status: 'ok', requests: 3 })
+    expect(of(granted, 101)).toEqual([])
+    sandbox.store.revoke(101)
+    const revoked = await run(warehouse, except)
+    expect(revoked).toMatchObject({ status: 'ok', requests: 3 })
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(2)
+    await expect(run(warehouse, { ...except, tenants: [101] })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('sync.exceptTenants'),
+    })
+  })
+
+  it('no grants at all: the run fails until there are grants again, or the tenants are forgotten', async () => {
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
+    for (let i = 0; i < 2; i++) {
+      const report = await run(warehouse)
+      expect(report).toMatchObject({ status: 'failed', reason: 'no_grants' })
+      expect(new Set(report.cursors.map(({ reason }) => reason))).toEqual(new Set(['revoked']))
+    }
+    const reasons = (await rowsOf(warehouse, 'sync_runs')).map(({ reason }) => reason)
+    expect(reasons.filter((reason) => reason === 'no_grants')).toHaveLength(2)
+    await forget(warehouse, 101)
+    expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'no_grants' })
+    await forget(warehouse, 102)
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null, cursors: [] })
+    sandbox.store.grant(101)
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+  })
+
+  it('a partner that was never granted anything hears of it', async () => {
+    for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
+    expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'no_grants', cursors: [] })
+  })
+
+  it('a resource that answered once and is 404 now has failed, documented or not; its watermark stays', async () => {
+    const before = await run(warehouse)
+    for (const resource of ['notes', 'vehicles']) sandbox.store.switchOff(resource, 101)
+    for (let i = 0; i < 2; i++) {
+      const report = await run(warehouse)
+      expect(report.status).toBe('partial')
+      expect(of(report, 101)).toMatchObject(
+        of(before, 101).map(({ watermark }) => ({ status: 'failed', reason: 'gone', watermark })),
+      )
+      expect(of(report, 101)[0]?.error).toContain('has answered before')
+      // At the beginning, and once more for both resources.
+      expect(asked()).toBe(2)
+    }
+    expect(await revokedOf(warehouse)).toEqual([])
+    sandbox.store.switchOn('notes', 101)
+    sandbox.store.switchOn('vehicles', 101)
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+  })
+
+  it('a tenant that is revoked while its first load runs has no resource that is not offered', async () => {
+    sandbox.onRequest(({ tenant, resource }) => {
+      if (tenant === 101 && resource === 'vehicles') sandbox.store.revoke(101)
+    })
+    const report = await run(warehouse)
+    expect(report.status).toBe('partial')
+    expect(of(report, 101).find(({ resource }) => resource === 'vehicles')).toMatchObject({
+      status: 'skipped',
+      reason: 'revoked',
+    })
+    expect(await revokedOf(warehouse)).toEqual([101])
+  })
+
+  it('a resource that is not offered is judged alone as in a whole run', async () => {
+    sandbox.store.switchOff('vehicles', 101)
+    await run(warehouse, { resources: ['notes'] })
+    const alone = await run(warehouse, { resources: ['vehicles'] })
+    expect(alone).toMatchObject({ status: 'ok' })
+    expect(of(alone, 101)).toMatchObject([{ status: 'unavailable', reason: null }])
+    expect(asked()).toBe(2)
+    // What was not offered before either casts no doubt on the tenant.
+    await run(warehouse, { resources: ['vehicles'] })
+    expect(asked()).toBe(1)
+  })
+
+  it('a resource that is 404 is not called absent while nothing else of its tenant has answered', async () => {
+    sandbox.store.switchOff('vehicles', 101)
+    const alone = await run(warehouse, { resources: ['vehicles'] })
+    expect(of(alone, 101)).toMatchObject([{ status: 'failed', reason: 'unreachable' }])
+  })
+
+  it('unknown fields of authorizations are drift; what cannot be read is in quarantine, and revokes nobody', async () => {
+    await run(warehouse)
+    const when = { resource: 'authorizations' }
+    sandbox.script([{ when, fault: { kind: 'fields', name: 'plan', value: 'gold', records: 'all' } }])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    expect(await rowsOf(warehouse, 'sync_drift')).toMatchObject([
+      { resource: 'authorizations', path: 'plan', kind: 'unknown_field' },
+    ])
+    sandbox.script([{ when, fault: { kind: 'alter', path: 'tenant_id', to: 'x', records: [0] } }])
+    const report = await run(warehouse)
+    expect(report).toMatchObject({ status: 'partial', reason: 'record_unstorable' })
+    expect(of(report, 101)[0]).toMatchObject({ status: 'failed', reason: 'grants_incomplete' })
+    expect(of(report, 102)[0]).toMatchObject({ status: 'ok' })
+    expect(await revokedOf(warehouse)).toEqual([])
+    expect(await rowsOf(warehouse, 'sync_quarantine')).toMatchObject([
+      { tenant_id: 0, resource: 'authorizations', path: 'tenant_id', value: '"x"' },
+    ])
+    sandbox.script([])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
+  })
+})
+
+it('a reading that lacks an authorization and one that shows it twice count each authorization once', async () => {
+  const warehouse = await open(warehouses()[0]!)
+  await sync(sandbox, warehouse, { resources: ['notes'] })
+  // Both records of the page are the same authorization: the total is reached, tenant 102 is not shown.
+  sandbox.script([
+    {
+      when: { resource: 'authorizations' },
+      fault: [
+        { kind: 'alter', path: 'id', to: 7, records: 'all' },
+        { kind: 'alter', path: 'tenant_id', to: 101, records: 'all' },
+      ],
+    },
+  ])
+  const report = await sync(sandbox, warehouse, { resources: ['notes'] })
+  expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
+  expect(await revokedOf(warehouse)).toEqual([])
+  await warehouse.close()
+})

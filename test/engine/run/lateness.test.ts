@@ -1,0 +1,283 @@
+/** How late records become visible is measured, and says up to when a cursor is complete and how far it looks back. */
+import { describe, expect, it } from 'vitest'
+import { addMicros } from '../../../src/engine/base/timestamp.js'
+import { latenessOf, overlapOf } from '../../../src/engine/run/lateness.js'
+import type { Source } from '../../../src/engine/source/source.js'
+import { readLateness } from '../../../src/engine/warehouse/latenessrows.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
+import { HandClock } from '../../support/clocks.js'
+import { lose, only, reconcile } from '../../support/notes.js'
+import { type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { statusOf } from '../../support/status.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const begin = '2026-03-01T00:00:00.000000Z'
+const clock = new HandClock(begin)
+const sandbox = await sandboxOfFile({ data: 'none', clock })
+const options: RunOptions = { resources: ['notes'], clock: clock.skewed, overlapMs: 600_000 }
+
+const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_000_000n)
+const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
+const wait = (seconds: number): void => clock.pass(seconds * 1000)
+
+function prepare(count: number): void {
+  clock.micros = BigInt(Date.parse(begin)) * 1000n
+  clock.skew = 0n
+  sandbox.reset()
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= count; id++) put(id, later(-3600 * (count + 1 - id)))
+}
+
+/** Each page takes ten seconds. */
+const slowly = (source: Source): Source =>
+  new Between(source, (_, ask) => {
+    wait(10)
+    return ask()
+  })
+
+const cursorOf = async (warehouse: Warehouse, resource = 'notes') =>
+  (await rowsOf(warehouse, 'sync_cursors')).find((row) => row.resource === resource)
+
+const measured = async (warehouse: Warehouse) =>
+  latenessOf(await readLateness(warehouse, later(0))).get('notes')
+
+describe.each(warehouses())('$name', (kind) => {
+  it('complete_through moves with every walk, also of a list that stands still', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(-1), watermark: later(-3600) })
+    wait(7200)
+    const idle = only(await sync(sandbox, warehouse, options))
+    expect(idle).toMatchObject({ requests: 1, rows_upserted: 0 })
+    expect(await cursorOf(warehouse)).toMatchObject({
+      complete_through: later(7199),
+      complete_through_before: null,
+      // The first load has seen all there is; walks after it see no deletion.
+      deletes_checked_at: later(0),
+    })
+    await warehouse.close()
+  })
+
+  it('a first load is no check for deletions where rows were here, or where it was not proven', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    const anew = { watermark: null, deletes_checked_at: null }
+    await warehouse.db.updateTable('sync_cursors').set(anew).execute()
+    await sync(sandbox, warehouse, options)
+    expect(await cursorOf(warehouse)).toMatchObject({ completeness: 'proven', deletes_checked_at: null })
+    await warehouse.close()
+    const countless = await open(kind)
+    const uncounted = (source: Source): Source =>
+      new Between(source, async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
+    const found = only(await sync(sandbox, countless, { ...options, around: uncounted }))
+    expect(found?.completeness).toBe('unproven')
+    expect(await cursorOf(countless)).toMatchObject({ deletes_checked_at: null })
+    await countless.close()
+  })
+
+  it.each([
+    ['the source’s clock', 30, true, -1],
+    ['our clock, where that is behind the source’s', -3600, true, -3601],
+    ['our clock, where the source sends no Date', 30, false, 29],
+  ])('complete_through begins at %s', async (_, skew, isDated, through) => {
+    prepare(5)
+    clock.skew = BigInt(skew) * 1_000_000n
+    const dateless = (source: Source): Source =>
+      new Between(source, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { ...options, ...(!isDated && { around: dateless }) })
+    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(through) })
+    await warehouse.close()
+  })
+
+  it('a walk of some time is complete through its first response', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    for (let id = 100; id < 250; id++) put(id, later(1))
+    wait(60)
+    await sync(sandbox, warehouse, { ...options, around: slowly, readAhead: 0 })
+    expect(await cursorOf(warehouse)).toMatchObject({ walked_at: later(70), complete_through: later(59) })
+    await warehouse.close()
+  })
+
+  it('a record that comes late is measured, sets complete_through back, and status says so', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    put(6, later(-1))
+    await sync(sandbox, warehouse, options)
+    wait(60)
+    // In time, and 100 seconds late.
+    put(7, later(30))
+    put(8, later(-100))
+    await sync(sandbox, warehouse, options)
+    expect(await measured(warehouse)).toMatchObject({ records: 2, largestMicros: 100_000_000 })
+    expect(await cursorOf(warehouse)).toMatchObject({
+      complete_through: later(-40),
+      complete_through_before: later(-1),
+    })
+    const status = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
+    expect(status.cursors[0]).toMatchObject({
+      complete_through: later(-40),
+      complete_through_before: later(-1),
+    })
+    expect(status.lateness).toMatchObject([{ resource: 'notes', records: 2, largest_seconds: 100 }])
+    // What is older than thirty days counts for nothing.
+    expect(await readLateness(warehouse, later(31 * 86_400))).toEqual([])
+    wait(3600)
+    await sync(sandbox, warehouse, options)
+    expect(await cursorOf(warehouse)).toMatchObject({
+      complete_through: later(3560),
+      complete_through_before: null,
+    })
+    await warehouse.close()
+  })
+
+  it('what came back from deletion, and what a walk that proved nothing left out, is not late', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    put(6, later(-1))
+    await sync(sandbox, warehouse, options)
+    sandbox.store.remove(1, 'notes', 5)
+    await reconcile(sandbox, warehouse, options)
+    wait(60)
+    put(5, later(-50))
+    await sync(sandbox, warehouse, options)
+    expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
+    await warehouse.write([
+      warehouse.db.updateTable('sync_cursors').set({ status: 'failed', completeness: 'unproven' }).compile(),
+    ])
+    put(9, later(-40))
+    await sync(sandbox, warehouse, options)
+    expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
+    await warehouse.close()
+  })
+
+  it('what was counted and not shown, or lost and read again with the whole list, is not late', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(60)
+    await lose(warehouse, [3])
+    const whole = await sync(sandbox, warehouse, { ...options, mode: 'full' })
+    expect(only(whole)).toMatchObject({ rows_upserted: 1 })
+    wait(60)
+    const { odd } = sandbox.store.collection(1, 'notes')
+    put(6, later(10))
+    odd.hidden.add(6)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'counted_not_shown' })
+    wait(60)
+    odd.heal()
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ rows_upserted: 1 })
+    expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
+    await warehouse.close()
+  })
+
+  it('of a list that shows a record twice, lateness is measured as of any other', async () => {
+    prepare(5)
+    sandbox.store.collection(1, 'notes').odd.twice.set(3, 1)
+    const warehouse = await open(kind)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'listed_twice' })
+    wait(60)
+    put(6, later(-100))
+    await sync(sandbox, warehouse, options)
+    expect(await measured(warehouse)).toMatchObject({ largestMicros: 100_000_000 })
+    await warehouse.close()
+  })
+
+  it('reconcile says when deletions were checked, and what only it brought is counted apart', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
+    wait(60)
+    put(6, later(-7200))
+    await reconcile(sandbox, warehouse, { ...options, overlapMs: 1000, around: slowly })
+    // Its two pages are answered ten seconds after each other.
+    expect(await cursorOf(warehouse)).toMatchObject({ deletes_checked_at: later(60) })
+    expect(await measured(warehouse)).toMatchObject({
+      records: 0,
+      reconciled: { records: 1, largestMicros: 7_270_000_000 },
+    })
+    wait(60)
+    await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
+    expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(140 - 7270) })
+    await warehouse.close()
+  })
+
+  it('rows that vanished from the warehouse are not late', async () => {
+    prepare(300)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    // One is asked for by its id; of thirty, a list of everything costs less.
+    for (const lost of [[2], Array.from({ length: 30 }, (_, i) => 7 * (i + 1))]) {
+      await lose(warehouse, lost)
+      wait(60)
+      const report = await reconcile(sandbox, warehouse, options)
+      expect(only(report)).toMatchObject({ status: 'ok', reconciled: { stored: lost.length } })
+    }
+    expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
+    await warehouse.close()
+  })
+
+  it('a stamp before 1970 tells nobody how late its record is', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(60)
+    put(6, '0001-01-01T00:00:00.000000Z')
+    expect(only(await reconcile(sandbox, warehouse, options))).toMatchObject({ reconciled: { stored: 1 } })
+    expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
+    await warehouse.close()
+  })
+
+  it('a list of names is complete through its request, deletions included', async () => {
+    prepare(0)
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Cash'])
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { ...options, resources: ['customer_payment_types'] })
+    expect(await cursorOf(warehouse, 'customer_payment_types')).toMatchObject({
+      complete_through: later(-1),
+      deletes_checked_at: later(0),
+    })
+    await warehouse.close()
+  })
+})
+
+describe('of a thousand records', () => {
+  const bucket = (records: number, upToMs: number) => ({
+    ...{ resource: 'notes', way: 'walk' as const, records, upToMs, largestMicros: upToMs * 900 },
+  })
+  it('status tells how late 999 were at most, and how late the latest was', () => {
+    const rows = [bucket(1, 65_536), bucket(1, 1024), bucket(998, 0)]
+    expect(latenessOf(rows).get('notes')).toMatchObject({
+      mostMicros: 1_024_000,
+      largestMicros: 58_982_400,
+    })
+  })
+})
+
+describe('the overlap "auto"', () => {
+  const row = { resource: 'notes', day: '', upToMs: 1 }
+  const of = (records: number, seconds: number, way: 'walk' | 'reconcile' = 'walk') => ({
+    ...row,
+    way,
+    records,
+    largestMicros: seconds * 1e6,
+  })
+  it.each([
+    ['is five minutes while nothing is known', [], 300],
+    ['is five minutes until a thousand records were seen', [of(999, 1)], 300],
+    ['is twice the largest of a thousand, even before', [of(999, 400)], 800],
+    ['is twice the largest', [of(1000, 45)], 90],
+    ['is a minute at least', [of(1000, 1)], 60],
+    ['is six hours at most', [of(1000, 86_400)], 21_600],
+    ['is doubled when reconcile brings a late record', [of(1000, 45), of(1, 9000, 'reconcile')], 180],
+  ])('%s', (_, rows, seconds) => {
+    expect(overlapOf('auto', latenessOf(rows), 'notes')).toBe(seconds * 1000)
+  })
+})

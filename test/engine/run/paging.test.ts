@@ -1,0 +1,466 @@
+/**
+ * Sources that serve pages of another size than they are asked for, and count falsely or not at all
+ * (docs/guarantees.md, Premises): all that is shown is stored, and no verdict says more than that.
+ */
+import { describe, expect, it } from 'vitest'
+import type { CursorReport } from '../../../src/engine/run/runreport.js'
+import { sizesUpTo } from '../../../src/engine/walk/pagesize.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { HandClock } from '../../support/clocks.js'
+import { at, atSource, fill, live, liveIds, only, reconcile, timeOf } from '../../support/notes.js'
+import { type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
+
+const when = { resource: 'notes', kind: 'list' } as const
+const paging = (fault: Of<'paging'>): Rule => ({ when, fault: { kind: 'paging', ...fault } })
+const total = (fault: Of<'total'>): Rule => ({ when, fault: { kind: 'total', ...fault } })
+const pages = (fault: Of<'pages'>): Rule => ({ when, fault: { kind: 'pages', ...fault } })
+
+const sandbox: Sandbox = await sandboxOfFile()
+
+describe.each(warehouses())('$name', (kind) => {
+  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+
+  async function begun(count: number, rules: readonly Rule[] = []): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count)
+    sandbox.script(rules)
+    return open(kind)
+  }
+
+  async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> {
+    sandbox.resetRequests()
+    const report = await sync(sandbox, warehouse, { resources: ['notes'], clock, overlapMs: 0, ...options })
+    return only(report)!
+  }
+
+  const remembered = async (warehouse: Warehouse): Promise<unknown> =>
+    (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
+
+  /** A record comes late, right before a page is answered: the run notices, and has it. */
+  async function noticesLate(warehouse: Warehouse, before: number): Promise<void> {
+    const off = sandbox.onRequest(({ resource, page }) => {
+      if (resource === 'notes' && page === before)
+        sandbox.store.put(1, 'notes', template('notes', 900, at(3)))
+    })
+    const report = await run(warehouse, { overlapMs: 10 ** 9 })
+    off()
+    expect(report).toMatchObject({ status: 'ok', completeness: 'repaired' })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    expect(await remembered(warehouse)).toBeNull()
+    await warehouse.close()
+  }
+
+  describe('a page shorter than asked is not the last', () => {
+    it.each([
+      ['a true total', 50, [], 350, 'proven'],
+      ['a true total, another size', 37, [], 350, 'proven'],
+      ['a true total, full to the end', 50, [], 300, 'proven'],
+      ['no total', 50, [total({ remove: true })], 350, 'listed'],
+      ['no total, another size', 12, [total({ remove: true })], 90, 'listed'],
+      ['no total, full to the end', 50, [total({ remove: true })], 300, 'listed'],
+      ['the total of the page', 50, [total({ page: true })], 350, 'listed'],
+      ['the total of the page, another size', 30, [total({ page: true })], 95, 'listed'],
+      ['a total that is no number', 50, [total({ as: 'many' })], 350, 'listed'],
+    ] as const)('with %s, %i a page: all is stored', async (_, most, rules, count, completeness) => {
+      const warehouse = await begun(count, [paging({ most, pages: 'asked' }), ...rules])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, watermark: timeOf(count) })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await remembered(warehouse)).toMatchObject({ size: most })
+      // What comes later is read in pages of that size, in as many requests.
+      fill(sandbox, 2 * most, { from: count + 1 })
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('the size that was learned makes no request more, and is forgotten when a page holds more', async () => {
+      const warehouse = await begun(350, [paging({ most: 50 })])
+      // Seven pages, the page behind the last full one, and the first page again.
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 9 })
+      fill(sandbox, 120, { from: 351 })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 4 })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 1 })
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 11 })
+      sandbox.script([])
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 6 })
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it('where pages begin by the size asked for, none is skipped', async () => {
+      const warehouse = await begun(350, [paging({ most: 40, offset: 'asked' })])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('ties are cut by other sizes below the one that is served', async () => {
+      const warehouse = await begun(0, [paging({ most: 50 })])
+      for (let id = 1; id <= 130; id++)
+        sandbox.store.put(1, 'notes', { ...template('notes', id, timeOf(1)), updated_at: timeOf(1) })
+      sandbox.store.shuffleTies = true
+      const cursor = await run(warehouse)
+      sandbox.store.shuffleTies = false
+      expect(cursor).toMatchObject({ status: 'ok', completeness: 'repaired', reason: 'ties' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      const sizes = new Set(sandbox.requests.flatMap(({ url }) => /per_page=(\d+)/.exec(url)?.[1] ?? []))
+      expect([...sizes].map(Number)).toEqual([100, ...sizesUpTo(50).slice(0, sizes.size - 1)])
+      await warehouse.close()
+    })
+
+    it('a walk that is killed goes on by the size that it had learned', async () => {
+      const warehouse = await begun(350, [paging({ most: 50 })])
+      const end = new AbortController()
+      const off = sandbox.onRequest(({ resource, page }) => {
+        if (resource === 'notes' && page === 4) end.abort()
+      })
+      await run(warehouse, { signal: end.signal, readAhead: 0 }).catch(() => undefined)
+      off()
+      expect((await liveIds(warehouse)).length).toBeGreaterThanOrEqual(100)
+      const second = await run(warehouse)
+      expect(second).toMatchObject({ status: 'ok', watermark: timeOf(350) })
+      expect(second.requests).toBeLessThanOrEqual(11)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it.each([30, 50, 100])('a first load of %i records asks for the page behind, once', async (count) => {
+      const warehouse = await begun(count)
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 2 })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 1 })
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it.each([0, 20, 100, 350])(
+      'of %i records without a total: an idle cursor costs two requests',
+      async (count) => {
+        const warehouse = await begun(count, [total({ remove: true })])
+        await run(warehouse)
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        const idle = await run(warehouse)
+        expect(idle).toMatchObject({ status: 'ok', completeness: 'listed' })
+        expect(idle.requests).toBe(count === 0 ? 1 : 2)
+        await warehouse.close()
+      },
+    )
+
+    it('a list without a total is read to its end, however long it is', async () => {
+      const warehouse = await begun(2300, [paging({ most: 20 }), total({ remove: true })])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      expect(await liveIds(warehouse)).toHaveLength(2300)
+      await warehouse.close()
+    })
+
+    it('a tenant that is revoked meanwhile does not end a list without a total', async () => {
+      const warehouse = await begun(350, [
+        total({ remove: true }),
+        { when: { ...when, page: 3 }, after: { kind: 'revoke', tenant: 1 } },
+      ])
+      const cursor = await run(warehouse)
+      expect(cursor).toMatchObject({ watermark: null })
+      expect(cursor.completeness).toBe('unproven')
+      await warehouse.close()
+    })
+  })
+
+  describe('a total is not believed where the last page is full', () => {
+    it.each([
+      ['capped at 100', 150, [total({ most: 100 })]],
+      ['capped at 100, of exactly two pages', 200, [total({ most: 100 })]],
+      ['capped at 300', 1203, [total({ most: 300 })]],
+      ['of the page', 150, [total({ page: true })]],
+      ['of the page, of many', 1203, [total({ page: true })]],
+      ['capped at 100, out of order', 250, [total({ most: 100 })]],
+    ] as const)('%s: all is stored, listed', async (name, count, rules) => {
+      const warehouse = await begun(count, rules)
+      if (name.includes('order')) sandbox.store.collection(1, 'notes').odd.order = 'oldest'
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      // A later increment of more than a page is whole as well.
+      fill(sandbox, 130, { from: count + 1 })
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ status: 'ok', completeness: 'listed' })
+      await warehouse.close()
+    })
+
+    it('of an increment, after a first load of less than a page', async () => {
+      const warehouse = await begun(20, [total({ page: true })])
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven' })
+      fill(sandbox, 150, { from: 21 })
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a record that comes while the page behind is asked for is no false total', async () => {
+      const warehouse = await begun(100)
+      const off = sandbox.onRequest(({ resource, page }) => {
+        if (resource === 'notes' && page === 2) fill(sandbox, 1, { from: 101 })
+      })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', watermark: timeOf(100) })
+      off()
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', watermark: timeOf(101) })
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it.each([
+      ['the only page', 60, 1, 'proven'],
+      ['the only page, which is full', 100, 1, 'proven'],
+      ['the last page', 350, 4, 'repaired'],
+      ['the page behind the last one', 300, 4, 'repaired'],
+    ] as const)(
+      'one answer that counts a record too few is a slip (%s)',
+      async (_, count, page, completeness) => {
+        const warehouse = await begun(count, [
+          { when: { ...when, page, perPage: 100 }, times: 1, fault: { kind: 'total', by: -1 } },
+        ])
+        expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        expect(await remembered(warehouse)).toBeNull()
+        await warehouse.close()
+      },
+    )
+
+    it('a record that comes late between the count of a page and the page is a slip, too', async () => {
+      const slip: Rule = {
+        when: { ...when, page: 4, perPage: 100 },
+        times: 1,
+        fault: { kind: 'total', by: -1 },
+      }
+      const warehouse = await begun(350, [slip])
+      await noticesLate(warehouse, 4)
+    })
+
+    it('a list without a total is read until nothing new comes, where pages may hide records behind ties', async () => {
+      const warehouse = await begun(98, [total({ remove: true })])
+      // Two records share the time on which the first page ends: the source exchanges them from page to page.
+      for (const id of [99, 100, 101])
+        sandbox.store.put(1, 'notes', { ...template('notes', id, at(1)), updated_at: at(1) })
+      const swap: Rule = {
+        when: { ...when, page: 2, perPage: 100, nth: 1 },
+        fault: { kind: 'alter', path: 'id', to: 101, records: 'all' },
+      }
+      sandbox.script([swap, total({ remove: true })])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a record that comes late behind a full page is read with it', async () => {
+      const warehouse = await begun(100)
+      await noticesLate(warehouse, 2)
+    })
+  })
+
+  describe('total_pages never ends a list', () => {
+    it.each([
+      ['rounded down', { floor: true }],
+      ['0', { to: 0 }],
+      ['1', { to: 1 }],
+      ['below zero', { to: -1 }],
+      ['none', { remove: true }],
+    ] as const)('%s: proven, at no request more', async (_, fault) => {
+      const warehouse = await begun(350, [pages(fault)])
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 5 })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      fill(sandbox, 129, { from: 351 })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 3 })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('where it says that pages follow, a first load looks at the next', async () => {
+      const warehouse = await begun(90, [paging({ most: 40 }), total({ page: true })])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+  })
+
+  describe('behind the end of a list', () => {
+    const answers = [
+      ['the last page again', { beyond: 'last' }],
+      ['the last page, as itself', { beyond: 'last', claim: 'served' }],
+      ['a refusal', { beyond: 'refused' }],
+    ] as const
+    const counts = [
+      ['true', [], 'proven'],
+      ['missing', [total({ remove: true })], 'listed'],
+      ['of the page', [total({ page: true })], 'listed'],
+      ['ten times too high', [total({ to: 3000 })], 'unproven'],
+      ['absurd', [total({ to: 9_000_000_000_000_000 })], 'unproven'],
+    ] as const
+    it.each(answers.flatMap(([name, fault]) => counts.map((one) => [name, one[0], fault, one] as const)))(
+      '%s, the total %s: all is stored',
+      async (_name, _count, fault, [, rules, completeness]) => {
+        const warehouse = await begun(300, [paging(fault), ...rules])
+        const cursor = await run(warehouse)
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        expect(cursor).toMatchObject({ completeness })
+        expect(cursor.requests).toBeLessThan(130)
+        await warehouse.close()
+      },
+    )
+  })
+
+  describe('a surplus is settled after the page behind the last has shown nothing new', () => {
+    it.each([
+      ['total_pages rounded down', [pages({ floor: true })]],
+      [
+        'the limit of a page lowered for a while',
+        [{ when: { ...when, page: 3, perPage: 100 }, fault: { kind: 'paging', most: 50 } }],
+      ],
+    ] as const)('%s', async (_, rules) => {
+      const warehouse = await begun(650, rules)
+      const cursor = await run(warehouse)
+      expect(cursor).toMatchObject({ status: 'ok' })
+      expect(cursor.reason).not.toBe('counted_not_shown')
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a list that is filtered after its pages were cut is read to its last page', async () => {
+      const warehouse = await begun(500)
+      const { odd } = sandbox.store.collection(1, 'notes')
+      for (let id = 1; id <= 500; id += 4) odd.hidden.add(id)
+      // The total counts what is shown: pages follow behind the one at which it is reached.
+      sandbox.script([total({ by: -125 })])
+      const cursor = await run(warehouse)
+      expect(cursor.status).toBe('ok')
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id % 4 !== 1))
+      await warehouse.close()
+    })
+  })
+
+  it.each([
+    ['more than asked', { exact: 120 }],
+    ['many more than asked', { exact: 1000 }],
+  ] as const)('pages of %s lose nothing', async (_, fault) => {
+    const warehouse = await begun(650, [paging(fault)])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    fill(sandbox, 130, { from: 651 })
+    expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    await warehouse.close()
+  })
+
+  describe('an envelope of nonsense ends in a named reason, and loses nothing', () => {
+    it.each([
+      ['a total that is a word', [total({ as: 'many' })], 'listed', 'no_count'],
+      ['a total that is a list', [total({ as: [1200] })], 'listed', 'no_count'],
+      ['a total below zero', [total({ as: -1 })], 'listed', 'no_count'],
+      ['a total with a fraction', [total({ as: 350.5 })], 'listed', 'no_count'],
+      ['total_pages of -1', [pages({ to: -1 })], 'proven', null],
+      ['pages longer than asked', [paging({ exact: 150 })], 'proven', null],
+      [
+        'all at once',
+        [paging({ exact: 150 }), pages({ to: -1 }), total({ as: 'many' })],
+        'listed',
+        'no_count',
+      ],
+    ] as const)('%s', async (_, rules, completeness, reason) => {
+      const warehouse = await begun(350, rules)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      fill(sandbox, 130, { from: 351 })
+      sandbox.store.remove(1, 'notes', 3)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      const reconciled = only(await reconcile(sandbox, warehouse, { clock, overlapMs: 0 }))
+      expect(reconciled).toMatchObject({ status: 'ok', completeness, reason, error: null })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+  })
+
+  describe('a comparison', () => {
+    it.each([
+      ['pages of 50', [paging({ most: 50 })]],
+      ['pages of 50 that begin by the size asked for', [paging({ most: 50, offset: 'asked' })]],
+      ['pages of 30 and no total', [paging({ most: 30 }), total({ remove: true })]],
+      ['the total of the page', [total({ page: true })]],
+      ['a total capped at 100', [total({ most: 100 })]],
+    ] as const)(
+      'finds what differs where the source serves %s, whether the size was learned or not',
+      async (_, rules) => {
+        for (const isLearned of [true, false]) {
+          const warehouse = await begun(950, isLearned ? rules : [])
+          await run(warehouse)
+          sandbox.script(rules)
+          for (const id of [3, 400, 401, 800]) sandbox.store.remove(1, 'notes', id)
+          const cursor = only(await reconcile(sandbox, warehouse, { clock }))!
+          expect([cursor.status, cursor.error]).toEqual(['ok', null])
+          expect([...(await live(warehouse)).keys()].sort((a, b) => a - b)).toEqual(atSource(sandbox))
+          await warehouse.close()
+        }
+      },
+    )
+
+    it('of exactly one full page looks at the page behind it', async () => {
+      const warehouse = await begun(100)
+      await run(warehouse)
+      // An earlier program believed this total; the rows are all that it had read.
+      fill(sandbox, 50, { from: 101 })
+      sandbox.script([{ when, fault: { kind: 'total', most: 100 } }])
+      const { db } = warehouse
+      await warehouse.write([
+        db
+          .updateTable('sync_cursors')
+          .set({ watermark: timeOf(150) })
+          .compile(),
+      ])
+      const cursor = only(await reconcile(sandbox, warehouse, { clock, overlapMs: 0 }))!
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(cursor).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
+      await warehouse.close()
+    })
+  })
+
+  it('a backfill of pages shorter than asked is whole, or says that it is not', async () => {
+    const warehouse = await begun(700)
+    await run(warehouse)
+    for (const rules of [
+      [paging({ most: 50 })],
+      [paging({ most: 50, offset: 'asked' })],
+      [paging({ most: 50 }), total({ remove: true })],
+      [total({ page: true })],
+      [total({ most: 100 })],
+    ] as const) {
+      await warehouse.write([warehouse.db.deleteFrom('notes').compile()])
+      sandbox.script(rules)
+      const ranges = [{ from: at(100 * 7), to: at(420 * 7) }]
+      const cursor = await run(warehouse, { mode: 'backfill', ranges })
+      expect(cursor.status).toBe('ok')
+      const within = atSource(sandbox).filter((id) => timeOf(id) >= at(700) && timeOf(id) < at(2940))
+      expect(await liveIds(warehouse)).toEqual(within)
+    }
+    await warehouse.close()
+  })
+})
+
+describe('page sizes below the one that is served', () => {
+  it.each(Array.from({ length: 100 }, (_, i) => i + 1))(
+    '%i: coprime, falling, and none below the half',
+    (most) => {
+      const sizes = sizesUpTo(most)
+      const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
+      expect(sizes[0]).toBe(most)
+      for (const [i, size] of sizes.entries()) {
+        expect(size).toBeGreaterThanOrEqual(most / 2)
+        for (const other of sizes.slice(i + 1)) {
+          expect(other).toBeLessThan(size)
+          expect(gcd(size, other)).toBe(1)
+        }
+      }
+      if (most > 6) expect(sizes.length).toBeGreaterThanOrEqual(3)
+    },
+  )
+})

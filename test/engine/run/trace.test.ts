@@ -1,0 +1,121 @@
+/**
+ * Traces as somebody sees them who attaches an SDK with `node --import`: the spans of real runs, from an exporter in memory
+ * that a file is written from when the process ends.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Place, place } from '../../support/place.js'
+import { spawned } from '../../support/process.js'
+import { root } from '../../support/tree.js'
+
+interface FinishedSpan {
+  readonly name: string
+  readonly kind: number
+  readonly id: string
+  readonly parent: string | undefined
+  readonly trace: string
+  readonly status: { readonly code: number; readonly message?: string }
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ repairOrders: 2, tenants: 1 })
+  here.configure({ sync: { resources: ['notes', 'customers'] } })
+  writeFileSync(
+    join(here.folder, 'tracing.mjs'),
+    `import { AsyncLocalStorage } from 'node:async_hooks'
+import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isMainThread } from 'node:worker_threads'
+const load = createRequire(${JSON.stringify(join(root, 'package.json'))})
+const api = load('@opentelemetry/api')
+const sdk = load('@opentelemetry/sdk-trace-base')
+const storage = new AsyncLocalStorage()
+api.context.setGlobalContextManager({
+  active: () => storage.getStore() ?? api.ROOT_CONTEXT,
+  with: (context, work, self, ...given) => storage.run(context, () => work.call(self, ...given)),
+  bind: (context, target) => target,
+  enable() { return this },
+  disable() { return this },
+})
+const exporter = new sdk.InMemorySpanExporter()
+api.trace.setGlobalTracerProvider(
+  new sdk.BasicTracerProvider({ spanProcessors: [new sdk.BatchSpanProcessor(exporter)] }),
+)
+if (isMainThread) process.on('exit', () =>
+  writeFileSync('spans.json', JSON.stringify(exporter.getFinishedSpans().map((span) => ({
+    name: span.name, kind: span.kind, attributes: span.attributes, status: span.status,
+    id: span.spanContext().spanId, trace: span.spanContext().traceId, parent: span.parentSpanContext?.spanId,
+  })))))
+`,
+  )
+})
+afterAll(() => here.remove())
+
+async function spansOf(words: string[]): Promise<FinishedSpan[]> {
+  const env = { API_SECRET: here.sandbox.secret, NODE_OPTIONS: '--import ./tracing.mjs' }
+  const { stderr } = await spawned(words, { cwd: here.folder, env })
+  expect(stderr).not.toMatch(/node:internal/)
+  return JSON.parse(readFileSync(join(here.folder, 'spans.json'), 'utf8')) as FinishedSpan[]
+}
+
+test('a run is one trace: its cursors, their requests and stored pages, with names, ids and counts alone', async () => {
+  const spans = await spansOf(['sync'])
+  const named = (name: string): FinishedSpan[] => spans.filter((span) => span.name === `shopsync.${name}`)
+  const [run] = named('run')
+  expect(run?.attributes).toEqual({
+    'shopsync.run_id': expect.stringMatching(/^\d{8}T/),
+    'shopsync.mode': 'sync',
+    'shopsync.status': 'ok',
+    'shopsync.requests': expect.any(Number),
+    'shopsync.cursors': 2,
+  })
+  expect(new Set(spans.map(({ trace }) => trace)).size).toBe(1)
+  const cursors = named('cursor')
+  expect(cursors.map(({ parent }) => parent)).toEqual([run?.id, run?.id])
+  const [tenant] = here.sandbox.tenantIds
+  const notes = cursors.find(({ attributes }) => attributes['shopsync.resource'] === 'notes')
+  expect(notes?.attributes).toMatchObject({
+    'shopsync.tenant_id': String(tenant),
+    'shopsync.status': 'ok',
+    'shopsync.completeness': 'proven',
+  })
+  const below = (name: string): FinishedSpan[] => named(name).filter(({ parent }) => parent === notes?.id)
+  expect(below('request')).toHaveLength(Number(notes?.attributes['shopsync.requests']))
+  expect(below('request')[0]).toMatchObject({
+    kind: 2,
+    attributes: { 'http.response.status_code': 200, 'shopsync.purpose': 'incremental', 'shopsync.page': 1 },
+  })
+  expect(below('store').length).toBeGreaterThan(0)
+  expect(named('request')).toHaveLength(Number(run?.attributes['shopsync.requests']))
+  // Whatever a customer wrote, and what the secret is, stands in no span.
+  const text = JSON.stringify(spans)
+  for (const hidden of [here.sandbox.secret, 'updated_after', 'http://']) expect(text).not.toContain(hidden)
+  const known =
+    /^(shopsync\.(run_id|job|mode|status|requests|cursors|tenant_id|resource|completeness|reason|records|rows|page|purpose)|http\.request\.(method|resend_count)|http\.response\.status_code|error\.type)$/
+  expect(
+    spans.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !known.test(name)),
+  ).toEqual([])
+})
+
+test('what failed is marked with a code, and a request that is tried again is a span of its own', async () => {
+  here.sandbox.script([
+    { when: { resource: 'notes' }, fault: { kind: 'status', status: 503, body: 'Mrs Hughes is away' } },
+  ])
+  const spans = await spansOf(['run', 'hourly'])
+  here.sandbox.script([])
+  const [run] = spans.filter(({ name }) => name === 'shopsync.run')
+  expect(run?.attributes).toMatchObject({ 'shopsync.job': 'hourly', 'shopsync.status': 'partial' })
+  const failed = spans.filter(({ status }) => status.code === 2)
+  expect(failed.map(({ name, status }) => `${name} ${status.message}`).toSorted()).toEqual([
+    'shopsync.cursor unreachable',
+    'shopsync.request Retry',
+    'shopsync.request Retry',
+    'shopsync.request Retry',
+  ])
+  const again = failed.map(({ attributes }) => attributes['http.request.resend_count'])
+  expect(again.filter((count) => count !== undefined)).toEqual([1])
+  expect(JSON.stringify(spans)).not.toContain('Hughes')
+})

@@ -1,0 +1,248 @@
+import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Skip } from '../../../src/engine/base/errors.js'
+import type { RetryInfo } from '../../../src/engine/source/http/retry.js'
+import {
+  client,
+  closeAll,
+  envelope,
+  httpServer,
+  rawJson,
+  rawServer,
+  refusal,
+  request,
+  SECRET,
+  type Stand,
+  sendJson,
+} from '../../support/server.js'
+
+afterEach(closeAll)
+
+const GOOD = envelope([{ id: 1 }])
+const head = (lines: string): string =>
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${lines}\r\n\r\n`
+
+type Fault = (good: (number: number) => boolean) => Promise<Stand>
+
+const raw =
+  (text: string | Buffer, end = true): Fault =>
+  (good) =>
+    rawServer((socket, number) => {
+      if (good(number)) return void socket.write(rawJson(GOOD))
+      socket.write(text)
+      if (end) socket.end()
+    })
+
+const status =
+  (code: number, headers: Record<string, string> = {}): Fault =>
+  (good) =>
+    httpServer((_request, response, number) => {
+      if (good(number)) return sendJson(response, GOOD)
+      response.writeHead(code, headers).end(`{"error":"${SECRET}"}`)
+    })
+
+const body = (text: string | Buffer, headers: Record<string, string> = {}): Fault => {
+  const type = 'content-type' in headers ? {} : { 'content-type': 'application/json' }
+  return (good) =>
+    httpServer((_request, response, number) => {
+      if (good(number)) return sendJson(response, GOOD)
+      response.writeHead(200, { ...type, ...headers }).end(text)
+    })
+}
+
+const gzipped = gzipSync(GOOD)
+
+/** The faults, each with a part of the message that people read where the fault stays. */
+const faults: Record<string, [fault: Fault, said: RegExp]> = {
+  'reset before the headers': [
+    (good) =>
+      rawServer((socket, number) =>
+        good(number) ? void socket.write(rawJson(GOOD)) : void socket.resetAndDestroy(),
+      ),
+    /reset|closed/,
+  ],
+  'closed before the headers': [raw(''), /closed/],
+  'closed within the headers': [raw('HTTP/1.1 200 OK\r\ncontent-ty'), /closed|failed/],
+  'reset after the headers': [
+    (good) =>
+      rawServer((socket, number) => {
+        if (good(number)) return void socket.write(rawJson(GOOD))
+        socket.write(head('content-length: 100'), () => socket.resetAndDestroy())
+      }),
+    /reset|closed/,
+  ],
+  'stalled before the headers': [raw('', false), /no answer came in time/],
+  'stalled within the body': [raw(`${head('content-length: 100')}{"resu`, false), /body stopped/],
+  'cut body': [raw(`${head(`content-length: ${GOOD.length}`)}${GOOD.slice(0, -9)}`), /closed|Content-Length/],
+  'cut chunked body': [raw(`${head('transfer-encoding: chunked')}5\r\n{"res\r\n`), /closed/],
+  'Content-Length too small': [raw(`${head(`content-length: ${GOOD.length - 9}`)}${GOOD}`), /no valid JSON/],
+  'Content-Length too large': [
+    raw(`${head(`content-length: ${GOOD.length + 9}`)}${GOOD}`),
+    /closed|Content-Length/,
+  ],
+  'no HTTP at all': [raw('SSH-2.0-OpenSSH_9.6\r\n'), /failed|closed/],
+  'HTML with 200': [
+    body('<html>Down</html>', { 'content-type': 'text/html' }),
+    /text\/html\) looks like HTML/,
+  ],
+  'empty body': [body(''), /is empty/],
+  'JSON cut off': [body(GOOD.slice(0, -1)), /no valid JSON/],
+  'UTF-8 cut off': [body(Buffer.from('{"results":["Zoë"],"total_count":1}').subarray(0, 16)), /UTF-8/],
+  'bytes that are no UTF-8': [
+    body(Buffer.from('{"results":["Zo\xeb"],"total_count":1}', 'latin1')),
+    /no valid UTF-8/,
+  ],
+  'gzip cut off': [body(gzipped.subarray(0, -12), { 'content-encoding': 'gzip' }), /does not unpack/],
+  'gzip garbage': [body('no gzip at all', { 'content-encoding': 'gzip' }), /does not unpack/],
+  'gzip damaged': [
+    body(Buffer.concat([gzipped.subarray(0, -8), Buffer.alloc(8)]), { 'content-encoding': 'gzip' }),
+    /does not unpack/,
+  ],
+  'an encoding nobody asked for': [body(GOOD, { 'content-encoding': 'br' }), /content-encoding/],
+  'JSON that is no envelope': [body('[1,2]'), /found an array/],
+  'results that is no array': [body('{"results":{},"total_count":1}'), /"results" is an object/],
+  'another page than asked for': [
+    body(envelope([{ id: 1 }], 2, 300)),
+    /page 1, the answer calls itself page 2/,
+  ],
+  'status 500': [status(500), /answered 500/],
+  'status 502': [status(502), /answered 502/],
+  'status 503': [status(503), /answered 503/],
+  'status 504': [status(504), /answered 504/],
+  'status 429 without headers': [status(429), /answered 429/],
+  'status 429 with Retry-After': [status(429, { 'retry-after': '2' }), /answered 429/],
+  'status 204': [status(204), /answered 204/],
+}
+
+describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
+  it('is tried again, and the cursor goes on when it mends', async () => {
+    const retries: RetryInfo[] = []
+    const { url, seen } = await fault((number) => number > 1)
+    const { source } = client(url, { onRetry: (info) => retries.push(info) })
+    expect((await source.list(request())).records).toEqual([{ id: 1 }])
+    expect(seen).toHaveLength(2)
+    expect(source.stats()).toMatchObject({ requests: 2, retries: 1 })
+    expect(retries).toMatchObject([{ attempt: 1, attempts: 3, tenant_id: 7, resource: 'customers' }])
+  })
+
+  it('skips the cursor when it does not, and says what was found, never the secret', async () => {
+    const { url, seen } = await fault(() => false)
+    const error = await refusal(client(url).source.list(request()))
+    expect(error).toBeInstanceOf(Skip)
+    expect(error).toMatchObject({ reason: 'failed', details: { tenantId: 7, resource: 'customers' } })
+    expect(error.message).toMatch(said)
+    expect(error.message).toMatch(/after 3 attempts/)
+    expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(SECRET)
+    expect(seen.every(({ method }) => method === 'GET')).toBe(true)
+    expect(seen).toHaveLength(3)
+  })
+})
+
+describe('without an answer', () => {
+  it('a refused connection is tried again, then skips the cursor', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const address = server.address()
+    await new Promise((resolve) => server.close(resolve))
+    const port = typeof address === 'object' ? address?.port : 0
+    const { source } = client(`http://127.0.0.1:${port}`)
+    const error = await refusal(source.list(request()))
+    expect(error).toMatchObject({ name: 'Skip', reason: 'failed' })
+    expect(error.message).toMatch(/refused \(ECONNREFUSED\)/)
+    expect(source.stats()).toMatchObject({ requests: 3, retries: 2 })
+  })
+
+  it('an unknown host name is named as such', async () => {
+    const { source } = client('https://shopsync-test.invalid')
+    const error = await refusal(source.list(request()))
+    expect(error).toMatchObject({ name: 'Skip', reason: 'failed' })
+    expect(error.message).toMatch(/ENOTFOUND|EAI_AGAIN/)
+  })
+})
+
+describe('a body larger than the cap', () => {
+  const large = JSON.stringify({ results: ['x'.repeat(5000)], total_count: 1 })
+
+  it.each([
+    ['announced', body(large, { 'content-length': String(large.length) })],
+    ['in chunks', body(large, { 'transfer-encoding': 'chunked' })],
+    ['once unpacked', body(gzipSync(large), { 'content-encoding': 'gzip' })],
+  ])('%s skips the cursor at once', async (_how, fault) => {
+    const { url, seen } = await fault(() => false)
+    const { source } = client(url, { maxBodyBytes: 2000 })
+    const error = await refusal(source.list(request()))
+    expect(error).toMatchObject({ name: 'Skip', reason: 'failed' })
+    expect(error.message).toMatch(/larger than 2000 bytes/)
+    expect(seen).toHaveLength(1)
+  })
+})
+
+describe('waiting', () => {
+  it('grows exponentially with jitter up to its bound', async () => {
+    const { url } = await status(500)(() => false)
+    const { source, clock } = client(url, {
+      retry: { attempts: 6, baseMs: 100, maxMs: 500 },
+      random: () => 0.5,
+    })
+    await refusal(source.list(request()))
+    expect(clock.slept).toEqual([50, 100, 200, 250, 250])
+  })
+
+  it('is as long as Retry-After says, in seconds or until a date by the server’s clock', async () => {
+    const date = 'Wed, 01 Jul 2020 12:00:00 GMT'
+    for (const after of ['7', 'Wed, 01 Jul 2020 12:00:07 GMT']) {
+      const { url } = await status(503, { 'retry-after': after, date })((number) => number > 1)
+      const { source, clock } = client(url)
+      await source.list(request())
+      expect(clock.slept).toEqual([7000])
+    }
+  })
+
+  it('gives up at once when Retry-After is beyond reason', async () => {
+    for (const code of [503, 429]) {
+      const { url, seen } = await status(code, { 'retry-after': '999999' })(() => false)
+      const error = await refusal(client(url).source.list(request()))
+      expect(error.message).toMatch(/asks to wait .* would have to wait 11 d 13 h/)
+      expect(seen).toHaveLength(1)
+    }
+  })
+
+  it('holds everybody after a 429', async () => {
+    const { url, seen } = await status(429, { 'retry-after': '9' })((number) => number > 1)
+    const { source, clock } = client(url)
+    await Promise.all([source.list(request()), source.list(request({ tenantId: 8 }))])
+    expect(clock.slept.some((ms) => ms > 8000)).toBe(true)
+    expect(seen).toHaveLength(3)
+    expect(source.stats().rateLimited).toBe(1)
+  })
+})
+
+it('keeps what the server says from breaking a log line or giving the secret back', async () => {
+  const headers = { 'x-request-id': `${SECRET}${'y'.repeat(5000)}` }
+  const { url } = await status(403, headers)(() => false)
+  const error = await refusal(client(url).source.list(request()))
+  expect(JSON.stringify(error)).not.toContain(SECRET)
+  expect(JSON.stringify(error).length).toBeLessThan(1000)
+})
+
+/** Sends a byte every 20 ms, for ever: no pause is long enough for the other time-outs. */
+const dripping = (text: string): Promise<Stand> =>
+  rawServer((socket) => {
+    socket.write(text)
+    const drip = setInterval(() => socket.write(' '), 20)
+    socket.on('close', () => clearInterval(drip))
+  })
+
+it.each([
+  ['its body', head('content-length: 100000')],
+  ['the body of a refusal', 'HTTP/1.1 500 Down\r\ncontent-length: 100000\r\n\r\n'],
+  ['its headers', 'HTTP/1.1 200 OK\r\nx-filler: '],
+])('an answer that sends a byte now and then of %s ends with the deadline', async (_part, text) => {
+  const { url, seen } = await dripping(text)
+  const timeouts = { connect: 60_000, headers: 60_000, body: 60_000, request: 150 }
+  const error = await refusal(client(url, { timeouts }).source.list(request()))
+  expect(error).toBeInstanceOf(Skip)
+  expect(error.message).toMatch(/did not end within api\.timeouts\.request/)
+  expect(seen).toHaveLength(3)
+})

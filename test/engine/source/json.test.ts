@@ -1,0 +1,413 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { exactDouble, NumberToken } from '../../../src/engine/base/numbertoken.js'
+import { toJson } from '../../../src/engine/base/printjson.js'
+import { parseJson } from '../../../src/engine/source/http/exactjson.js'
+import { mayRound } from '../../../src/engine/source/http/longnumbers.js'
+
+/** The independent reader's number: every integer is exact. */
+const exactInteger = (token: string): unknown => {
+  const plain = JSON.parse(token) as number
+  const digits = token.replace('-', '')
+  if (!/^\d+$/.test(digits) || digits.length < 16 || Number.isSafeInteger(plain)) return plain
+  return BigInt(token)
+}
+
+/** Reads JSON independently of the client: character by character, by the grammar. */
+function read(text: string, numeral: (token: string) => unknown = exactInteger): unknown {
+  let at = 0
+  const space = (): void => {
+    while (' \t\n\r'.includes(text[at] ?? 'x')) at++
+  }
+  const value = (): unknown => {
+    space()
+    const c = text[at]
+    const result =
+      c === '{'
+        ? object()
+        : c === '['
+          ? array()
+          : c === '"'
+            ? string()
+            : /[-\d]/.test(c ?? '')
+              ? number()
+              : word()
+    space()
+    return result
+  }
+  const expectChar = (c: string): void => {
+    if (text[at++] !== c) throw new SyntaxError(`expected ${c}`)
+  }
+  const list = (open: string, close: string, item: () => void): void => {
+    expectChar(open)
+    space()
+    if (text[at] === close) return void at++
+    for (;;) {
+      item()
+      if (text[at] === close) return void at++
+      expectChar(',')
+    }
+  }
+  const array = (): unknown[] => {
+    const items: unknown[] = []
+    list('[', ']', () => items.push(value()))
+    return items
+  }
+  const object = (): Record<string, unknown> => {
+    const result: Record<string, unknown> = {}
+    list('{', '}', () => {
+      space()
+      const key = string()
+      space()
+      expectChar(':')
+      Object.defineProperty(result, key, {
+        value: value(),
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      })
+    })
+    return result
+  }
+  const string = (): string => {
+    const begin = at
+    expectChar('"')
+    while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+    expectChar('"')
+    return JSON.parse(text.slice(begin, at))
+  }
+  const number = (): unknown => {
+    const begin = at
+    while (/[-+.\deE]/.test(text[at] ?? 'x')) at++
+    return numeral(text.slice(begin, at))
+  }
+  const word = (): unknown => {
+    for (const [name, meaning] of [
+      ['true', true],
+      ['false', false],
+      ['null', null],
+    ] as const)
+      if (text.startsWith(name, at)) {
+        at += name.length
+        return meaning
+      }
+    throw new SyntaxError('no value')
+  }
+  const result = value()
+  if (at < text.length) throw new SyntaxError('more than one value')
+  return result
+}
+
+const parsed = (text: string): unknown => parseJson(Buffer.from(text)).value
+
+const outcome = (reader: (text: string) => unknown, text: string): unknown => {
+  try {
+    return { value: reader(text) }
+  } catch {
+    return 'refused'
+  }
+}
+
+const digits = fc
+  .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 30 })
+  .map((list) => list.join('').replace(/^0+(?=\d)/, ''))
+const near = fc
+  .tuple(fc.constantFrom(2n ** 53n, 10n ** 15n, 10n ** 16n, 2n ** 63n), fc.integer({ min: -3, max: 3 }))
+  .map(([center, delta]) => String(center + BigInt(delta)))
+const integer = fc.tuple(fc.constantFrom('', '-'), fc.oneof(digits, near)).map((parts) => parts.join(''))
+const fraction = fc.tuple(integer, digits).map(([whole, rest]) => `${whole}.${rest}`)
+const exponent = fc
+  .tuple(fc.oneof(integer, fraction), fc.constantFrom('e', 'E', 'e+', 'E-'), fc.integer({ min: 0, max: 400 }))
+  .map((parts) => parts.join(''))
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  integer,
+  fc.constantFrom('\\', '"', '\\"1234567890123456789', '","id":12345678901234567890,"', 'number:'),
+  // Text of JSON: what stands around the digits inside of the string is what stands around a number.
+  fc
+    .tuple(
+      fc.constantFrom('[', ',', ':', '":', '{"a":', 'no. '),
+      integer,
+      fc.constantFrom(']', ' ,', '}', '.', ''),
+    )
+    .map((parts) => parts.join('')),
+)
+const space = fc.constantFrom('', ' ', '\n\t')
+const { json } = fc.letrec<{ json: string }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    fc.oneof(
+      integer,
+      fraction,
+      exponent,
+      text.map((t) => JSON.stringify(t)),
+      fc.constantFrom('true', 'false', 'null'),
+    ),
+    fc
+      .tuple(space, fc.array(tie('json'), { maxLength: 5 }))
+      .map(([s, items]) => `[${s}${items.join(`${s},`)}${s}]`),
+    fc
+      .array(fc.tuple(text, space, tie('json')), { maxLength: 5 })
+      .map(
+        (entries) =>
+          `{${entries.map(([key, s, value]) => `${JSON.stringify(key)}${s}:${s}${value}`).join(',')}}`,
+      ),
+  ),
+}))
+
+/** Lists of numbers whose digits stand on both sides of a point, at any place of the text. */
+const decimals = fc
+  .array(
+    fc.tuple(
+      fc.bigInt({ min: 0n, max: 10n ** 17n }),
+      fc.stringMatching(/^[0-9]{1,18}$/),
+      fc.constantFrom('', 'e3', 'E-2'),
+    ),
+  )
+  .map(
+    (all) => `["${'x'.repeat(all.length)}",${[...all.map(([a, b, e]) => `${a}.${b}${e}`), '1'].join(',')}]`,
+  )
+
+/** Numbers of up to 17 digits, each as a double prints it. */
+const doubles = fc
+  .array(fc.double({ noNaN: true, min: -1e15, max: 1e15 }))
+  .map((list) => JSON.stringify(['x'.repeat(list.length), ...list]))
+
+/** A number as it was sent: as a value where JavaScript prints the same text, or a bigint does. */
+const asSent = (token: string): unknown => {
+  const value = exactInteger(token)
+  return String(value) === token ? value : new NumberToken(token)
+}
+
+describe('JSON without rounding', () => {
+  it('reads as an independent reader does, whatever stands in strings, keys, fractions and exponents', () => {
+    fc.assert(
+      fc.property(json, (source) => {
+        const isExact = mayRound(Buffer.from(source))
+        expect(parsed(source)).toEqual(isExact ? read(source, asSent) : read(source))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('sees every integer that a double would round', () => {
+    fc.assert(
+      fc.property(json, (source) => {
+        let wide = false
+        read(source, (token) => {
+          if (typeof exactInteger(token) === 'bigint') wide = true
+        })
+        if (wide) expect(mayRound(Buffer.from(source))).toBe(true)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('sees every number of many digits that a double would round, and every one that is printed in another form', () => {
+    fc.assert(
+      fc.property(fc.oneof(json, decimals), (source) => {
+        let [lossy, odd] = [false, false]
+        read(source, (token) => {
+          const isInteger = /^-?\d+$/.test(token)
+          const isLong = (/^-?([\d.]+)/.exec(token)?.[1]?.length ?? 0) >= 16
+          if (!isInteger && isLong && exactDouble(token) === undefined) lossy = true
+          if (String(Number(token)) !== token) odd = true
+          return token
+        })
+        const bytes = Buffer.from(source)
+        if (lossy) expect(mayRound(bytes)).toBe(true)
+        // What may be rounded is read exactly at once: nothing odd is left.
+        expect(parseJson(bytes).isOdd()).toBe(odd && !mayRound(bytes))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('takes no number for rounded that a double holds', () => {
+    fc.assert(
+      fc.property(fc.oneof(decimals, doubles), (source) => {
+        let lossy = false
+        read(source, (token) => {
+          const isLong = (/^-?([\d.]+)/.exec(token)?.[1]?.length ?? 0) >= 16
+          if (isLong && exactDouble(token) === undefined) lossy = true
+        })
+        expect(mayRound(Buffer.from(source))).toBe(lossy)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is not misled by doubles of 17 digits, times and versions', () => {
+    const source =
+      '[0.30000000000000004,-33.333333333333336,1.5,"2026-01-01T00:00:00.123456Z","1.10","v 1.2.3, a"]'
+    for (let lead = 0; lead < 12; lead++) {
+      const bytes = Buffer.from(' '.repeat(lead) + source)
+      expect(mayRound(bytes)).toBe(false)
+      expect(parseJson(bytes).isOdd()).toBe(false)
+    }
+  })
+
+  const careless: Record<string, (text: string) => unknown> = {
+    'rounds every integer': JSON.parse,
+    'takes digits in strings for numbers': (text) =>
+      JSON.parse(
+        text.replace(/(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE])/g, (token) => `"int:${token}"`),
+        (_key, value: unknown) =>
+          typeof value === 'string' && value.startsWith('int:') ? exactInteger(value.slice(4)) : value,
+      ),
+    'sees no negative integer': (text) => (/:\s*-|\[\s*-|,\s*-/.test(text) ? JSON.parse(text) : read(text)),
+    'sees none behind a blank': (text) => (/\s\d{16}/.test(text) ? JSON.parse(text) : read(text)),
+    'takes a fraction for an integer': (text) =>
+      read(text, (token) =>
+        exactInteger(/^-?\d{16,}\.\d+$/.test(token) ? (token.split('.')[0] ?? '') : token),
+      ),
+  }
+  it.each(Object.entries(careless))('could tell a reader that %s', (_what, reader) => {
+    const property = fc.property(json, (source) => {
+      expect(outcome(reader, source)).toEqual(outcome(read, source))
+    })
+    expect(() => fc.assert(property, { numRuns: 2000 })).toThrow()
+  })
+
+  it('refuses what JSON.parse refuses, and nothing else', () => {
+    const broken = fc
+      .tuple(
+        json,
+        fc.nat(),
+        fc.constantFrom('', '0', '-', '.', 'e', '"', ',', '{', '12345678901234567', '+', ' '),
+      )
+      .map(([source, at, piece]) => {
+        const cut = at % (source.length + 1)
+        return source.slice(0, cut) + piece + source.slice(cut + 1)
+      })
+    fc.assert(
+      fc.property(broken, (source) => {
+        expect(outcome(parsed, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it.each([
+    '{12345678901234567:1}',
+    '[00000000000000000001]',
+    '[-012345678901234567]',
+    '[--12345678901234567]',
+    '[+12345678901234567]',
+    '[1 12345678901234567]',
+    '[12345678901234567.]',
+    '["a"12345678901234567]',
+    '12345678901234567"',
+  ])('refuses %s', (source) => {
+    expect(() => JSON.parse(source)).toThrow(SyntaxError)
+    expect(() => parsed(source)).toThrow(SyntaxError)
+  })
+
+  it('keeps ids exactly, and numbers that are exact as numbers', () => {
+    expect(parsed('[9007199254740991,9007199254740992,9007199254740993,-9223372036854775808]')).toEqual([
+      9007199254740991,
+      9007199254740992n,
+      9007199254740993n,
+      -9223372036854775808n,
+    ])
+    expect(parsed('[1234567890123456.5,1e21]')).toEqual([1234567890123456.5, 1e21])
+  })
+
+  it('finds an integer of 16 digits and more wherever it lies in the text and the text in memory', () => {
+    for (let offset = 0; offset < 8; offset++)
+      for (let lead = 0; lead < 32; lead++)
+        for (let length = 14; length < 20; length++) {
+          const digits = '9'.repeat(length)
+          const source = `[${' '.repeat(lead)}${digits}]`
+          // What lies around it in memory are digits too.
+          const memory = Buffer.alloc(offset + source.length + 16, '9')
+          memory.write(source, offset)
+          const { value } = parseJson(memory.subarray(offset, offset + source.length))
+          expect(value).toEqual([length < 16 ? Number(digits) : BigInt(digits)])
+        }
+  })
+
+  it('keeps a key named __proto__ a key', () => {
+    const value = parsed('{"__proto__":12345678901234567890}') as object
+    expect(Object.entries(value)).toEqual([['__proto__', 12345678901234567890n]])
+  })
+
+  it('prints bigints as integers and everything else as JSON.stringify does', () => {
+    const leaf = fc.oneof(fc.bigInt(), fc.maxSafeInteger(), fc.string({ unit: 'binary' }), fc.boolean())
+    const values = fc.dictionary(fc.string(), fc.oneof(leaf, fc.array(leaf)))
+    const smallest = (value: unknown): unknown =>
+      typeof value === 'bigint' && Number.isSafeInteger(Number(value))
+        ? Number(value)
+        : Array.isArray(value)
+          ? value.map(smallest)
+          : value
+    fc.assert(
+      fc.property(values, (value) => {
+        const entries = Object.entries(value).map(([key, inner]) => [key, smallest(inner)])
+        expect(Object.entries(parseJson(Buffer.from(toJson(value))).value as object)).toEqual(entries)
+      }),
+    )
+    expect(toJson({ id: 9007199254740993n, text: 'int:1', none: undefined })).toBe(
+      '{"id":9007199254740993,"text":"int:1"}',
+    )
+    expect(toJson(undefined)).toBe('null')
+  })
+
+  it.each([
+    ['"\\u0000"', true],
+    ['"\\uDfFf"', true],
+    // A bigint says nothing of the texts beside it.
+    ['[9007199254740993]', false],
+    ['{"id" : -12345678901234567 }', false],
+    ['[1234567890123456]', false],
+    ['[12345678901234567.0, 12345678901234567e3]', false],
+    ['["12345678901234567"]', false],
+    ['"\\u00e4\\u2028"', false],
+  ])('says of %s whether it wants care: %s', (source, careful) => {
+    expect(parseJson(Buffer.from(source)).careful).toBe(careful)
+  })
+
+  it.each([
+    [
+      'a float that a double prints with 17 digits',
+      '{"rate":0.30000000000000004,"other":-1.0000000000000002}',
+    ],
+    ['a card number in a string', '{"token":"4111111111111111","vin":"1FTFW1ET5DFC10312345678901234567"}'],
+    [
+      'a parcel number in prose',
+      '"sent as 92748902008012345678, arrived; see no: 92748902008012345678 ,too"',
+    ],
+    ['integers that a double holds', '[1234567890123456,-9007199254740991]'],
+    ['a run of zeros', '["x",0.0000000000000000000000]'],
+  ])('is not slowed down by %s', (_what, source) => {
+    for (let lead = 0; lead < 12; lead++) expect(mayRound(Buffer.from(' '.repeat(lead) + source))).toBe(false)
+  })
+
+  it('looks at a page of nothing but digits once', () => {
+    expect(mayRound(Buffer.from(`["${'7'.repeat(5_000_000)}"]`))).toBe(false)
+  })
+})
+
+describe('numbers as they were sent', () => {
+  it('are what an independent reader sees', () => {
+    fc.assert(
+      fc.property(json, (source) => {
+        const bytes = Buffer.from(source)
+        expect(parseJson(bytes).tokens()).toEqual(read(source, asSent))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('keep the zeros at their end, and the digits that a double rounds', () => {
+    const body = Buffer.from('{"a":1.10,"b":[123456789012345.123456,-0,12345678901234567,1.5],"c":"1.10"}')
+    const read = {
+      a: new NumberToken('1.10'),
+      b: [new NumberToken('123456789012345.123456'), new NumberToken('-0'), 12345678901234567n, 1.5],
+      c: '1.10',
+    }
+    expect(parseJson(body).tokens()).toEqual(read)
+    // Where a double loses digits, the first reading has all of it.
+    expect(parseJson(body).value).toEqual(read)
+  })
+})

@@ -1,0 +1,152 @@
+/** The way to the API through a proxy, and through TLS that an authority of one's own vouches for. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { wordsOf } from '../../../src/engine/base/errors.js'
+import { proxyFor } from '../../../src/engine/config/proxy.js'
+import { type Place, place } from '../../support/place.js'
+import { spawned } from '../../support/process.js'
+import { startProxy, type TestProxy } from '../../support/proxy.js'
+import { client, closeAll, envelope, httpServer, request, SECRET, sendJson } from '../../support/server.js'
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+
+let proxies: TestProxy[] = []
+async function proxied(answer?: string | null): Promise<TestProxy> {
+  const proxy = await startProxy(answer)
+  proxies.push(proxy)
+  return proxy
+}
+
+afterEach(async () => {
+  await closeAll()
+  for (const proxy of proxies) await proxy.close()
+  proxies = []
+})
+
+/** One request of a client behind the proxy at that address: its page, or what it ended with. */
+async function ask(address: string, connect = 500): Promise<unknown> {
+  const api = await httpServer((_request, response) => sendJson(response, envelope([])))
+  const { source } = client(api.url, {
+    proxy: proxyFor(api.url, address, {}),
+    retry: { attempts: 2, baseMs: 1, maxMs: 1 },
+    timeouts: { connect, headers: 2000, body: 2000, request: 5000 },
+  })
+  return source.list(request()).catch((error: unknown) => error)
+}
+
+describe('a proxy', () => {
+  test.each([
+    ['me:p%40ss', 'me:p@ss'],
+    ['token%2F1', 'token/1:'],
+    ['', undefined],
+  ])('opens a tunnel, told the host and its own login alone: %s', async (login, pair) => {
+    const proxy = await proxied()
+    expect(await ask(`http://${login}@127.0.0.1:${proxy.port}`)).toMatchObject({ records: [] })
+    expect(proxy.heads).toHaveLength(1)
+    const [head = ''] = proxy.heads
+    expect(head).toMatch(/^CONNECT 127\.0\.0\.1:\d+ HTTP\/1\.1\r\n/)
+    const told = /^proxy-authorization: (.*)\r$/im.exec(head)?.[1]
+    expect(told).toBe(pair && `Basic ${Buffer.from(pair).toString('base64')}`)
+    expect(head).not.toContain(SECRET)
+    expect(proxy.passed()).not.toContain('Basic')
+  })
+
+  test.each<[answer: string | null, name: string, message: RegExp, hint: RegExp]>([
+    [
+      'HTTP/1.1 407 Proxy Authentication Required',
+      'Stop',
+      /answered 407 to CONNECT.*refuses the login/,
+      /user and password in api\.proxy/,
+    ],
+    ['HTTP/1.1 403 Forbidden', 'Skip', /answered 403 to CONNECT/, /who runs the proxy/],
+    ['HTTP/1.1 502 Bad Gateway', 'Skip', /answered 502 to CONNECT/, /who runs the proxy/],
+    [
+      null,
+      'Skip',
+      /no answer came in time|connecting took too long/,
+      /proxy 127\.0\.0\.1:\d+ \(api\.proxy\)/,
+    ],
+  ])('that answers %s', async (answer, name, message, hint) => {
+    const proxy = await proxied(answer)
+    const error = await ask(`http://me:hidden@127.0.0.1:${proxy.port}`, 300)
+    expect(error).toBeInstanceOf(Error)
+    expect((error as Error).constructor.name).toBe(name)
+    const words = wordsOf(error)
+    expect(words.message).toMatch(message)
+    expect(words.hint).toMatch(hint)
+    expect(JSON.stringify(words)).not.toContain('hidden')
+  })
+
+  test('that is not there is what the message names', async () => {
+    const proxy = await startProxy()
+    await proxy.close()
+    const { message, hint } = wordsOf(await ask(`http://127.0.0.1:${proxy.port}`))
+    expect(message).toMatch(/the proxy 127\.0\.0\.1:\d+ does not answer: the connection was refused/)
+    expect(hint).toMatch(/api\.proxy/)
+  })
+})
+
+describe('the program', () => {
+  let here: Place
+  let api: { readonly port: number; close(): void }
+
+  beforeAll(async () => {
+    here = await place({ tenants: 1 })
+    const { forward } = await import('../../support/forward.js')
+    const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
+    const server = createServer(options, forward(here.sandbox.url))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    api = {
+      port: typeof address === 'object' && address ? address.port : 0,
+      close: () => {
+        server.closeAllConnections()
+        server.close()
+      },
+    }
+    const { partnerId } = here.sandbox
+    const baseUrl = `https://localhost:${api.port}`
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: what people type into the file
+    here.configure({ api: { baseUrl, partnerId, secret: '${API_SECRET}', retry: { attempts: 1 } } })
+  })
+
+  afterAll(async () => {
+    api.close()
+    await here.remove()
+  })
+
+  const run = (words: readonly string[], env: Record<string, string>) =>
+    spawned(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
+  const trusted = { NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
+
+  test('reaches an API through HTTPS_PROXY and an authority of its own; the proxy reads nothing', async () => {
+    const proxy = await proxied()
+    const environment = { ...trusted, HTTPS_PROXY: `http://me:hidden@127.0.0.1:${proxy.port}` }
+    const checked = await run(['check'], environment)
+    expect(checked).toMatchObject({ code: 0 })
+    expect(checked.stdout).toMatch(new RegExp(`proxy +127\\.0\\.0\\.1:${proxy.port}, named by HTTPS_PROXY`))
+    const synced = await run(['sync', '--resource', 'staffs', '--log-level', 'trace'], environment)
+    expect(synced).toMatchObject({ code: 0 })
+    expect(proxy.heads.length).toBeGreaterThan(0)
+    for (const head of proxy.heads) expect(head).toMatch(new RegExp(`^CONNECT localhost:${api.port} `))
+    expect(proxy.passed()).not.toContain(here.sandbox.secret)
+    expect(proxy.passed()).not.toContain('/api/v1')
+    for (const { stdout, stderr } of [checked, synced]) expect(stdout + stderr).not.toContain('hidden')
+  })
+
+  test('goes past it where NO_PROXY or the setting says so', async () => {
+    const proxy = await proxied()
+    const environment = { ...trusted, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'localhost' }
+    expect(await run(['sync', '--resource', 'staffs'], environment)).toMatchObject({ code: 0 })
+    expect(proxy.heads).toEqual([])
+  })
+
+  test('says what to do about a certificate that it does not trust', async () => {
+    const { code, stderr } = await run(['sync', '--resource', 'staffs'], {})
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/certificate is not trusted.*NODE_EXTRA_CA_CERTS/s)
+  })
+})

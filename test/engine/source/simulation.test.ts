@@ -1,0 +1,168 @@
+/** The rate governor's parts, against a simulated server in virtual time (docs/architecture.md, The rate governor). */
+import { describe, expect, it } from 'vitest'
+import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
+import { Headroom } from '../../../src/engine/source/rate/headroom.js'
+import { poissonQuantile } from '../../../src/engine/source/rate/poisson.js'
+import { Skew } from '../../../src/engine/source/rate/skew.js'
+import { randomFrom } from '../../support/random.js'
+import { type Scenario, simulate } from '../../support/simulation.js'
+
+const base: Scenario = {
+  window: 10_000,
+  limit: 100,
+  latency: 200,
+  others: 0,
+  connections: 16,
+  reserve: 0,
+  windows: 40,
+  skew: 0,
+  seed: 1,
+}
+
+describe('against a simulated server the governor', () => {
+  it.each([
+    [1000, 100, 20],
+    [1000, 10, 200],
+    [10_000, 10, 2000],
+    [10_000, 1000, 200],
+    [60_000, 1000, 20],
+    [3_600_000, 100, 2000],
+  ])(
+    'alone uses windows of %i ms, limit %i, latency %i ms, and is never refused',
+    (window, limit, latency) => {
+      for (const skew of [0, 7 * 3_600_000 + 431, -26 * 3_600_000 - 12]) {
+        const tally = simulate({ ...base, window, limit, latency, skew, windows: 12, seed: skew + 1 })
+        expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.97)
+        expect(tally.refused).toBe(0)
+        expect(tally.mostInflightUnknown).toBe(1)
+      }
+    },
+  )
+
+  it.each([0.1, 0.25, 0.5])('beside others who take %d of the limit is seldom refused', (others) => {
+    for (const limit of [10, 100, 1000]) {
+      const windows = 20_000 / limit
+      const tally = simulate({ ...base, limit, others, windows })
+      expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.9)
+      expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
+    }
+  })
+
+  it('shares a limit with another process of its kind', () => {
+    for (const latency of [20, 200]) {
+      const tally = simulate({ ...base, limit: 1000, latency, processes: 2, window: 60_000 })
+      expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.9)
+      expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
+    }
+  })
+
+  it('leaves the reserve untouched', () => {
+    const tally = simulate({ ...base, reserve: 0.25 })
+    expect(tally.use).toBe(0.75)
+    expect(tally.refused).toBe(0)
+  })
+
+  it('copes with windows that end within a second, whichever way their end is rounded', () => {
+    for (const rounding of ['floor', 'ceil'] as const)
+      for (const phase of [0, 370, 990]) {
+        const tally = simulate({ ...base, phase, rounding })
+        expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.97)
+        // The first to come too early teaches how late these windows end.
+        expect(tally.refused).toBeLessThanOrEqual(rounding === 'floor' && phase > 0 ? base.connections : 0)
+        expect(tally.refusedLater).toBe(0)
+      }
+  })
+})
+
+describe('headroom', () => {
+  it('halves the burst that opens a window when it was refused, and lets it grow again one by one', () => {
+    const headroom = new Headroom()
+    expect(headroom.opening).toBe(Number.POSITIVE_INFINITY)
+    for (let index = 0; index < 16; index++) headroom.refused(16)
+    headroom.close()
+    expect(headroom.opening).toBe(8)
+    headroom.close()
+    expect(headroom.opening).toBe(9)
+  })
+
+  it('spares a tenth of the limit at most, and forgets', () => {
+    const headroom = new Headroom()
+    for (let index = 0; index < 9; index++) {
+      headroom.refused(undefined)
+      headroom.close()
+    }
+    expect(headroom.spare(100)).toBe(10)
+    expect(headroom.spare(10)).toBe(1)
+    for (let index = 0; index < 200; index++) headroom.close()
+    expect(headroom.spare(100)).toBe(0)
+  })
+})
+
+describe('the bounds of the server’s clock', () => {
+  it('hold the truth and close around it', () => {
+    const random = randomFrom(3)
+    const skew = new Skew()
+    const ahead = 3_600_123.4
+    let now = 1_700_000_000_000
+    for (let index = 0; index < 500; index++) {
+      now += 137 * random()
+      const [up, down] = [20 * random(), 20 * random()]
+      const date = Math.floor((now + up + ahead) / 1000) * 1000
+      skew.observe(date, now, now + up + down)
+      now += up + down
+      expect(skew.atLeast(now)).toBeLessThanOrEqual(now + ahead)
+      expect(skew.perhaps(now + ahead)).toBeLessThanOrEqual(now)
+    }
+    expect(skew.width).toBeLessThan(150)
+  })
+
+  it('start anew when a clock was set', () => {
+    const skew = new Skew()
+    skew.observe(1_000_000, 1_000_100, 1_000_200)
+    skew.observe(5_000_000, 1_001_100, 1_001_200)
+    expect(skew.surely(5_000_000)).toBe(1_001_200)
+  })
+})
+
+describe('concurrency', () => {
+  const run = (concurrency: Concurrency, answers: number, latency: (level: number) => number): number => {
+    for (let index = 0; index < answers; index++) concurrency.answered(latency(concurrency.level))
+    return concurrency.level
+  }
+
+  it('reaches all connections while latency holds, and stays there though it jitters', () => {
+    const random = randomFrom(5)
+    const concurrency = new Concurrency(16)
+    expect(run(concurrency, 16, () => 200)).toBe(16)
+    for (let index = 0; index < 50; index++) expect(run(concurrency, 40, () => 1 + 15 * random())).toBe(16)
+  })
+
+  it('shrinks where more in flight only means waiting longer, but not to nothing', () => {
+    const concurrency = new Concurrency(16)
+    const level = run(concurrency, 3000, (inFlight) => 100 * Math.max(1, inFlight))
+    expect(level).toBeLessThan(8)
+    expect(level).toBeGreaterThanOrEqual(4)
+  })
+
+  it('takes slower pages for what they are, and recovers', () => {
+    const concurrency = new Concurrency(16)
+    run(concurrency, 200, () => 5)
+    expect(run(concurrency, 600, () => 300)).toBe(16)
+  })
+
+  it('gives way to a server in trouble and comes back', () => {
+    const concurrency = new Concurrency(16)
+    run(concurrency, 100, () => 50)
+    for (let index = 0; index < 50; index++) concurrency.failed()
+    expect(concurrency.level).toBe(4)
+    expect(run(concurrency, 300, () => 50)).toBe(16)
+  })
+})
+
+it('leaves room for as many of others as may come', () => {
+  expect(poissonQuantile(0, 0.01)).toBe(0)
+  expect(poissonQuantile(0.001, 0.01)).toBe(0)
+  expect(poissonQuantile(1, 0.01)).toBe(4)
+  expect(poissonQuantile(10, 0.01)).toBe(18)
+  expect(poissonQuantile(1000, 0.01)).toBeGreaterThan(1073)
+})

@@ -1,0 +1,153 @@
+/** Waits that the API asks for: who waits, for how long, and what people are told. */
+import { afterEach, describe, expect, it } from 'vitest'
+import type { WaitNotice } from '../../../src/engine/source/rate/wait.js'
+import { settled, VirtualClock } from '../../support/clocks.js'
+import { closeGovernors, ok, start, work } from '../../support/governor.js'
+import { client, closeAll, envelope, httpServer, refusal, request, sendJson } from '../../support/server.js'
+
+afterEach(() => {
+  closeGovernors()
+  return closeAll()
+})
+
+const hour = 3_600_000
+const second = (from: number): string => String(Math.floor((Date.now() + from) / 1000))
+const rate = (remaining: number, resetIn = 60_000): Record<string, string> => ({
+  'x-ratelimit-limit': '100',
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset': second(resetIn),
+})
+
+/** A server that refuses tenant 7 once, with these headers, and answers everybody else. */
+const refusing = (headers: Record<string, string>) => {
+  let refused = false
+  return httpServer(({ url = '' }, response) => {
+    if (url.includes('/tenants/7/') && !refused) {
+      refused = true
+      return void response.writeHead(429, headers).end()
+    }
+    sendJson(response, envelope([{ id: 1 }]), rate(90))
+  })
+}
+
+describe('a Retry-After of half an hour', () => {
+  it('beside free requests keeps only the one that was told waiting, and people hear of it', async () => {
+    const { url } = await refusing({ ...rate(90), 'retry-after': '1800' })
+    const waits: WaitNotice[] = []
+    const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
+    await source.list(request())
+    expect(clock.slept.filter((ms) => ms > 60_000)).toEqual([1_800_000])
+    expect(waits).toMatchObject([{ who: 'tenant 7, customers', milliseconds: 1_800_000 }])
+    expect(waits[0]?.why).toMatch(/answered 429/)
+  })
+
+  it('without a word on the limit holds everybody', async () => {
+    const { url, seen } = await refusing({ 'retry-after': '1800' })
+    const waits: WaitNotice[] = []
+    const { source } = client(url, { onWait: (wait) => waits.push(wait) })
+    await Promise.all([source.list(request()), source.list(request({ tenantId: 8 }))])
+    expect(waits).toMatchObject([{ who: 'every request' }])
+    expect(seen).toHaveLength(3)
+  })
+})
+
+describe('a Retry-After beyond api.maxWait', () => {
+  it('is sat out where the configuration allows it', async () => {
+    const { url } = await refusing({ ...rate(90), 'retry-after': '7200' })
+    const { source, clock } = client(url, { maxWait: 3 * hour })
+    await source.list(request())
+    expect(clock.slept).toContain(7_200_000)
+  })
+
+  it('ends the request that was told, and no other, where the window has room or nothing is said of it', async () => {
+    for (const headers of [rate(90), {}]) {
+      const { url, seen } = await refusing({ ...headers, 'retry-after': '315360000' })
+      const { source, clock } = client(url)
+      const error = await refusal(source.list(request()))
+      expect(error).toMatchObject({
+        reason: 'failed',
+        details: { code: 'told_to_wait', tenantId: 7, status: 429 },
+      })
+      expect((await source.list(request({ tenantId: 8 }))).records).toHaveLength(1)
+      expect(clock.slept).toEqual([])
+      expect(seen).toHaveLength(2)
+    }
+  })
+
+  it('ends everybody without another request where nothing remains until then', async () => {
+    const { url, seen } = await refusing({ ...rate(0, 10 * hour), 'retry-after': '36000' })
+    const { source } = client(url)
+    for (const tenantId of [7, 8, 9])
+      expect(await refusal(source.list(request({ tenantId })))).toMatchObject({
+        details: { code: 'told_to_wait' },
+      })
+    expect(seen).toHaveLength(1)
+  })
+})
+
+describe('a window that others had spent before the first request', () => {
+  /** A server whose window is spent for the first few requests, as long as its headers say. */
+  const spentAtFirst = (refusals: number) => {
+    let asked = 0
+    return httpServer((_request, response) => {
+      asked++
+      if (asked <= refusals) return void response.writeHead(429, rate(0, 30_000)).end()
+      sendJson(response, envelope([{ id: 1 }]), rate(90))
+    })
+  }
+
+  it('is waited for by whoever comes, after one request, and people hear of it', async () => {
+    const { url, seen } = await spentAtFirst(1)
+    const waits: WaitNotice[] = []
+    const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
+    await Promise.all([7, 8, 9].map((tenantId) => source.list(request({ tenantId }))))
+    expect(seen).toHaveLength(4)
+    const [waited = 0, ...more] = clock.slept
+    expect(more).toEqual([])
+    expect(waited).toBeGreaterThan(28_000)
+    expect(waited).toBeLessThan(33_000)
+    expect(waits).toMatchObject([{ who: 'every request', why: expect.stringContaining('100 requests') }])
+  })
+
+  it('gives up with words about the rate limit where it never ends', async () => {
+    const { url, seen } = await spentAtFirst(99)
+    const { source } = client(url)
+    const error = await refusal(source.list(request()))
+    expect(error).toMatchObject({ reason: 'failed', details: { status: 429 } })
+    expect(error).toMatchObject({ hint: expect.stringContaining('rate limit is used up') })
+    expect(seen).toHaveLength(3)
+  })
+})
+
+it('a window that is spent for longer than api.maxWait refuses who waits and who comes', async () => {
+  const clock = new VirtualClock(1_700_000_000_000)
+  const waits: WaitNotice[] = []
+  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
+  const permit = await governor.acquire(work())
+  const waiting = refusal(governor.acquire(work(2)))
+  permit.release(ok(clock, { remaining: 0, reset: clock.now + 24 * hour }))
+  for (const refused of [waiting, refusal(governor.acquire(work(3)))])
+    expect(await refused).toMatchObject({ name: 'Skip', details: { code: 'told_to_wait' } })
+  expect(waits).toEqual([])
+  // The day after, the window is another one.
+  await clock.pass(24 * hour + 2000)
+  const next = governor.acquire(work())
+  await settled()
+  ;(await next).release(ok(clock))
+})
+
+it('a wait of the whole program is told once, however often it is looked at', async () => {
+  const clock = new VirtualClock(1_700_000_000_000)
+  const waits: WaitNotice[] = []
+  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
+  const permit = await governor.acquire(work())
+  permit.release(ok(clock, { remaining: 0, reset: clock.now + 600_000 }))
+  const waiting = [1, 2, 3].map((tenant) => governor.acquire(work(tenant)))
+  await clock.pass(601_000)
+  ;(await Promise.race(waiting)).release(ok(clock))
+  expect(waits).toMatchObject([
+    { who: 'every request', why: expect.stringContaining('nothing of 100 requests') },
+  ])
+  for (const one of waiting) one.then((given) => given.release(ok(clock))).catch(() => {})
+  await settled()
+})

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Stop } from '../../../src/engine/base/errors.js'
+import { isDead } from '../../../src/engine/warehouse/lease.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+
+const claim = { runId: 'run-1', command: 'sync', leaseMs: 60_000 }
+
+describe.each(bothWarehouses())('withLease on $name', (kind) => {
+  let warehouse: Warehouse
+  beforeAll(async () => {
+    warehouse = await open(kind)
+  })
+  afterAll(() => warehouse.close())
+
+  const holder = async (): Promise<unknown> => (await rowsOf(warehouse, 'sync_lease'))[0]?.owner
+
+  it('holds the lease while the work runs, and releases it', async () => {
+    const during = await warehouse.withLease(claim, async ({ token }) => {
+      await warehouse.write([], token)
+      return holder()
+    })
+    expect(during).toBe('run-1')
+    expect(await holder()).toBeNull()
+  })
+
+  it('is free where its holder has ended, although nobody has asked for its exit code', async () => {
+    // The child of a shell that has become another program meanwhile, which reaps nothing.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const pid = await new Promise<string>((resolve) =>
+      parent.stdout.once('data', (line: Buffer) => resolve(line.toString().trim())),
+    )
+    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
+    const host = await warehouse.withLease(
+      claim,
+      async () => (await rowsOf(warehouse, 'sync_lease'))[0]?.host,
+    )
+    expect(isDead({ host: String(host), pid: Number(pid) })).toBe(true)
+    expect(isDead({ host: String(host), pid: parent.pid ?? 0 })).toBe(false)
+    parent.kill('SIGKILL')
+  })
+
+  it("throws the work's error, and releases the lease", async () => {
+    const work = warehouse.withLease(claim, () => Promise.reject(new Error('of the work')))
+    await expect(work).rejects.toThrow('of the work')
+    expect(await holder()).toBeNull()
+  })
+
+  /** A release fails while no transaction can begin. */
+  async function withoutRelease<T>(work: () => Promise<T>): Promise<T> {
+    const dialect = warehouse.dialect as { transaction: Warehouse['dialect']['transaction'] }
+    const { transaction } = dialect
+    try {
+      return await warehouse.withLease(claim, async () => {
+        dialect.transaction = () => Promise.reject(new Error('of the release'))
+        return work()
+      })
+    } finally {
+      dialect.transaction = transaction
+      await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+    }
+  }
+
+  it("never hides the work's error or its result behind a release that fails", async () => {
+    await expect(withoutRelease(() => Promise.reject(new Error('of the work')))).rejects.toThrow(
+      'of the work',
+    )
+    expect(await withoutRelease(async () => 'done')).toBe('done')
+  })
+
+  it("aborts the work's signal when the lease is lost, and fails", async () => {
+    const lost = warehouse.withLease({ ...claim, leaseMs: 40 }, async ({ signal }) => {
+      const taken = warehouse.db.updateTable('sync_lease').set((eb) => ({ token: eb('token', '+', 1) }))
+      await warehouse.write([taken.compile()])
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      expect(signal.reason).toBeInstanceOf(Stop)
+      return 'cut short'
+    })
+    await expect(lost).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
+    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+  })
+
+  it('aborts the signal of the work when the given one aborts', async () => {
+    const given = new AbortController()
+    await warehouse.withLease({ ...claim, signal: given.signal }, async ({ signal }) => {
+      expect(signal.aborted).toBe(false)
+      given.abort()
+      expect(signal.aborted).toBe(true)
+    })
+  })
+})

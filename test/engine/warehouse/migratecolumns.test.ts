@@ -1,0 +1,206 @@
+/**
+ * A column belongs to the configuration: promoting a field moves its values from `_extra` into the column at once, and
+ * taking it back moves them back, in batches that a kill does not lose. Field by field, the source agrees.
+ */
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import type { Kind as FieldKind } from '../../../schema/resource.js'
+import { type Model, model } from '../../../src/engine/model/registry.js'
+import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { runVerify } from '../../../src/features/verify/work.js'
+import { template } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
+import { configure } from '../../support/place.js'
+import { depsOf, known, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+const records = 620
+const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+/** Fields that the document does not show: of every kind, now and then null, absent, or nothing that the kind can hold. */
+const unknown = (id: number): Record<string, unknown> => ({
+  vin: `VIN ${id} "é"`,
+  ...(id % 5 > 0 && { year: id % 7 === 0 ? null : 1990 + (id % 30) }),
+  mileage: id % 50 === 0 ? 'twelve' : id,
+  rating: id === 3 ? 0.30000000000000004 : id / 4,
+  sold: id % 2 === 0,
+  seen_at: `2026-02-01T10:00:${String(id % 60).padStart(2, '0')}+02:00`,
+  owner: { name: `of ${id}`, since: id },
+  paint: 'left alone',
+})
+const columns: Record<string, FieldKind> = {
+  vin: 'text',
+  year: 'integer',
+  mileage: 'integer',
+  rating: 'number',
+  sold: 'boolean',
+  seen_at: 'timestamp',
+  owner: 'json',
+}
+
+beforeAll(() => {
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= records; id++)
+    sandbox.store.put(1, 'vehicles', { ...template('vehicles', id, at(id)), ...unknown(id) })
+})
+
+const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
+
+describe.each(warehouses())('$name', (kind) => {
+  const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
+    sync(sandbox, warehouse, { resources: ['vehicles'], known })
+  const begin = async (first: Model) => {
+    const address = kind.address()
+    const warehouse = await reopen(address, first)
+    await warehouse.migrate()
+    await run(warehouse, first)
+    return { address, warehouse }
+  }
+  const verify = async (warehouse: Warehouse, known: Model): Promise<unknown> => {
+    const { deps, close } = await depsOf(sandbox, warehouse, { known })
+    const { cursors, status } = await runVerify(
+      deps,
+      { tenants: null, resources: ['vehicles'] },
+      { full: false, sample: 60 },
+    )
+    await close()
+    return { status, differences: cursors.flatMap((cursor) => cursor.differences ?? []) }
+  }
+  /** All rows, without the columns that a configuration has left behind. */
+  const plain = async (warehouse: Warehouse): Promise<unknown> => {
+    const { vehicles, ...others } = await contents(warehouse)
+    const rows = vehicles as Record<string, unknown>[]
+    const kept = rows.map((row) => Object.entries(row).filter(([name]) => !Object.hasOwn(columns, name)))
+    return { ...others, vehicles: kept }
+  }
+  const equal = { status: 'equal', differences: [] }
+  const held = async (warehouse: Warehouse): Promise<number> => {
+    const names = Object.keys(columns).map((name) => sql`${sql.ref(name)} is not null`)
+    const query = warehouse.db.selectFrom('vehicles').select((eb) => eb.fn.countAll<number>().as('n'))
+    const [row] = await query.where(sql<boolean>`(${sql.join(names, sql` or `)})`).execute()
+    return Number(row?.n)
+  }
+
+  it('promoting moves what is there, at no request, and taking back returns it', async () => {
+    const { address, warehouse } = await begin(known)
+    const before = await plain(warehouse)
+    await warehouse.close()
+
+    const all = promoted(columns)
+    const next = await reopen(address, all)
+    await next.migrate()
+    const report = await run(next, all)
+    expect(report.cursors).toMatchObject([{ status: 'ok', requests: 1 }])
+    const fresh = await begin(all)
+    expect(await contents(next, all)).toEqual(await contents(fresh.warehouse, all))
+    const quarantined = async (one: Warehouse) =>
+      (await rowsOf(one, 'sync_quarantine')).map(({ record_id, path, value, reason }) => [
+        record_id,
+        path,
+        value,
+        reason,
+      ])
+    expect(await quarantined(next)).toEqual(await quarantined(fresh.warehouse))
+    expect(await quarantined(next)).toHaveLength(Math.floor(records / 50))
+    expect(await verify(next, all)).toEqual(equal)
+    await fresh.warehouse.close()
+    await next.close()
+
+    const back = await reopen(address)
+    expect(await back.migrate()).toEqual([])
+    const notices: [string, Record<string, unknown>][] = []
+    await sync(sandbox, back, { resources: ['vehicles'], notices })
+    expect(notices).toContainEqual([
+      'A column is no longer configured: its values moved back into _extra; the column stays, empty',
+      { table: 'vehicles', column: 'vin', values: records },
+    ])
+    expect(await held(back)).toBe(0)
+    expect(await plain(back)).toEqual(before)
+    expect(await verify(back, known)).toEqual(equal)
+    expect(await rowsOf(back, 'sync_columns')).toEqual([])
+    expect((await run(back, known)).cursors).toMatchObject([{ requests: 1 }])
+    await back.close()
+  })
+
+  it('a move that is cut short loses nothing, whichever way the configuration says next', async () => {
+    const { address, warehouse } = await begin(known)
+    const before = await plain(warehouse)
+    await warehouse.close()
+    const one = promoted({ vin: 'text' })
+    const next = await reopen(address, one)
+    await next.migrate()
+    let transactions = 0
+    const dialect: Warehouse['dialect'] = {
+      ...next.dialect,
+      transaction: (work) => {
+        // The first says that the move begins, the second moves a batch.
+        if (++transactions === 3) throw new Error('killed')
+        return next.dialect.transaction(work)
+      },
+    }
+    const lease = { fence: 0, signal: new AbortController().signal }
+    await next.db
+      .insertInto('sync_lease')
+      .values({ name: 'run', token: 0 } as never)
+      .onConflict((c) => c.column('name').doUpdateSet({ token: 0 }))
+      .execute()
+    await expect(new Warehouse({ dialect, model: one }).settleColumns(lease)).rejects.toThrow('killed')
+    expect(await held500(next)).toBe(500)
+    await next.close()
+
+    const back = await reopen(address)
+    await run(back, known)
+    expect(await plain(back)).toEqual(before)
+    await back.close()
+    const forth = await reopen(address, one)
+    await run(forth, one)
+    expect(await held500(forth)).toBe(records)
+    expect(await verify(forth, one)).toEqual(equal)
+    await forth.close()
+  })
+
+  const held500 = async ({ db }: Warehouse): Promise<number> => {
+    const query = db.selectFrom('vehicles').select((eb) => eb.fn.countAll<number>().as('n'))
+    const [row] = await query.where(sql<boolean>`vin is not null`).execute()
+    return Number(row?.n)
+  }
+
+  it('a column of another kind is filled by a walk', async () => {
+    const { address, warehouse } = await begin(promoted({ seen_at: 'text' }))
+    await warehouse.close()
+    // On SQLite both kinds are one type of column; Postgres tells them apart, and the configuration is refused.
+    const other = promoted({ seen_at: 'timestamp' })
+    const next = await reopen(address, other)
+    if (kind.name === 'postgres') await expect(next.migrate()).rejects.toThrow('vehicles.seen_at is text')
+    else {
+      await next.migrate()
+      // The whole list, its first page again, and what is new within the overlap before it.
+      expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', records: records + 100 + 6 }])
+      expect(await verify(next, other)).toEqual(equal)
+    }
+    await next.close()
+  })
+
+  it('migrate alone does it too, and says so', async () => {
+    const { address, warehouse } = await begin(known)
+    await warehouse.close()
+    const config = configure(sandbox, address, ['vehicles'], {
+      resources: { vehicles: { columns: { vin: 'text' } } },
+    })
+    const { code, stdout } = await shopsync(['migrate', '--config', config, '--json'])
+    expect(code).toBe(0)
+    expect((JSON.parse(stdout) as { changes: unknown }).changes).toContainEqual({
+      table: 'vehicles',
+      what: `moved ${records} values from _extra into vin`,
+    })
+    const one = promoted({ vin: 'text' })
+    const next = await reopen(address, one)
+    expect(await next.isUnsettled()).toBe(false)
+    expect(await verify(next, one)).toEqual(equal)
+    await next.close()
+  })
+})

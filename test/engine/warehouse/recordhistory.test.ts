@@ -1,0 +1,422 @@
+/**
+ * A history holds every version that was seen to end, and nothing else: the life of records on every warehouse, and
+ * random lives beside an observer who looks at the tables after every write.
+ */
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Dialect, Session } from '../../../src/engine/warehouse/dialect.js'
+import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { markDeleted } from '../../../src/features/reconcile/tombstone.js'
+import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/orders.js'
+import { sessionOf, watched, wipe } from '../../support/through.js'
+import { begun, inOrder, keeping, kept, Observer } from '../../support/versions.js'
+import { describeBothWays, open, rowsOf, sqliteBothWays } from '../../support/warehouse.js'
+
+const model = keeping
+const resource = 'repair_orders'
+const table = 'repair_orders_history'
+type Row = Record<string, unknown>
+
+const at = (second: number, record: OrderRecord): OrderRecord => ({ ...record, updated_at: stamp(second) })
+
+const store = (
+  warehouse: Warehouse,
+  records: readonly OrderRecord[],
+  syncedAt: string,
+  tenantId = 7,
+): Promise<unknown> => storeOrders(warehouse, records, syncedAt, { tenantId, model })
+
+const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string, tenantId = 7) =>
+  markDeleted({ warehouse, fence: undefined } as never, { tenantId, resource: model.byName.get(resource)! }, [
+    { id, updatedAt, askedAt },
+  ])
+
+/** Stores an order in a version that the source itself no longer knows to be older. */
+async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: string, from: string) {
+  const key = { tenantId: 7, resource }
+  const page = warehouse.encode(model.byName.get(resource)!.flatten([record], true), key)
+  const disowned = new Map([[record.id, from]])
+  return warehouse.apply({ ...key, page, syncedAt, statements: [], fence: undefined, disowned })
+}
+
+const times = async (warehouse: Warehouse): Promise<unknown[]> =>
+  (await rowsOf(warehouse, table)).map((row) => [
+    `${row.tenant_id}/${row.id}`,
+    row._valid_from,
+    row._seen_from,
+    row._seen_to,
+    row._ended_by,
+  ])
+
+const hoursOf = ({ _children }: Row): unknown =>
+  (_children as Record<string, Row[]>).repair_order_labors!.map(({ hours }) => hours)
+
+describeBothWays((kind) => {
+  let warehouse: Warehouse
+  beforeAll(async () => {
+    warehouse = await open(kind, model)
+  })
+  afterAll(() => warehouse.close())
+
+  it('tells the life of a record', async () => {
+    await wipe(warehouse)
+    const hours = (n: number) => order(1, [{ labors: [labor(n)], parts: [part(1, 100)] }])
+    await store(warehouse, [at(1, hours(1)), at(1, order(2, []))], stamp(100))
+    expect(await rowsOf(warehouse, table)).toEqual([])
+    await store(warehouse, [at(2, hours(2))], stamp(200))
+    await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(300))
+    // The same once more, and an older page: nothing ends.
+    await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(350))
+    await store(warehouse, [at(2, hours(2))], stamp(360))
+    // Other content, and then another nested row alone, under the same updated_at.
+    await store(warehouse, [at(3, { ...hours(3), state: 'invoice' })], stamp(400))
+    await store(warehouse, [at(3, { ...hours(4), state: 'invoice' })], stamp(500))
+    await remove(warehouse, 1, stamp(3), stamp(600))
+    await remove(warehouse, 1, stamp(3), stamp(650))
+    await store(warehouse, [at(3, { ...hours(4), state: 'invoice' })], stamp(700))
+    await goBack(warehouse, at(2, hours(5)), stamp(800), stamp(3))
+    expect(await times(warehouse)).toEqual([
+      ['7/1', stamp(1), stamp(100), stamp(200), 'replaced'],
+      ['7/1', stamp(2), stamp(200), stamp(300), 'replaced'],
+      ['7/1', stamp(3), stamp(300), stamp(400), 'replaced'],
+      ['7/1', stamp(3), stamp(400), stamp(500), 'replaced'],
+      ['7/1', stamp(3), stamp(500), stamp(600), 'deleted'],
+      ['7/1', stamp(3), stamp(700), stamp(800), 'replaced'],
+    ])
+    const rows = await rowsOf(warehouse, table)
+    expect(rows.map(hoursOf)).toEqual([[1], [2], [3], [3], [4], [4]])
+    expect(rows.map(({ state }) => state)).toEqual([
+      'invoice',
+      'invoice',
+      'estimate',
+      'invoice',
+      'invoice',
+      'invoice',
+    ])
+    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(800), '7/2': stamp(100) })
+  })
+
+  it('keeps two tenants with the same ids apart', async () => {
+    await wipe(warehouse)
+    for (const [tenantId, hours] of [
+      [7, 1],
+      [8, 2],
+    ] as const)
+      await store(warehouse, [at(1, order(1, [{ labors: [labor(hours)] }]))], stamp(100), tenantId)
+    await store(warehouse, [at(2, order(1, []))], stamp(200), 8)
+    await remove(warehouse, 1, stamp(1), stamp(300), 7)
+    const rows = await rowsOf(warehouse, table)
+    expect(rows.map((row) => [row.tenant_id, hoursOf(row), row._ended_by])).toEqual([
+      [7, [1], 'deleted'],
+      [8, [2], 'replaced'],
+    ])
+  })
+
+  it('ends no version where another record shows the same nested row', async () => {
+    await wipe(warehouse)
+    const moving = { id: 77, ...labor(1) }
+    const with77 = (id: number, more: Row[] = []) => ({
+      ...order(id, []),
+      services: [{ id: 500 + id, labor_rate_cents: 10_000, labors: [moving, ...more] }],
+    })
+    await store(warehouse, [at(5, with77(1, [{ id: 78, ...labor(2) }]))], stamp(100))
+    await store(warehouse, [at(9, with77(2))], stamp(200))
+    expect(await times(warehouse)).toEqual([])
+    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(100), '7/2': stamp(200) })
+    await store(warehouse, [at(6, with77(1))], stamp(300))
+    expect(await times(warehouse)).toEqual([['7/1', stamp(5), stamp(100), stamp(300), 'replaced']])
+    expect((await rowsOf(warehouse, table)).map(hoursOf)).toEqual([[1, 2]])
+  })
+
+  it('loses no digit, no instant and no character', async () => {
+    await wipe(warehouse)
+    const big = 9_007_199_254_740_993n
+    const hours = [0.1, 0.30000000000000004, 33.333333333333336, 1e-7, 123456.789]
+    const services = [
+      {
+        id: big,
+        title: 'a "b" \\ \n ü 𝄞 \u2028',
+        completed: false,
+        labor_rate_cents: big,
+        labors: hours.map((n, i) => ({ id: 1 + i, hours: n, taxable: i === 0 ? null : i % 2 === 0 })),
+      },
+    ]
+    const whole = { ...order(1, []), id: 9_223_372_036_854_775_807n, customer_id: big, services }
+    await store(warehouse, [at(1, whole)], stamp(100))
+    const columns = async (name: string): Promise<Row[]> =>
+      (await rowsOf(warehouse, name)).map(({ tenant_id, repair_order_id, _synced_at, ...row }) => row)
+    const [service] = await columns('repair_order_services')
+    const labors = await columns('repair_order_labors')
+    await store(warehouse, [at(2, { ...whole, services: [] })], stamp(200))
+    const rows = await warehouse.db
+      .selectFrom(table as 'repair_orders')
+      .select([
+        'id',
+        'customer_id',
+        sql<string>`${warehouse.dialect.extra.exact('_children')}`.as('children'),
+      ])
+      .execute()
+    expect(rows[0]).toMatchObject({ id: 9_223_372_036_854_775_807n, customer_id: big })
+    const text = rows[0]!.children
+    const read = JSON.parse(text.replaceAll(/([:[] ?)(9007199254740993)(?=[,}\]])/g, '$1"$2"')) as Record<
+      string,
+      Row[]
+    >
+    expect(read.repair_order_services).toEqual([service])
+    expect(read.repair_order_labors).toEqual(labors)
+    expect(read.repair_order_labors!.map((row) => row.hours)).toEqual(hours)
+  })
+
+  it('keeps tags that stand inside other records', async () => {
+    await wipe(warehouse)
+    const tagged = (id: number, value: string, second: number) => ({
+      ...at(second, order(id, [])),
+      integrator_tags: [
+        { id: 5, updated_at: stamp(second), name: 'colour', value },
+        { id: 60 + id, updated_at: stamp(1), name: 'still', value: 'the same' },
+      ],
+    })
+    await store(warehouse, [tagged(1, 'red', 1)], stamp(100))
+    await store(warehouse, [tagged(2, 'blue', 2)], stamp(200))
+    await store(warehouse, [tagged(1, 'red', 1), tagged(2, 'blue', 2)], stamp(300))
+    const rows = await rowsOf(warehouse, 'integrator_tags_history')
+    expect(rows.map((row) => [row.id, row.value, row._seen_from, row._seen_to])).toEqual([
+      [5, 'red', stamp(100), stamp(200)],
+    ])
+    expect(await begun(warehouse, 'integrator_tags')).toMatchObject({ '7/5': stamp(200), '7/61': stamp(100) })
+  })
+
+  /** Whether a write that is cut short at any moment leaves rows and history as they were. */
+  const isWhole = async (instead: (session: Session) => Partial<Session>): Promise<boolean> => {
+    const moving = (id: number, more: Row[] = []) => ({
+      ...order(id, []),
+      services: [{ id: 500 + id, labor_rate_cents: 10_000, labors: [{ id: 77, ...labor(1) }, ...more] }],
+    })
+    const state = async (): Promise<string> =>
+      JSON.stringify([await rowsOf(warehouse, resource), await rowsOf(warehouse, table)])
+    await wipe(warehouse)
+    const changing = order(2, [{ labors: [labor(1)] }])
+    await store(warehouse, [at(5, moving(1)), at(1, changing), at(1, order(3, []))], stamp(100))
+    const before = await state()
+    const page = [at(9, moving(4)), at(2, changing), at(1, order(3, [{ labors: [labor(2)] }]))]
+    // On a server, one moment of so many: its statements are the same, and each takes longer.
+    for (let n = 1; ; n += kind.name === 'sqlite' ? 1 : 6) {
+      let count = 0
+      const moment = (): void => {
+        if (++count === n) throw new Error('cut short')
+      }
+      const transaction: Dialect['transaction'] = (work) =>
+        warehouse.dialect.transaction((session) =>
+          work(watched(sessionOf(session, instead(session)), moment)),
+        )
+      const cut = new Warehouse({ model, patience: [0], dialect: { ...warehouse.dialect, transaction } })
+      const isDone = await store(cut, page, stamp(200)).then(
+        () => true,
+        (error: Error) => {
+          expect(error.message).toBe('cut short')
+          return false
+        },
+      )
+      if (isDone) {
+        expect(n).toBeGreaterThan(30)
+        expect(await rowsOf(warehouse, table)).toHaveLength(2)
+        const after = await state()
+        // The answer to the commit was lost, and the page is stored again.
+        await store(warehouse, page, stamp(200))
+        return (await state()) === after
+      }
+      if ((await state()) !== before) return false
+    }
+  }
+
+  it.runIf(kind.threadFrom !== 0)('is stored with the rows, or not at all', async () => {
+    expect(await isWhole(() => ({}))).toBe(true)
+    const outside = (session: Session): Partial<Session> => ({
+      ask: async (text, given) => {
+        const result = await session.ask<never>(text, given)
+        if (text.startsWith('insert')) for (const word of ['commit', 'begin']) await session.ask(word, [])
+        return result
+      },
+    })
+    expect(await isWhole(outside)).toBe(false)
+  })
+
+  const numRuns = { sqlite: 25, postgres: 10 }[kind.name]
+  it('holds what an observer has seen end, whatever comes in whichever order', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(lives, (life) => play(warehouse, life)),
+      { numRuns, seed: 7 },
+    ),
+  )
+})
+
+/** One write: a page of orders as a request saw them, or an answer that a record is gone. */
+interface Write {
+  readonly tenant: 7 | 8
+  readonly way: 'page' | 'remove' | 'back'
+  /** Of orders: id, second of updated_at, where the customer came from, hours of each labor, and the labor that several claim. */
+  readonly orders: readonly {
+    id: 1 | 2 | 3
+    second: number
+    from: string
+    hours: readonly number[]
+    claims: boolean
+  }[]
+  /** How long after the last write the request was sent: before it, where negative. */
+  readonly after: number
+}
+
+const lives = fc.array(
+  fc.record<Write>({
+    tenant: fc.constantFrom(7, 7, 8),
+    way: fc.constantFrom('page', 'page', 'page', 'remove', 'back'),
+    orders: fc.uniqueArray(
+      fc.record({
+        id: fc.constantFrom(1, 2, 3),
+        second: fc.integer({ min: 1, max: 4 }),
+        from: fc.constantFrom('mail', 'mail', 'mail', 'mail', 'radio'),
+        hours: fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 2 }),
+        claims: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 3, selector: ({ id }) => id },
+    ),
+    after: fc.constantFrom(10, 10, 10, -15),
+  }),
+  { minLength: 2, maxLength: 10 },
+)
+
+const made = ({ id, second, from, hours, claims }: Write['orders'][number]): OrderRecord => ({
+  ...at(second, order(id, [])),
+  customer_source: from,
+  services: [
+    {
+      id: 500 + id,
+      labor_rate_cents: 10_000,
+      labors: [
+        ...hours.map((n, i) => ({ id: id * 10 + i, ...labor(n) })),
+        ...(claims ? [{ id: 77, ...labor(9) }] : []),
+      ],
+    },
+  ],
+})
+
+const lasted = ({ from, to }: { from: string; to: string }): boolean => from < to
+
+/** Plays a life, and compares the history with what the observer saw. */
+async function play(warehouse: Warehouse, life: readonly Write[]): Promise<void> {
+  await wipe(warehouse, [...model.byName.get(resource)!.tables.map(({ name }) => name), table])
+  const observer = new Observer(warehouse, resource)
+  let now = 1000
+  for (const [i, { tenant, way, orders, after }] of life.entries()) {
+    now += after
+    // No two requests have one stamp.
+    const syncedAt = stamp(now * 100 + i)
+    const [first] = orders
+    const stored = (await rowsOf(warehouse, resource)).find(
+      (row) => row.tenant_id === tenant && row.id === first!.id,
+    )
+    if (way === 'page') await store(warehouse, orders.map(made), syncedAt, tenant)
+    else if (way === 'remove' && stored)
+      await remove(warehouse, first!.id, String(stored.updated_at), syncedAt, tenant)
+    else if (way === 'back' && tenant === 7 && stored?._deleted_at === null && stored._synced_at! < syncedAt)
+      await goBack(warehouse, made(first!), syncedAt, String(stored.updated_at))
+    await observer.look(syncedAt)
+  }
+  // Of what was there for no time at all, something else may have taken the place.
+  const all = await kept(warehouse, resource)
+  expect(all.filter(lasted)).toEqual(inOrder(observer.ended.filter(lasted)))
+  expect(observer.ended).toEqual(expect.arrayContaining(all))
+  expect(await begun(warehouse, resource)).toEqual(observer.present)
+}
+
+describe('a wrong way of keeping is caught:', () => {
+  const [, [, kind] = []] = sqliteBothWays()
+  let real: Warehouse
+  beforeAll(async () => {
+    real = await open(kind!, model)
+  })
+  afterAll(() => real.close())
+
+  const isCaught = async (
+    instead: (session: Session) => Partial<Session>,
+    dialect: Partial<Dialect> = {},
+    numRuns = 100,
+  ): Promise<boolean> => {
+    const wrong = new Warehouse({
+      model,
+      patience: [0],
+      dialect: {
+        ...real.dialect,
+        // Texts are known by their database: a wrong one has its own.
+        db: real.dialect.db.withPlugin({
+          transformQuery: ({ node }) => node,
+          transformResult: async ({ result }) => result,
+        }),
+        ...dialect,
+        transaction: (work) =>
+          real.dialect.transaction((session) => work(sessionOf(session, instead(session)))),
+      },
+    })
+    const found = await fc.check(
+      fc.asyncProperty(lives, (life) => play(wrong, life)),
+      { numRuns, seed: 7, endOnFailure: true },
+    )
+    return found.failed
+  }
+  const asking =
+    (change: (text: string, given: readonly unknown[]) => readonly unknown[] | undefined) =>
+    (session: Session): Partial<Session> => ({
+      ask: async (text, given) => {
+        const changed = change(text, given)
+        return changed ? session.ask(text, changed as never) : { rows: [], affected: 0 }
+      },
+    })
+
+  it('the way itself is not', async () => expect(await isCaught(() => ({}), {}, 20)).toBe(false))
+
+  it.each([
+    ['what is replaced is not kept', /^insert/, 'replaced'],
+    ['what is deleted is not kept', /^insert/, 'deleted'],
+    [
+      'what turned out unchanged stays in: a version is claimed to have ended that has not',
+      /^delete/,
+      undefined,
+    ],
+    [
+      'the next version begins when the record was first seen: a period is claimed twice',
+      /^update .* as r set _seen_from/,
+      undefined,
+    ],
+  ] as const)('%s', async (_name, statement, by) => {
+    const skip = asking((text, given) =>
+      statement.test(text) && (by === undefined || given[3] === by) ? undefined : given,
+    )
+    expect(await isCaught(skip, {}, 1000)).toBe(true)
+  })
+
+  it('the end is not when the request was sent', async () => {
+    const early = asking((text, given) =>
+      text.startsWith('insert') ? [...given.slice(0, 2), stamp(5), ...given.slice(3)] : given,
+    )
+    expect(await isCaught(early)).toBe(true)
+  })
+
+  it('a record whose own values differ under the same updated_at is taken for the same', async () => {
+    const alike = (session: Session): Partial<Session> => ({
+      countAlike: async (of, tenantId, rows) =>
+        of.role === 'root' ? rows.owners.length : session.countAlike(of, tenantId, rows),
+    })
+    expect(await isCaught(alike)).toBe(true)
+  })
+
+  it('nested rows of one table are left out', async () => {
+    const { versionWords } = real.dialect
+    const nested: typeof versionWords.nested = (children, root) =>
+      versionWords
+        .nested(children, root)
+        .replace(/(from "repair_order_labors" as c where)/, '$1 c.tenant_id < 0 and')
+    const wrong = { ...versionWords, nested }
+    expect(await isCaught(() => ({}), { versionWords: wrong })).toBe(true)
+  })
+})

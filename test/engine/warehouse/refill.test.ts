@@ -1,0 +1,263 @@
+/**
+ * A table holds what its watermark says: what somebody has dropped is created by the next run and filled by it, with a
+ * walk of the whole list, also where the walk is killed; what the program has learned is filled from `_extra`.
+ */
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import { type Shape, scalars, text } from '../../../schema/resource.js'
+import { Skip } from '../../../src/engine/base/errors.js'
+import { type Model, model } from '../../../src/engine/model/registry.js'
+import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
+import type { Source } from '../../../src/engine/source/source.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { statusText } from '../../../src/features/status/words.js'
+import { template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
+import type { Address } from '../../support/place.js'
+import { sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { statusOf } from '../../support/status.js'
+import { bothWarehouses, contents, reopen, rowsOf } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+const chosen = ['customers', 'notes', 'integrator_tags']
+const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+
+beforeAll(() => {
+  for (const tenant of [1, 2]) {
+    sandbox.store.addTenant({ id: tenant })
+    for (let id = 1; id <= 130; id++) {
+      const customer = { ...template('customers', id, at(id)), phones: [{ number: `${id}` }] }
+      sandbox.store.put(tenant, 'customers', { ...customer, nickname: `the ${id}th`, hobbies: ['chess'] })
+      sandbox.store.put(tenant, 'notes', template('notes', id, at(id)))
+      if (id <= 3) sandbox.store.put(tenant, 'integrator_tags', template('integrator_tags', id, at(id)))
+    }
+  }
+})
+
+const of = (report: RunReport, resource: string): CursorReport[] =>
+  report.cursors.filter((cursor) => cursor.resource === resource)
+const requests = (report: RunReport, resource: string): number[] =>
+  of(report, resource).map((cursor) => cursor.requests)
+
+/** The warehouse's schema is the search path of the statement. */
+async function execute({ db }: Warehouse, { url, schema }: Address, statement: string): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    const isPostgres = !url.startsWith('sqlite:')
+    if (isPostgres) await sql`set search_path to ${sql.id(schema)}`.execute(connection)
+    await sql.raw(statement).execute(connection)
+    if (isPostgres) await sql`reset search_path`.execute(connection)
+  })
+}
+
+const { customers: declared } = resources
+/** The model of a later version of the program, which declares more fields of customers. */
+const later = (more: Shape): Model => {
+  const fields: Shape = { ...declared?.fields, ...more }
+  return model({ ...resources, ...(declared && { customers: { ...declared, fields } }) })
+}
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
+    sync(sandbox, warehouse, { resources: chosen, ...options })
+  const begin = async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    await run(warehouse)
+    return { address, warehouse, wanted: await contents(warehouse) }
+  }
+  const demands = async (warehouse: Warehouse) =>
+    (await rowsOf(warehouse, 'sync_cursors')).filter(({ refill }) => refill !== null)
+
+  it.each([
+    ['a child table', 'customers', ['customers'], 'drop table customer_phones'],
+    ['a resource’s own table', 'customers', ['customers'], 'drop table customers'],
+    ['a table of records inside of others', 'integrator_tags', chosen, 'drop table integrator_tags'],
+    ['a column', 'notes', ['notes'], 'alter table notes drop column description'],
+    [
+      'a column of a child table',
+      'customers',
+      ['customers'],
+      'alter table customer_phones drop column number',
+    ],
+  ])(
+    '%s that was dropped is filled by the next run, and the run after it is idle',
+    async (_what, resource, bringing, drop) => {
+      const { address, warehouse, wanted } = await begin()
+      await execute(warehouse, address, drop)
+      await warehouse.migrate()
+      // All that may bring its rows are read whole, and no rows are missed in a table that was created empty.
+      expect(new Set((await demands(warehouse)).map((cursor) => cursor.resource))).toEqual(new Set(bringing))
+      const registers = (await rowsOf(warehouse, 'sync_registers')).filter((row) => row.resource === resource)
+      expect(registers).toHaveLength(drop === `drop table ${resource}` ? 0 : 2)
+      const report = await run(warehouse)
+      expect(report.status).toBe('ok')
+      expect(of(report, resource).map(({ completeness }) => completeness)).toEqual(['proven', 'proven'])
+      expect(await contents(warehouse)).toEqual(wanted)
+      expect(await demands(warehouse)).toEqual([])
+      const idle = await run(warehouse)
+      expect(idle.cursors.map((cursor) => cursor.requests)).toEqual(idle.cursors.map(() => 1))
+      const reconciled = await run(warehouse, { mode: 'reconcile' })
+      expect(reconciled).toMatchObject({ status: 'ok', rows_upserted: 0, rows_deleted: 0 })
+      await warehouse.close()
+    },
+  )
+
+  it('cursors that have lost nothing are not read again; an index comes back', async () => {
+    const { address, warehouse } = await begin()
+    await execute(warehouse, address, 'drop table customer_phones')
+    await execute(warehouse, address, 'drop index notes_by_updated_at')
+    expect((await warehouse.migrate()).map(({ what }) => what)).toEqual([
+      'create table',
+      'create index on tenant_id, updated_at',
+    ])
+    const report = await run(warehouse)
+    expect(requests(report, 'notes')).toEqual([1, 1])
+    // What is new first, then the whole list.
+    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
+    await warehouse.close()
+  })
+
+  it('a walk that fills and is cut short goes on in the next run, whatever that is asked for', async () => {
+    const { address, warehouse, wanted } = await begin()
+    await execute(warehouse, address, 'drop table customer_phones')
+    await warehouse.migrate()
+    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
+    expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
+    sandbox.script([])
+    expect((await demands(warehouse)).map(({ resource }) => resource)).toEqual(['customers', 'customers'])
+    const nowMicros = BigInt(Date.now()) * 1000n
+    expect(statusText(await statusOf(sandbox, warehouse, { resources: chosen, nowMicros }))).toMatch(
+      /! tenants 1, 2: customers: the whole list is being read, because the table customer_phones was created .*: 100 of 130 records so far/,
+    )
+    const notices: [string, Record<string, unknown>][] = []
+    const report = await run(warehouse, { mode: 'reconcile', notices })
+    expect(notices.map(([message]) => message)).toContain('Resuming a walk')
+    expect(report.status).toBe('ok')
+    expect(await contents(warehouse)).toEqual(wanted)
+    expect(await demands(warehouse)).toEqual([])
+    await warehouse.close()
+  })
+
+  it('a walk that was cut short before the table was dropped is not resumed', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
+    await run(warehouse)
+    sandbox.script([])
+    await execute(warehouse, address, 'drop table customer_phones')
+    await warehouse.migrate()
+    expect((await run(warehouse)).status).toBe('ok')
+    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(260)
+    await warehouse.close()
+  })
+
+  it('a demand that is made during a walk outlives the walk', async () => {
+    const { address, warehouse, wanted } = await begin()
+    await execute(warehouse, address, 'drop table customer_phones')
+    await warehouse.migrate()
+    const other = await reopen(address)
+    let asked = 0
+    /** Behind what is new of both: when the first page is asked for again, to close the books, some pages are stored. */
+    const dropInTheMiddle = async (): Promise<void> => {
+      if (++asked !== 5) return
+      await execute(other, address, 'drop table customer_phones')
+      await other.migrate()
+    }
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path === 'customers') await dropInTheMiddle()
+        return ask()
+      })
+    expect((await run(warehouse, { around, concurrency: 1 })).status).toBe('ok')
+    // Pages that were stored before have lost their rows, and the demand is newer than the walks of both tenants.
+    expect((await rowsOf(warehouse, 'customer_phones')).length).toBeLessThan(260)
+    expect(await demands(warehouse)).toHaveLength(2)
+    await run(warehouse)
+    expect(await demands(warehouse)).toEqual([])
+    await other.close()
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  it('a walk that goes on over a demand made meanwhile, and is cut short then, is not resumed', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    const other = await reopen(address)
+    // The first pages are stored before the table is dropped, the next two after it, and the sixth never comes.
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path !== 'customers' || request.tenantId !== 1) return ask()
+        if (request.page === 4) {
+          await execute(other, address, 'drop table customer_phones')
+          await other.migrate()
+        }
+        if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
+        return ask()
+      })
+    const sizes = { pageSizes: [20], readAhead: 0, concurrency: 1 }
+    const cut = of(await run(warehouse, { around, mode: 'full', ...sizes }), 'customers')
+    expect(cut[0]).toMatchObject({ tenant_id: 1, status: 'failed' })
+    const [stored] = (await rowsOf(warehouse, 'sync_cursors')).filter(
+      ({ tenant_id, resource }) => tenant_id === 1 && resource === 'customers',
+    )
+    expect(stored).toMatchObject({ refill: expect.any(String), walk: { mode: 'full', refill: null } })
+    expect((await run(warehouse, sizes)).status).toBe('ok')
+    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(260)
+    await other.close()
+    await warehouse.close()
+  })
+
+  it('a field that a later program declares comes from _extra, at no request more', async () => {
+    const { address, warehouse } = await begin()
+    await warehouse.close()
+    const learned = later({ nickname: text('Nickname.') })
+    const next = await reopen(address, learned)
+    expect((await next.migrate()).map(({ what }) => what.toLowerCase())).toEqual(['add column nickname text'])
+    const report = await run(next, { known: learned })
+    expect(report.cursors.map((cursor) => cursor.requests)).toEqual(report.cursors.map(() => 1))
+    const rows = await rowsOf(next, 'customers')
+    expect(rows.map(({ nickname }) => nickname)).toEqual(rows.map(({ id }) => `the ${id}th`))
+    expect(rows.map(({ _extra }) => _extra)).toEqual(rows.map(() => ({ hobbies: ['chess'] })))
+    // As if it had been known from the beginning.
+    const fresh = await reopen(kind.address(), learned)
+    await fresh.migrate()
+    await run(fresh, { known: learned })
+    expect(await contents(next, learned)).toEqual(await contents(fresh, learned))
+    await fresh.close()
+    await next.close()
+  })
+
+  it('a table that a later program declares is filled by a walk', async () => {
+    const { address, warehouse } = await begin()
+    await warehouse.close()
+    const hobbies = scalars(
+      { table: 'hobbies', column: 'hobby', key: 'position', of: text('Hobby.') },
+      'Hobbies.',
+    )
+    const learned = later({ hobbies })
+    const next = await reopen(address, learned)
+    await next.migrate()
+    const report = await run(next, { known: learned })
+    // What is new first, then the whole list.
+    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
+    expect(requests(report, 'notes')).toEqual([1, 1])
+    expect(await rowsOf(next, 'customer_hobbies')).toHaveLength(260)
+    expect(
+      new Set((await rowsOf(next, 'customers')).map(({ _extra }) => Object.keys(_extra as object).join())),
+    ).toEqual(new Set(['nickname']))
+    await next.close()
+  })
+
+  it('a column that cannot be added again fails its table alone', async () => {
+    const { address, warehouse } = await begin()
+    await execute(warehouse, address, 'alter table notes rename column _synced_at to seen')
+    expect(await warehouse.migrate()).toEqual([])
+    const report = await run(warehouse)
+    expect(report.status).toBe('partial')
+    expect(of(report, 'notes').map(({ reason }) => reason)).toEqual(['warehouse', 'warehouse'])
+    expect(of(report, 'customers').map(({ status }) => status)).toEqual(['ok', 'ok'])
+    await warehouse.close()
+  })
+})

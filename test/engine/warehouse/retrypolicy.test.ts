@@ -1,0 +1,111 @@
+/** How long a database that is away is waited for, and how short after a signal. */
+import { describe, expect, it } from 'vitest'
+import { Retry, Stop } from '../../../src/engine/base/errors.js'
+import { Patience } from '../../../src/engine/warehouse/retrypolicy.js'
+import { VirtualClock } from '../../support/clocks.js'
+import { refusal } from '../../support/server.js'
+
+const classify = (error: unknown): Error => error as Error
+const away = (): Promise<never> => Promise.reject(new Retry('away'))
+const never = (): Promise<never> => new Promise(() => {})
+
+/** The seconds of the clock until the work ends. */
+async function seconds(clock: VirtualClock, work: Promise<unknown>): Promise<number> {
+  const begun = clock.now
+  let isOver = false
+  const over = (): void => {
+    isOver = true
+  }
+  work.then(over, over)
+  while (!isOver && clock.now - begun < 600_000) await clock.pass(250)
+  return (clock.now - begun) / 1000
+}
+
+describe('a database that is away', () => {
+  it('is given up within two minutes, with all that a run does at its end', async () => {
+    const clock = new VirtualClock()
+    const patience = new Patience({ clock, classify })
+    await patience.trying(async () => 'there')
+    const work = refusal(patience.trying(away))
+    expect(await seconds(clock, work)).toBeLessThan(100)
+    expect(await work).toMatchObject({ name: 'Stop', exitCode: 3 })
+    expect(patience.hasGivenUp).toBe(true)
+    // The end of the run is tried once.
+    expect(await seconds(clock, refusal(patience.trying(away)))).toBeLessThan(1)
+  })
+
+  it('is given up by all that wait for it, whenever each began', async () => {
+    const clock = new VirtualClock()
+    const patience = new Patience({ clock, classify })
+    await patience.trying(async () => 'there')
+    const first = refusal(patience.trying(away))
+    await clock.pass(60_000)
+    const second = refusal(patience.trying(away))
+    expect(await seconds(clock, Promise.all([first, second]))).toBeLessThan(40)
+  })
+
+  it('is there again with the first success', async () => {
+    const clock = new VirtualClock()
+    const patience = new Patience({ clock, classify })
+    await patience.trying(async () => 'there')
+    let attempts = 0
+    const work = patience.trying(() => (++attempts < 6 ? away() : Promise.resolve('back')))
+    expect(await seconds(clock, work)).toBeLessThan(20)
+    expect(await work).toBe('back')
+    expect(patience.hasGivenUp).toBe(false)
+  })
+
+  it('at a wrong address is reported at once', async () => {
+    const clock = new VirtualClock()
+    const work = refusal(new Patience({ clock, classify }).trying(away))
+    expect(await seconds(clock, work)).toBeLessThan(5)
+    expect(await work).toBeInstanceOf(Stop)
+  })
+})
+
+describe('after a signal', () => {
+  const signalled = () => {
+    const clock = new VirtualClock()
+    const controller = new AbortController()
+    const patience = new Patience({ clock, classify, signal: controller.signal })
+    return { clock, patience, signal: () => controller.abort() }
+  }
+
+  it('a long wait ends, and an away database is asked for some seconds more', async () => {
+    const { clock, patience, signal } = signalled()
+    await patience.trying(async () => 'there')
+    const work = refusal(patience.trying(away))
+    await clock.pass(20_000)
+    signal()
+    expect(await seconds(clock, work)).toBeLessThan(5)
+    // What comes afterwards does not ask at all: a locked SQLite file would stop the process for seconds each time.
+    let asked = 0
+    const later = patience.trying(() => {
+      asked++
+      return away()
+    })
+    expect(await seconds(clock, refusal(later))).toBeLessThan(1)
+    expect(asked).toBe(0)
+  })
+
+  it('work that hangs is left behind, and work that ends is not', async () => {
+    const { clock, patience, signal } = signalled()
+    const hanging = refusal(patience.trying(never))
+    const slow = patience.trying(() => clock.sleep(4000).then(() => 'done'))
+    await clock.pass(1000)
+    signal()
+    expect(await seconds(clock, hanging)).toBeLessThan(8)
+    expect(await hanging).toBeInstanceOf(Stop)
+    expect(await slow).toBe('done')
+  })
+
+  it('would notice a wait that is deaf to it', async () => {
+    const clock = new VirtualClock()
+    const deaf = new Patience({ clock, classify })
+    await deaf.trying(async () => 'there')
+    const work = refusal(deaf.trying(away))
+    await clock.pass(20_000)
+    expect(await seconds(clock, work)).toBeGreaterThan(5)
+    expect(await seconds(clock, refusal(new Patience({ clock, classify }).trying(never)))).toBe(600)
+  })
+})

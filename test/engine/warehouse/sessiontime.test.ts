@@ -1,0 +1,119 @@
+/**
+ * A Postgres whose own time zone and date style are Berlin's: what a run stores and reads is the same as in UTC, whatever
+ * the address says and whatever a pooler drops. Without it, the watermark walked into the future by an hour a run.
+ */
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { startup, timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
+import { template } from '../../../src/sandbox/index.js'
+import { postgresOfRun } from '../../support/clones.js'
+import { startPooler } from '../../support/pooler.js'
+import { sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { refusal } from '../../support/server.js'
+import { reopen, rowsOf } from '../../support/warehouse.js'
+
+const { url: server } = postgresOfRun()
+
+describe('a timestamp as Postgres prints it', () => {
+  it.each([
+    ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000000Z'],
+    ['2026-01-02 03:04:05.12+00', '2026-01-02T03:04:05.120000Z'],
+    ['2026-07-02 00:04:05.123456+02', '2026-07-01T22:04:05.123456Z'],
+    ['2026-01-02 03:04:05+05:30', '2026-01-01T21:34:05.000000Z'],
+    ['2026-12-31 23:59:59.999999-08', '2027-01-01T07:59:59.999999Z'],
+    ['1890-01-01 00:53:28+00:53:28', '1890-01-01T00:00:00.000000Z'],
+  ])('%s is %s', (printed, read) => {
+    expect(timestampOf(printed)).toBe(read)
+  })
+
+  it.each(['02.01.2026 03:04:05 CET', 'Fri Jan 02 03:04:05 2026 UTC', 'infinity'])(
+    '%s is refused',
+    (text) => {
+      expect(() => timestampOf(text)).toThrow('is not ISO')
+    },
+  )
+})
+
+it('keeps the options of the address, and puts ours behind them', () => {
+  const { connectionString, options } = startup(
+    'postgres://me:p%40@host/db?options=-c%20statement_timeout%3D5s%20-c%20timezone%3DEurope%2FBerlin&sslmode=disable',
+  )
+  expect(connectionString).toBe('postgres://me:p%40@host/db?sslmode=disable')
+  expect(options).toBe('-c statement_timeout=5s -c timezone=Europe/Berlin -c TimeZone=UTC -c DateStyle=ISO')
+})
+
+describe('a Postgres in Berlin', () => {
+  const name = `berlin_${randomBytes(6).toString('hex')}`
+  const berlin = new URL(server)
+  berlin.pathname = `/${name}`
+  const optioned = new URL(berlin)
+  optioned.searchParams.set('options', '-c timezone=Europe/Berlin -c statement_timeout=60s')
+  const sandbox = sandboxOfFile()
+  const newest = '2026-07-01T10:00:00.123456Z'
+
+  beforeAll(async () => {
+    const client = new pg.Client({ connectionString: server })
+    await client.connect()
+    await client.query(`create database ${name}`)
+    await client.query(`alter database ${name} set timezone = 'Europe/Berlin'`)
+    await client.end()
+    const { store } = await sandbox
+    store.addTenant({ id: 1 })
+    for (let id = 1; id <= 3; id++)
+      store.put(1, 'notes', template('notes', id, id === 3 ? newest : `2026-0${id}-01T10:00:00Z`))
+  })
+
+  /** Two runs, and what is stored after them. */
+  async function stored(url: string): Promise<void> {
+    const warehouse = await reopen({ url, schema: `t_${randomBytes(6).toString('hex')}` })
+    await warehouse.migrate()
+    for (const resources of [['notes'], ['notes']]) await sync(await sandbox, warehouse, { resources })
+    const [cursor] = await rowsOf(warehouse, 'sync_cursors')
+    expect(cursor?.watermark).toBe(newest)
+    const notes = await rowsOf(warehouse, 'notes')
+    expect(notes.map((note) => note.updated_at)).toEqual([
+      '2026-01-01T10:00:00.000000Z',
+      '2026-02-01T10:00:00.000000Z',
+      newest,
+    ])
+    await warehouse.close()
+  }
+
+  const zoneOf = async (url: string): Promise<unknown> => {
+    const warehouse = await reopen({ url, schema: 'public' })
+    const { rows } = await sql<{ TimeZone: string }>`show timezone`.execute(warehouse.db)
+    await warehouse.close()
+    return rows[0]?.TimeZone
+  }
+
+  it('is read and written in UTC', () => stored(berlin.href))
+
+  it('is read and written in UTC where the address has options of its own', async () => {
+    expect(await zoneOf(optioned.href)).toBe('UTC')
+    await stored(optioned.href)
+  })
+
+  it('is read and written in UTC through a pooler that drops the options of the start', async () => {
+    const pooler = await startPooler(berlin.href)
+    expect(await zoneOf(pooler.url)).toBe('Europe/Berlin')
+    await stored(pooler.url)
+    await pooler.close()
+  })
+
+  it('stops, and says why, where a pooler drops what a transaction sets', async () => {
+    const pooler = await startPooler(berlin.href, "set local timezone = 'UTC'")
+    const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
+    const error = await refusal(warehouse.migrate())
+    expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
+    expect(error.message).toContain('works in the time zone "Europe/Berlin", expected UTC')
+    // What its transaction did is not committed.
+    const straight = await reopen({ url: berlin.href, schema: 'dropped' })
+    expect(await straight.has('sync_meta')).toBe(false)
+    await straight.close()
+    await warehouse.close()
+    await pooler.close()
+  })
+})

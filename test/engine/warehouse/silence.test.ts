@@ -1,0 +1,152 @@
+/** A Postgres that says nothing: the run notices, and no wait is deaf to a signal. */
+import { connect, createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import { template } from '../../../src/sandbox/index.js'
+import type { Ended } from '../../support/call.js'
+import { configure } from '../../support/place.js'
+import { startPostgres, type TestPostgres } from '../../support/postgres.js'
+import { Program, program } from '../../support/process.js'
+import { known } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { onlyJob, startScheduler } from '../../support/scheduler.js'
+import { openAt } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+sandbox.store.addTenant({ id: 1 })
+for (let id = 1; id <= 450; id++) sandbox.store.put(1, 'notes', template('notes', id, '2026-01-01T00:00:00Z'))
+
+/** A line to a server that can fall silent: bytes are swallowed, connections stay open. */
+async function line(port: number) {
+  const ends: Socket[] = []
+  let isSilent = false
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1')
+    for (const end of [client, upstream]) end.on('error', () => {})
+    client.on('data', (data) => void (isSilent || upstream.write(data)))
+    upstream.on('data', (data) => void (isSilent || client.write(data)))
+    client.on('close', () => upstream.destroy())
+    ends.push(client, upstream)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    url: `postgres://postgres@127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/postgres`,
+    silence: (to: boolean) => {
+      isSilent = to
+    },
+    close: () => {
+      for (const end of ends) end.destroy()
+      server.close()
+    },
+  }
+}
+
+describe('postgres', () => {
+  let postgres: TestPostgres
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  })
+  afterAll(() => postgres.stop())
+
+  it('a connection that has fallen silent is given up, and the work goes on with another one', async () => {
+    const { url, silence, close } = await line(postgres.port)
+    const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
+    await warehouse.migrate()
+    let attempts = 0
+    const answer = await warehouse.read(async (db) => {
+      silence(++attempts === 1)
+      return sql`select 1 as one`.execute(db)
+    })
+    expect(answer.rows).toEqual([{ one: 1 }])
+    expect(attempts).toBeGreaterThan(1)
+    await warehouse.close()
+    close()
+  })
+
+  it('a statement that is at work is waited for, however long it says nothing', async () => {
+    const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 100 })
+    let attempts = 0
+    await warehouse.read((db) => {
+      attempts++
+      return sql`select pg_sleep(1)`.execute(db)
+    })
+    expect(attempts).toBe(1)
+    await warehouse.close()
+  })
+
+  /** Before the fifth list request something happens to the server, then SIGTERM comes. */
+  async function terminated(schema: string, happens: () => Promise<void> | void): Promise<Ended> {
+    let lists = 0
+    const off = sandbox.onRequest(async ({ resource }) => {
+      if (resource !== 'notes' || ++lists !== 3) return
+      await happens()
+      await sleep(100)
+      run.kill('SIGTERM')
+    })
+    const config = configure(sandbox, { url: postgres.url, schema }, ['notes'])
+    const run = new Program(program, ['sync', '--config', config])
+    const begun = run.ended.finally(off)
+    return begun
+  }
+
+  /** What a wait that is deaf to the signal exceeds: it takes minutes. */
+  const inTime = 40_000
+  const saysWhere = /Interrupted; .*the next run/s
+
+  it(
+    'SIGTERM ends a run at once whose server was stopped in its tracks',
+    async () => {
+      const { code, stderr } = await terminated('paused', () => postgres.pause())
+      postgres.resume()
+      expect(code, stderr).toBe(143)
+      expect(stderr).toMatch(saysWhere)
+    },
+    inTime,
+  )
+
+  it(
+    'shopsync schedule is not ready while its server is stopped in its tracks, and SIGTERM ends it with a job in hand',
+    async () => {
+      const address = { url: postgres.url, schema: 'staying' }
+      const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
+      onlyJob(dirname(config), 'mine', { schedule: '0 4 1 1 *' })
+      const warehouse = await openAt(address)
+      const planned_at = '2026-01-01T04:00:00.000000Z'
+      const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at }
+      await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])
+      await warehouse.close()
+      const off = sandbox.onRequest(async ({ resource }) => {
+        if (resource !== 'notes') return
+        postgres.pause()
+        const { url } = await starting
+        ready = (await fetch(`${url}/ready`)).status
+        run.kill('SIGTERM')
+      })
+      let ready = 0
+      const starting = startScheduler(dirname(config))
+      const { run } = await starting
+      const { code, stderr } = await run.ended
+      off()
+      postgres.resume()
+      expect(ready).toBe(503)
+      expect(code, stderr).toBe(143)
+      expect(stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
+    },
+    inTime,
+  )
+
+  it(
+    'SIGTERM ends a run at once whose server was shut down',
+    async () => {
+      const { code, stderr } = await terminated('down', () => postgres.crash())
+      await postgres.start()
+      expect(code, stderr).toBe(143)
+      expect(stderr).toMatch(saysWhere)
+    },
+    inTime,
+  )
+})

@@ -1,0 +1,88 @@
+/** Encrypted connections to a real Postgres: what each sslmode asks of the certificate, and what is said. */
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { wordsOf } from '../../../src/engine/base/errors.js'
+import { warehouseProblem } from '../../../src/engine/config/address.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import { startPostgres, type TestPostgres } from '../../support/postgres.js'
+import { known } from '../../support/run.js'
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+const ca = `sslrootcert=${fixture('ca.pem')}`
+const otherCa = `sslrootcert=${fixture('other-ca.pem')}`
+
+/** What a connection with that address ends in: a text that says yes, or the error's words. */
+async function open(url: string): Promise<string> {
+  const warehouse = await openWarehouse({ url, schema: 'tls', model: known }).catch((error: unknown) => error)
+  if (warehouse instanceof Error) return said(warehouse)
+  try {
+    await (warehouse as Awaited<ReturnType<typeof openWarehouse>>).plan()
+    return 'connected'
+  } catch (error) {
+    return said(error)
+  } finally {
+    await (warehouse as Awaited<ReturnType<typeof openWarehouse>>).close()
+  }
+}
+
+const said = (error: unknown): string => {
+  const { message, hint } = wordsOf(error)
+  return `${message} → ${hint}`
+}
+
+describe('a Postgres that takes encrypted connections alone', () => {
+  let server: TestPostgres
+  const address = (host: string, parameters: string): string =>
+    `postgres://postgres@${host}:${server.port}/postgres?${parameters}`
+
+  beforeAll(async () => {
+    server = await startPostgres({ tls: { cert: fixture('server.pem'), key: fixture('server.key') } })
+  })
+  afterAll(() => server.stop())
+
+  // The certificate is one for "localhost", by the authority of ca.pem.
+  test.each<[host: string, parameters: string, outcome: RegExp]>([
+    ['localhost', 'sslmode=require', /^connected/],
+    ['127.0.0.1', 'sslmode=require', /^connected/],
+    ['127.0.0.1', `sslmode=require&${ca}`, /^connected/],
+    ['localhost', `sslmode=require&${otherCa}`, /over TLS.*→.*sslrootcert/],
+    ['127.0.0.1', `sslmode=verify-ca&${ca}`, /^connected/],
+    ['localhost', `sslmode=verify-ca&${otherCa}`, /over TLS.*→.*sslrootcert/],
+    ['localhost', `sslmode=verify-full&${ca}`, /^connected/],
+    ['localhost', ca, /^connected/],
+    ['127.0.0.1', `sslmode=verify-full&${ca}`, /over TLS.*127\.0\.0\.1.*→/],
+    ['localhost', 'sslmode=verify-full', /over TLS.*→.*sslrootcert/],
+    ['localhost', 'sslmode=verify-full&sslrootcert=system', /over TLS.*→.*sslrootcert/],
+    ['localhost', 'sslmode=disable', /takes encrypted connections alone.*→.*sslmode=verify-full/],
+    ['localhost', 'sslmode=verify-full&sslrootcert=/not/there.pem', /\/not\/there\.pem.*ENOENT.*→/],
+  ])('%s?%s', async (host, parameters, outcome) => {
+    expect(await open(address(host, parameters))).toMatch(outcome)
+  })
+
+  test('without a word about TLS the server refuses, and the message says what to type', async () => {
+    expect(await open(`postgres://postgres@localhost:${server.port}/postgres`)).toMatch(
+      /encrypted connections alone.*→.*\?sslmode=verify-full/,
+    )
+  })
+
+  test('a socket of this machine needs none, in each of its spellings', async () => {
+    const folder = encodeURIComponent(server.data)
+    for (const url of [
+      `postgres://postgres@${folder}:${server.port}/postgres`,
+      `postgres:///postgres?host=${folder}&port=${server.port}&user=postgres`,
+    ])
+      expect(await open(url), url).toBe('connected')
+  })
+})
+
+test.each([
+  ['sslmode=prefer', /sslmode=prefer/],
+  ['sslmode=Verify-Full', /sslmode=Verify-Full/],
+  ['sslmode=verify-ca', /without sslrootcert/],
+])('an address with %s is refused before anything is asked', (parameters, found) => {
+  expect(warehouseProblem(`postgres://me:hidden@host/db?${parameters}`)?.found).toMatch(found)
+  expect(JSON.stringify(warehouseProblem(`postgres://me:hidden@host/db?${parameters}`))).not.toContain(
+    'hidden',
+  )
+})

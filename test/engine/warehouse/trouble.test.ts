@@ -1,0 +1,214 @@
+/**
+ * One table's trouble is that table's: what somebody has added to a table, or taken from it, fails the cursors that
+ * write to it, with the database's words and without a customer's data. The other cursors go on.
+ */
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { Skip } from '../../../src/engine/base/errors.js'
+import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
+import { Patience } from '../../../src/engine/warehouse/retrypolicy.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { configure } from '../../support/place.js'
+import { Program, program } from '../../support/process.js'
+import { sync } from '../../support/run.js'
+import { through } from '../../support/through.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
+
+const resources = ['notes', 'customers', 'vehicles']
+const secret = 'Gallifrey Falls No More'
+const at = (second: number): string => `2026-03-01T00:00:${String(second).padStart(2, '0')}.000000Z`
+
+let sandbox: Sandbox
+const put = (resource: string, id: number, second: number, more: Record<string, unknown> = {}): void =>
+  sandbox.store.put(1, resource, { ...template(resource, id, at(second)), ...more })
+
+beforeEach(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  for (const resource of resources)
+    for (const id of [1, 2, 3])
+      put(resource, id, id, resource === 'notes' ? { description: `note ${id}` } : {})
+})
+
+afterEach(() => sandbox.close())
+
+/** A fault that a person can plant in `notes`, how it is taken out again, and what the message names. */
+interface Trouble {
+  readonly plant: string
+  readonly mend: string
+  readonly named: RegExp
+}
+
+const anyFunction = `t_${randomBytes(4).toString('hex')}`
+const body = `begin raise exception 'refused: %', new.description; end`
+const slow = 'begin perform pg_sleep(60); return new; end'
+const triggered = (code: string): string =>
+  `create function ${anyFunction}() returns trigger language plpgsql as $$ ${code} $$;
+   create trigger troubled before insert or update on notes for each row execute function ${anyFunction}()`
+const untriggered = `drop trigger troubled on notes; drop function ${anyFunction}`
+
+const unique: Trouble = {
+  plant: 'create unique index one_of_each on notes (tenant_id, description)',
+  mend: 'drop index one_of_each',
+  named: /one_of_each|notes\.description/,
+}
+const column: Trouble = {
+  plant: 'alter table notes drop column description',
+  mend: 'alter table notes add column description text',
+  named: /description/,
+}
+const troubles: Record<Kind['name'], Record<string, Trouble>> = {
+  sqlite: {
+    'a unique index': unique,
+    'a dropped column': column,
+    'a trigger': {
+      plant: `create trigger troubled before insert on notes begin select raise(abort, 'refused: ' || new.description); end`,
+      mend: 'drop trigger troubled',
+      named: /SQLITE_CONSTRAINT_TRIGGER/,
+    },
+  },
+  postgres: {
+    'a unique index': unique,
+    'a dropped column': column,
+    'a check constraint': {
+      plant: 'alter table notes add constraint brief check (length(description) < 10)',
+      mend: 'alter table notes drop constraint brief',
+      named: /brief/,
+    },
+    'a trigger that prints the row': { plant: triggered(body), mend: untriggered, named: /P0001/ },
+    'a statement time-out': { plant: triggered(slow), mend: untriggered, named: /statement timeout/ },
+  },
+}
+
+/** Several statements, in the warehouse's schema. */
+async function execute({ db }: Warehouse, schema: string, text: string): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    if (schema !== '') await sql`set search_path to ${sql.id(schema)}`.execute(connection)
+    await sql.raw(text).execute(connection)
+    if (schema !== '') await sql`reset search_path`.execute(connection)
+  })
+}
+
+/** A role whose statements may last a moment only. */
+async function hurried(url: string): Promise<string> {
+  const name = `hurried_${randomBytes(4).toString('hex')}`
+  const owner = await reopen({ url, schema: 'public' })
+  await sql.raw(`create role ${name} login superuser`).execute(owner.db)
+  await sql.raw(`alter role ${name} set statement_timeout = '1s'`).execute(owner.db)
+  await owner.close()
+  const address = new URL(url)
+  address.username = name
+  return address.href
+}
+
+const cases = bothWarehouses().flatMap((kind) =>
+  Object.entries(troubles[kind.name]).map(([name, trouble]) => [kind.name, name, kind, trouble] as const),
+)
+
+const of = (report: RunReport, resource: string): CursorReport | undefined =>
+  report.cursors.find((cursor) => cursor.resource === resource)
+
+it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
+  const address = await kind.migrated()
+  const url = name === 'a statement time-out' ? await hurried(address.url) : address.url
+  const schema = kind.name === 'sqlite' ? '' : address.schema
+  const warehouse = await reopen({ ...address, url })
+  await sync(sandbox, warehouse, { resources })
+  await execute(warehouse, schema, trouble.plant)
+  for (const resource of resources) put(resource, 4, 4)
+  for (const id of [4, 5, 6]) put('notes', id, id, { description: secret })
+
+  const report = await sync(sandbox, warehouse, { resources })
+  expect(report.status).toBe('partial')
+  const failed = of(report, 'notes')
+  expect(failed).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'warehouse' })
+  expect(failed?.error).toMatch(trouble.named)
+  expect(JSON.stringify(report)).not.toContain(secret)
+  expect(await rowsOf(warehouse, 'sync_cursors')).not.toContain(secret)
+  for (const resource of ['customers', 'vehicles']) {
+    expect(of(report, resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
+    expect(await rowsOf(warehouse, resource)).toHaveLength(4)
+  }
+  const state = (await rowsOf(warehouse, 'sync_cursors')).find((row) => row.resource === 'notes')
+  expect(state).toMatchObject({ status: 'failed', reason: 'warehouse', last_error: failed?.error })
+  expect(state?.watermark).toBe(at(3))
+
+  await execute(warehouse, schema, trouble.mend)
+  expect(of(await sync(sandbox, warehouse, { resources }), 'notes')).toMatchObject({
+    status: 'ok',
+    reason: null,
+  })
+  expect(await rowsOf(warehouse, 'notes')).toHaveLength(6)
+  await warehouse.close()
+})
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  it('the program says what to do, ends with 1, and calls it no surprise', async () => {
+    const address = kind.address()
+    const schema = kind.name === 'sqlite' ? '' : address.schema
+    const run = (): Program =>
+      new Program(program, ['sync', '--config', configure(sandbox, address, resources)])
+    expect((await run().ended).code).toBe(0)
+    const warehouse = await reopen(address)
+    await execute(warehouse, schema, unique.plant)
+    for (const id of [7, 8]) put('notes', id, id, { description: secret })
+    const { code, stdout, stderr } = await run().ended
+    expect(code, stderr).toBe(1)
+    expect(stdout + stderr).toContain('Drop the unique index')
+    expect(stdout + stderr).not.toMatch(/should not have happened|Gallifrey/)
+    await warehouse.close()
+  })
+
+  it('statistics and the history of runs promise nothing: a run is whole without them', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    const old = { run_id: 'old', mode: 'sync', status: 'ok', started_at: '2020-01-01T00:00:00.000000Z' }
+    await warehouse.write([warehouse.db.insertInto('sync_runs').values(old).compile()])
+    const refuses = `create trigger kept before delete on sync_runs begin select raise(abort, 'kept'); end`
+    const refers = `create table kept (run_id text references sync_runs (run_id)); insert into kept values ('old')`
+    if (kind.name === 'sqlite') await execute(warehouse, '', refuses)
+    else await execute(warehouse, address.schema, refers)
+    const hurriedWarehouse = through(warehouse, {
+      optimize: () => Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' })),
+    })
+    const notices: [string, Record<string, unknown>][] = []
+    expect(await sync(sandbox, hurriedWarehouse, { resources, notices })).toMatchObject({ status: 'ok' })
+    const told = notices.map(([words]) => words)
+    expect(told).toContain('The warehouse made no statistics')
+    expect(told).toContain('The history of runs was not put in order')
+    await warehouse.close()
+  })
+})
+
+it('a database without room still ends the run', async () => {
+  const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
+  for (const [words, code] of [
+    ['No space left on device', '53100'],
+    // A limit on the size of files and a quota have no code of their own.
+    ['could not extend file "base/5/1": File too large', '58030'],
+  ] as const)
+    expect(classify(Object.assign(new Error(words), { code }), 'here')).toMatchObject({
+      name: 'Stop',
+      exitCode: 1,
+    })
+})
+
+it('a table that stays locked is waited for three times, and then fails its cursor alone', async () => {
+  const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
+  const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+  let asked = 0
+  const patience = new Patience({
+    clock: systemClock,
+    classify: (error) => classify(error, 'here'),
+    waits: Array.from({ length: 9 }, () => 0),
+  })
+  const failed = patience.trying(async () => {
+    asked++
+    throw locked
+  })
+  await expect(failed).rejects.toMatchObject({ name: 'Skip', message: expect.stringContaining('lock') })
+  expect(asked).toBe(3)
+})

@@ -1,0 +1,201 @@
+/** Alerts and heartbeats of the program as cron calls it: what is told, what is called, and what nobody ever sees. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { lineOf, type Receiver, receiver, signingKey } from '../../support/alerting.js'
+import { shopsync } from '../../support/call.js'
+import { type Place, place } from '../../support/place.js'
+import { spawned } from '../../support/process.js'
+import { closeAll, httpServer, type Stand } from '../../support/server.js'
+
+let here: Place
+let hook: Receiver
+let beats: Stand
+const said: string[] = []
+
+beforeAll(async () => {
+  here = await place({ repairOrders: 2 })
+  mkdirSync(join(here.folder, 'jobs'))
+})
+afterAll(() => here.remove())
+beforeEach(async () => {
+  hook = await receiver()
+  beats = await httpServer((_request, response) => response.end())
+  configure()
+})
+afterEach(async () => {
+  here.sandbox.script([])
+  await closeAll()
+})
+
+function configure(more: object[] = []): void {
+  here.configure({
+    sync: { resources: ['notes', 'statuses'] },
+    alerts: {
+      rules: [{ webhook: hook.url, secret: signingKey }, ...more],
+      heartbeat: `${beats.url}/ping/hidden-uuid?rid=1`,
+    },
+  })
+}
+
+async function run(words: string[], env: Record<string, string> = {}): Promise<number | null> {
+  const all = { API_SECRET: here.sandbox.secret, ...env }
+  const { code, stdout, stderr } = await shopsync(words, { cwd: here.folder, env: all })
+  said.push(stdout, stderr)
+  return code
+}
+const beating = () => ({
+  description: 'A job that calls somebody',
+  heartbeat: `${beats.url}/job/hidden-token`,
+  steps: [{ command: 'sync', resources: ['notes'] }],
+})
+const beaten = (): string[] => beats.seen.splice(0).map(({ url }) => url)
+
+test('a job tells under its name, a run that cannot start tells too, and every run that ended calls the heartbeat', async () => {
+  expect(await run(['run', 'hourly', '--log-level', 'trace'])).toBe(0)
+  expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
+  const [tenant] = here.sandbox.tenantIds
+  here.sandbox.script([
+    { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
+  ])
+  expect(await run(['run', 'hourly'])).toBe(1)
+  const [opened] = hook.take()
+  expect(opened).toMatchObject({ type: 'opened', job: 'hourly', run_id: expect.stringMatching(/^\d{8}T/) })
+  expect(opened && lineOf(opened)).toBe(`opened: failed ${tenant}/notes`)
+  expect(beaten()).toEqual(['/ping/hidden-uuid?rid=1&exit=1'])
+  here.sandbox.script([])
+  expect(await run(['sync'], { API_SECRET: 'wrong' })).toBe(3)
+  expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
+  expect(beaten()).toEqual([])
+  expect(await run(['sync'])).toBe(0)
+  expect(hook.take().map(lineOf)).toEqual([`resolved: failed ${tenant}/notes, failed run`])
+  expect(await run(['sync', '--resource', 'nonsense'])).toBe(2)
+  expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
+})
+
+test('a job calls the heartbeat of its own and that of the configuration, each once, where it ended and where it failed', async () => {
+  writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
+  const tenant = Number(here.sandbox.tenantIds[0])
+  expect(await run(['run', 'beating'])).toBe(0)
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=0', '/ping/hidden-uuid?rid=1&exit=0'])
+  here.sandbox.script([{ when: { tenant, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+  expect(await run(['run', 'beating'])).toBe(1)
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=1', '/ping/hidden-uuid?rid=1&exit=1'])
+  const since = expect.stringMatching(/^20.*Z$/)
+  const { incidents } = (await here.run('status', '--json')).json<{ incidents: object[] }>()
+  expect(incidents).toMatchObject([{ kind: 'failed', tenant_id: tenant, resource: 'notes', since }])
+  expect((await here.run('status')).stdout).toMatch(
+    new RegExp(`Open: 1 incident\\n +✗ failed since 20.* UTC \\(.*\\): tenant ${tenant}, notes: `),
+  )
+  here.sandbox.script([])
+  await run(['run', 'beating'])
+  expect(hook.take().map(lineOf)).toEqual([
+    `opened: failed ${tenant}/notes`,
+    `resolved: failed ${tenant}/notes`,
+  ])
+})
+
+test('a run that SIGKILL ended calls nobody, and the next one tells of it; one that SIGTERM ended is no incident', async () => {
+  const endWith = async (signal: NodeJS.Signals): Promise<void> => {
+    here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
+    here.sandbox.resetRequests()
+    const ended = spawned(['sync', '--full'], {
+      cwd: here.folder,
+      env: { API_SECRET: here.sandbox.secret },
+      during: async (child) => {
+        await expect.poll(() => here.sandbox.requests.length, { timeout: 20_000 }).toBeGreaterThan(1)
+        child.kill(signal)
+      },
+    })
+    await ended
+    here.sandbox.script([])
+  }
+  await endWith('SIGTERM')
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  await endWith('SIGKILL')
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  await run(['sync'])
+  const [opened, ...more] = hook.take()
+  expect(more).toEqual([])
+  expect(opened?.incidents).toMatchObject([
+    {
+      kind: 'failed',
+      tenant_id: null,
+      resource: null,
+      message: expect.stringContaining('ended without a word'),
+    },
+  ])
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
+})
+
+test('SIGTERM ends a run at once that tells somebody who does not answer; the next run tells it', async () => {
+  const [tenant] = here.sandbox.tenantIds
+  here.sandbox.script([
+    { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
+  ])
+  hook.status = 0
+  const { code, stderr } = await spawned(['sync'], {
+    cwd: here.folder,
+    env: { API_SECRET: here.sandbox.secret },
+    during: async (child) => {
+      await expect.poll(() => hook.got.length, { timeout: 20_000 }).toBe(1)
+      child.kill('SIGTERM')
+    },
+  })
+  expect(code).toBe(143)
+  expect(stderr).toMatch(/no answer came before a signal ended the program.*An alert was not taken/)
+  expect(stderr).not.toContain('in time')
+  hook.status = 200
+  hook.take()
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual([`opened: failed ${tenant}/notes`])
+  here.sandbox.script([])
+  await run(['sync'])
+  hook.take()
+  beaten()
+})
+
+test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
+  const tenant = Number(here.sandbox.tenantIds.at(-1))
+  await run(['sync'])
+  here.sandbox.store.revoke(tenant)
+  await run(['sync'])
+  expect(hook.take().map(lineOf)).toEqual([`opened: revoked ${tenant}`])
+  expect(await run(['forget', '--tenant', String(tenant), '--yes'])).toBe(0)
+  expect(hook.take().map(lineOf)).toEqual([`resolved: revoked ${tenant}`])
+  expect(await run(['sync'])).toBe(0)
+  expect(hook.take()).toEqual([])
+})
+
+test('check --alerts sends a test to everybody, and says who did not take it', async () => {
+  expect(await run(['check'])).toBe(0)
+  expect([hook.take(), beaten()]).toEqual([[], []])
+  writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
+  expect(await run(['check', '--alerts'])).toBe(0)
+  const text = said.at(-2)
+  expect(text).toMatch(/✓ {2}alerts\.rules\[0\] \(webhook\) +took the test: it answered 200/)
+  expect(text).toMatch(/✓ {2}alerts\.heartbeat +took the test/)
+  expect(text).toMatch(/✓ {2}heartbeat of beating +took the test/)
+  expect(hook.take()).toMatchObject([
+    { type: 'opened', incidents: [], text: expect.stringContaining('a test') },
+  ])
+  expect(beaten().sort()).toEqual(['/job/hidden-token?exit=0', '/ping/hidden-uuid?rid=1&exit=0'])
+  writeFileSync(join(here.folder, 'jobs', 'broken.json'), '{"description": "Broken", "steps": [}')
+  writeFileSync(join(here.folder, 'tell.sh'), 'cat >/dev/null; echo "no $API_SECRET mail" >&2; exit 7')
+  configure([{ command: ['sh', 'tell.sh'] }])
+  hook.status = 404
+  expect(await run(['check', '--alerts'])).toBe(1)
+  expect(said.at(-2)).toMatch(/✗ alerts\.rules\[0\] \(webhook\): did not take the test: it answered 404/)
+  expect(said.at(-2)).toMatch(
+    /✗ alerts\.rules\[1\] \(command\): did not take the test: exit code 7: no {2}mail/,
+  )
+  expect(said.at(-2)).toMatch(/✗ job broken: .*broken\.json/)
+})
+
+test('no address, no key and no secret is in anything that was said', () => {
+  const all = said.join('\n')
+  expect(all.length).toBeGreaterThan(1000)
+  for (const secret of ['hidden-token', 'hidden-uuid', signingKey, here.sandbox.secret])
+    expect(all).not.toContain(secret)
+})

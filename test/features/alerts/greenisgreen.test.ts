@@ -1,0 +1,89 @@
+/**
+ * While an incident is open, nothing says that all is well: status, the report, the metrics and the document of status
+ * give one answer, and all of them are well again when it is over.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { StatusReport } from '../../../src/features/status/work.js'
+import { template } from '../../../src/sandbox/index.js'
+import { type Ended, shopsync } from '../../support/call.js'
+import { configure } from '../../support/place.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
+import { warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+
+afterEach(() => sandbox.reset())
+
+describe.each(warehouses())('$name', (kind) => {
+  it('an open incident is told by all of them alike', async () => {
+    sandbox.store.addTenant({ id: 101 })
+    const payment = (amount: number, updated: string) => ({
+      ...template('payments', 1, updated),
+      amount_cents: amount,
+    })
+    sandbox.store.put(101, 'payments', payment(1200, '2026-01-01T00:00:00Z'))
+    const textfile = join(scratch(), 'shopsync.prom')
+    const page = join(scratch(), 'report.html')
+    const config = configure(sandbox, kind.address(), ['payments'], { metrics: { textfile } })
+    const run = (...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
+    const answers = async () => {
+      const [shown, told, quiet] = [
+        await run('status'),
+        await run('status', '--json'),
+        await run('status', '--quiet'),
+      ]
+      await run('report', '--out', page)
+      const sentence = /(?:Yes\.|No:|Not entirely:)[^<]*/.exec(readFileSync(page, 'utf8'))?.[0] ?? ''
+      const [, open] = /^shopsync_incidents_open\{kind="quarantine"\} (\d+)$/m.exec(
+        readFileSync(textfile, 'utf8'),
+      ) ?? ['', '']
+      return {
+        shown,
+        told: told.json<StatusReport>(),
+        codes: [shown.code, told.code, quiet.code],
+        quiet,
+        sentence,
+        open,
+      }
+    }
+    expect((await run('sync')).code).toBe(0)
+    expect((await run('reconcile')).code).toBe(0)
+    const before = await answers()
+    expect(before.codes).toEqual([0, 0, 0])
+    expect(before.shown.stdout).toContain('all fresh')
+    expect(before.told).toMatchObject({ healthy: true, incidents: [] })
+    expect(before.quiet.stderr).toBe('')
+    expect([before.sentence.includes('incident'), before.open]).toEqual([false, '0'])
+
+    // A value that is stored nowhere leaves the exit code of runs alone, but is an incident.
+    sandbox.store.put(101, 'payments', payment(12.5, '2026-01-02T00:00:00Z'))
+    expect((await run('sync')).code).toBe(0)
+    const during = await answers()
+    expect(during.codes).toEqual([1, 1, 1])
+    expect(during.shown.stdout).not.toContain('all fresh')
+    expect(during.shown.stdout).toContain('1 incident open; every cursor was complete')
+    expect(during.shown.stdout).toMatch(/✗ quarantine since .*: a value or record could not be stored/)
+    expect(during.shown.stdout).toContain('Type shopsync quarantine list --tenant 101 --resource payments')
+    expect(during.told).toMatchObject({
+      healthy: false,
+      cursors: [{ state: 'ok' }],
+      incidents: [{ kind: 'quarantine', tenant_id: 101, resource: 'payments' }],
+    })
+    expect(during.quiet.stderr).toMatch(/status: open: quarantine since .*payments/)
+    expect(during.sentence).toMatch(/^Not entirely: .*1 incident is open \(quarantine: payments\)/)
+    expect(during.open).toBe('1')
+    // Another tenant's list is nobody's business who asks for this one alone; this one is.
+    const other = await run('status', '--resource', 'payments', '--failing')
+    expect([other.code, other.stdout.includes('nothing needs somebody')]).toEqual([1, false])
+
+    sandbox.store.put(101, 'payments', payment(1250, '2026-01-03T00:00:00Z'))
+    expect((await run('sync')).code).toBe(0)
+    const after = await answers()
+    expect(after.codes).toEqual([0, 0, 0])
+    expect(after.shown.stdout).toContain('all fresh')
+    expect([after.sentence.includes('incident'), after.open]).toEqual([false, '0'])
+  })
+})

@@ -1,0 +1,400 @@
+/**
+ * The business views against values computed by hand, on both warehouses: two tenants whose ids collide, deleted
+ * records of every kind, refunds, discounts, null fees, lines without prices. test/support/business.ts has the business.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { views } from '../../../schema/views/index.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { type BusinessPlace, businessIn } from '../../support/business.js'
+import { ask } from '../../support/views.js'
+import { warehouses } from '../../support/warehouse.js'
+
+describe.each(warehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  let run: BusinessPlace['run']
+  beforeAll(async () => {
+    ;({ warehouse, run } = await businessIn(kind))
+  })
+  afterAll(() => warehouse.close())
+
+  /** Rows of a view as lists of these columns' values, in this order of columns. */
+  async function rows(view: string, columns: string, rest = 'where tenant_id = 1'): Promise<unknown[][]> {
+    const list = columns.split(' ')
+    const found = await ask(warehouse, view, `select ${list.join(', ')} from {view} ${rest}`)
+    return found.map((row) => list.map((name) => row[name]))
+  }
+
+  it('order_lines shares out discounts so that they sum to those of the order', async () => {
+    const columns =
+      'kind line_id quantity price_cents amount_cents discount_cents net_cents cost_cents price_unknown'
+    expect(
+      await rows(
+        'order_lines',
+        columns,
+        'where tenant_id = 1 and repair_order_id = 1 order by kind, line_id',
+      ),
+    ).toEqual([
+      ['hazmat', 131, 2, 355, 710, 0, 710, null, false],
+      ['labor', 111, 0.35, 10_250, 3588, 124, 3464, null, false],
+      ['labor', 112, 1.5, 10_250, 15_375, 531, 14_844, null, false],
+      ['labor', 121, 1, 10_000, 10_000, 345, 9655, null, false],
+      ['part', 113, 3, 1999, 5997, 600, 5397, 3600, false],
+      ['part', 122, 1.5, 333, 500, 50, 450, 150, false],
+      ['sublet', 132, 1, 9900, 9900, 0, 9900, 6400, false],
+    ])
+    expect(
+      await rows(
+        'order_lines',
+        columns,
+        'where tenant_id = 1 and repair_order_id in (2, 6) order by line_id',
+      ),
+    ).toEqual([
+      ['labor', 211, 1, null, 0, 0, 0, null, true],
+      ['labor', 212, 0, null, 0, 0, 0, null, false],
+      ['part', 213, 1, null, 0, 0, 0, 500, true],
+      ['part', 214, 2, 1000, 2000, 0, 2000, null, false],
+      ['part', 215, 0, null, 0, 0, 0, 0, false],
+      ['part', 611, null, 100, 0, 0, 0, null, true],
+      ['part', 612, 1, 9_500_000_000, 0, 0, 0, 100, true],
+      ['hazmat', 613, 1, 355, 355, 0, 355, null, false],
+    ])
+    expect(
+      await rows(
+        'order_lines',
+        'description technician_name brand inventory_id shop_name tenant_name',
+        'where tenant_id = 1 and line_id in (112, 113) order by line_id',
+      ),
+    ).toEqual([
+      ['Labor 112', 'Grace Hopper', null, null, 'Phoenix', 'Desert Auto'],
+      ['Part 113', null, 'Bosch', 34, 'Phoenix', 'Desert Auto'],
+    ])
+  })
+
+  it('service_totals sum to their order, and say where profit is unknown', async () => {
+    const columns =
+      'service_id labor_hours labor_cents labor_discount_cents parts_cents parts_discount_cents sublets_cents hazmats_cents sales_cents cost_cents gross_profit_cents'
+    expect(
+      await rows(
+        'service_totals',
+        columns,
+        'where tenant_id = 1 and repair_order_id in (1, 2) order by service_id',
+      ),
+    ).toEqual([
+      [11, 1.85, 18_963, 655, 5997, 600, 0, 0, 23_705, 3600, 20_105],
+      [12, 1, 10_000, 345, 500, 50, 0, 0, 10_105, 150, 9955],
+      [13, 0, 0, 0, 0, 0, 9900, 710, 10_610, 6400, 4210],
+      [21, 1, 0, 0, 2000, 0, 0, 0, 2000, 500, null],
+    ])
+    expect(
+      await rows(
+        'service_totals',
+        'title category completed closed_on service_key',
+        'where tenant_id = 1 and service_id = 11',
+      ),
+    ).toEqual([['Service 11', 'Brakes', true, '2026-03-04', '1-1-11']])
+  })
+
+  it("daily_sales cuts by the shop's own day, and counts what it leaves out", async () => {
+    const columns =
+      'tenant_id shop_id day invoices cars customers labor_hours sales_cents discount_cents supply_fee_cents tax_cents total_cents invoices_without_total gross_profit_cents invoices_without_profit paid_cents paid_where_total_known_cents'
+    expect(
+      await rows(
+        'daily_sales',
+        columns,
+        "where day between '2026-03-01' and '2026-03-31' order by tenant_id, shop_id",
+      ),
+    ).toEqual([
+      [1, 1, '2026-03-04', 2, 2, 2, 3.85, 46_420, 1650, 500, 524, 45_444, 1, 34_270, 1, 45_444, 45_444],
+      [1, 2, '2026-03-05', 1, 1, 1, 2, 10_000, 0, 0, 0, 0, 1, 10_000, 0, 4000, 0],
+      [2, 1, '2026-03-04', 1, 1, 1, 3, 778_886, 0, 0, 40_425, 819_311, 0, 778_837, 0, 0, 0],
+      [2, 2, '2026-03-04', 1, 1, 1, 1, 1234, 0, 0, 0, 1234, 0, 1234, 0, 1234, 1234],
+    ])
+  })
+
+  it('technician_hours keeps lines without a technician apart', async () => {
+    const columns =
+      'tenant_id shop_id day technician_id technician_name invoices sold_hours rated_hours labor_cents'
+    expect(
+      await rows(
+        'technician_hours',
+        columns,
+        "where day between '2026-03-01' and '2026-03-31' order by tenant_id, shop_id, coalesce(technician_id, 0)",
+      ),
+    ).toEqual([
+      [1, 1, '2026-03-04', null, null, 1, 1, 0, 0],
+      [1, 1, '2026-03-04', 7, 'Ada Lovelace', 1, 1.35, 1.35, 13_588],
+      [1, 1, '2026-03-04', 8, 'Grace Hopper', 1, 1.5, 1.5, 15_375],
+      [1, 2, '2026-03-05', 7, 'Ada Lovelace', 1, 2, 2, 10_000],
+      [2, 1, '2026-03-04', 7, 'Ada Lovelace 2', 1, 3, 3, 288_886],
+      [2, 2, '2026-03-04', 7, 'Ada Lovelace 2', 1, 1, 1, 1234],
+    ])
+  })
+
+  it('parts_margin knows a margin where price and cost are known', async () => {
+    const columns =
+      'part_id quantity quoted_price_cents unit_cost_cents sold_cents cost_cents margin_cents cost_band'
+    expect(
+      await rows(
+        'parts_margin',
+        columns,
+        'where tenant_id = 1 and repair_order_id in (1, 2) order by part_id',
+      ),
+    ).toEqual([
+      [113, 3, 1999, 1200, 5997, 3600, 2397, '1 5 to 20'],
+      [122, 1.5, 333, 100, 500, 150, 350, '0 under 5'],
+      [213, 1, null, 500, 0, 500, null, '1 5 to 20'],
+      [214, 2, 1000, null, 2000, null, null, 'unknown'],
+      [215, 0, null, null, 0, 0, 0, 'unknown'],
+    ])
+  })
+
+  it('recommendation_conversion tells what was decided at once from what was sold later', async () => {
+    const columns = 'recommendation_id recommended_on shop_id kind decision imported sold_later value_cents'
+    expect(
+      await rows('recommendation_conversion', columns, 'where tenant_id = 1 order by recommendation_id'),
+    ).toEqual([
+      [1, '2026-03-04', 1, 'quick', 'approved', true, false, 5000],
+      [2, '2026-03-05', 2, 'service', 'undecided', false, true, 13_600],
+      [3, '2026-03-01', 1, 'service', 'declined', false, false, null],
+      [4, '2026-03-01', 1, 'service', 'undecided', false, false, null],
+      [5, '2026-03-01', 2, 'service', 'declined', false, true, 10_000],
+    ])
+  })
+
+  it('payments_daily has live payments of live orders, by type', async () => {
+    expect(
+      await rows(
+        'payments_daily',
+        'shop_id day type type_name payments amount_cents refunds',
+        'where tenant_id = 1 order by shop_id, type',
+      ),
+    ).toEqual(
+      expect.arrayContaining([
+        [1, '2026-03-04', '(none)', '(none)', 1, 1, 0],
+        [1, '2026-03-04', 'Cash', '(none)', 1, 45_444, 0],
+        [2, '2026-03-05', 'Credit Card', 'Visa', 2, 4000, 1],
+      ]),
+    )
+    expect(await rows('payments_daily', 'payments')).toHaveLength(3)
+  })
+
+  it('card_attempts finds what made good for a failure', async () => {
+    const columns = 'payment_transaction_id day reader status failed failed_then_approved staff_name'
+    expect(
+      await rows('card_attempts', columns, 'where tenant_id = 1 order by payment_transaction_id'),
+    ).toEqual([
+      [1, '2026-03-04', 'HSN-1', 'declined', true, true, 'Alan Turing'],
+      [2, '2026-03-04', 'HSN-1', 'approved', false, false, 'Alan Turing'],
+      [3, '2026-03-04', 'HSN-1', null, true, false, 'Alan Turing'],
+      [4, '2026-03-04', 'HSN-1', 'declined', true, true, 'Alan Turing'],
+      [5, '2026-03-04', 'HSN-1', 'approved', false, false, 'Alan Turing'],
+      [6, '2026-03-05', 'HSN-1', 'approved', false, false, 'Alan Turing'],
+    ])
+  })
+
+  it('inventory_value rounds stock to the cent, and looks back 365 days for what was sold', async () => {
+    const columns =
+      'inventory_id shop_id quantity_on_hand min_stock cost_cents on_hand_cents below_min sold_12_months turns vendor_name'
+    expect(await rows('inventory_value', columns, 'where tenant_id = 1 order by inventory_id')).toEqual([
+      [31, 1, 2.5, 3, 333, 833, false, 4, 1.6, 'Parts & Co'],
+      [32, 1, 0, 1, null, 0, true, 0, null, null],
+      [33, 2, null, null, 100, null, null, 0, null, null],
+    ])
+    expect(
+      await rows('inventory_value', 'sold_12_months turns', 'where tenant_id = 2 and inventory_id = 31'),
+    ).toEqual([[0, 0]])
+  })
+
+  it('purchases are negative where they are returns', async () => {
+    const columns =
+      'purchase_record_id position day shop_id vendor_name is_return inventory_id quantity unit_cost_cents amount_cents'
+    expect(
+      await rows('purchases', columns, 'where tenant_id = 1 order by purchase_record_id, position'),
+    ).toEqual([
+      [1, 0, '2026-03-04', 1, 'Parts & Co', false, 31, 2.5, 333, 833],
+      [1, 1, '2026-03-04', 1, 'Parts & Co', false, 32, null, 5, null],
+      [2, 0, '2026-03-05', 2, 'Parts & Co', true, 33, -1, 1000, -1000],
+      [2, 1, '2026-03-05', 2, 'Parts & Co', true, 33, 0, null, 0],
+    ])
+  })
+
+  it('appointment_load rounds minutes down, below zero too', async () => {
+    expect(
+      await rows(
+        'appointment_load',
+        'appointment_id day minutes outcome',
+        'where tenant_id = 1 order by appointment_id',
+      ),
+    ).toEqual([
+      [1, '2026-03-04', 90, 'came'],
+      [2, '2026-03-05', -31, 'no order'],
+      [3, '2026-03-04', null, 'order gone'],
+      [4, null, 0, 'order gone'],
+      [5, expect.any(String), 60, 'to come'],
+      [6, expect.any(String), 60, 'order not started'],
+    ])
+  })
+
+  it('cycle_times and work_in_progress measure in whole minutes, and know what is late', async () => {
+    const columns =
+      'repair_order_id minutes_to_start minutes_in_work minutes_to_pick_up minutes_in_all is_late'
+    expect(
+      await rows(
+        'cycle_times',
+        columns,
+        'where tenant_id = 1 and repair_order_id in (1, 2, 5, 6) order by repair_order_id',
+      ),
+    ).toEqual([
+      [1, 1440, 3690, 720, 5850, false],
+      [2, 1440, 4019, null, null, true],
+      [5, null, null, null, null, true],
+      [6, 2879, null, null, null, false],
+    ])
+    const open = await rows(
+      'work_in_progress',
+      'repair_order_id state sales_cents is_late customer_name minutes_open',
+      'where tenant_id = 1 order by repair_order_id',
+    )
+    expect(open.map((row) => row.slice(0, 5))).toEqual([
+      [5, 'estimate', 8000, true, 'Customer 5'],
+      [6, 'in_progress', 355, false, 'Customer 6'],
+    ])
+    const minutes = open.map((row) => Number(row[5]))
+    expect(
+      [14_401, 2881].map((least, i) => (minutes[i] ?? 0) - least).every((more) => more >= 0 && more < 30),
+    ).toBe(true)
+  })
+
+  it('receivables are what is not settled, by age', async () => {
+    const columns =
+      'repair_order_id customer_name total_cents sales_cents paid_cents balance_cents bucket at_least_due_cents'
+    expect(await rows('receivables', columns, 'where tenant_id = 1 order by repair_order_id')).toEqual([
+      [2, 'Customer 2', null, 2000, 0, null, 'over 90', 2000],
+      [4, 'Customer 1', null, 10_000, 4000, null, 'over 90', 6000],
+      [7, 'Customer 3', 10_000, 10_000, 0, 10_000, '31 to 60', 10_000],
+      [8, 'Customer 4', 5000, 5000, 5003, -3, 'over 90', 0],
+      [10, 'Customer 5', 7000, 7000, 1000, 6000, 'over 90', 6000],
+    ])
+    const days = await rows(
+      'receivables',
+      'days',
+      'where tenant_id = 1 and repair_order_id in (7, 8, 10) order by repair_order_id',
+    )
+    // Midnight may pass between the making of the records and the query.
+    expect(
+      [45, 200, 500].map((age, i) => Number(days[i]?.[0]) - age).every((more) => more === 0 || more === 1),
+    ).toBe(true)
+  })
+
+  it('customer_value counts invoices as visits, and says who still comes', async () => {
+    const columns = 'customer_id visits sales_cents gross_profit_cents visits_without_profit vehicles'
+    expect(await rows('customer_value', columns, 'where tenant_id = 1 order by customer_id')).toEqual([
+      [1, 2, 54_420, 44_270, 0, 1],
+      [2, 1, 2000, 0, 1, 1],
+      [3, 1, 10_000, 8668, 0, 1],
+      [4, 1, 5000, 5000, 0, 1],
+      [5, 2, 13_000, -20_300, 0, 2],
+      [6, 0, 0, 0, 0, 0],
+    ])
+    expect(
+      await rows(
+        'customer_value',
+        'standing',
+        'where tenant_id = 1 and customer_id > 2 order by customer_id',
+      ),
+    ).toEqual([['active'], ['lapsing'], ['lost'], ['never']])
+    expect(
+      await rows(
+        'customer_value',
+        'first_visit_on last_visit_on customer_name',
+        'where tenant_id = 1 and customer_id in (1, 6) order by customer_id',
+      ),
+    ).toEqual([
+      ['2026-03-04', '2026-03-05', 'Customer 1'],
+      [null, null, 'Customer 6'],
+    ])
+  })
+
+  it('totals_check puts every invoice into one of five columns', async () => {
+    const columns = 'invoices unpaid total_unknown equal_to_the_cent off_by_rounding off_by_more'
+    expect(
+      await rows(
+        'totals_check',
+        `shop_id ${columns}`,
+        "where tenant_id = 1 and month = '2026-03' order by shop_id",
+      ),
+    ).toEqual([
+      [1, 2, 0, 1, 1, 0, 0],
+      [2, 1, 0, 1, 0, 0, 0],
+    ])
+    const sums = columns.split(' ').map((name) => `sum(${name}) as ${name}`)
+    const [all] = await ask(
+      warehouse,
+      'totals_check',
+      `select ${sums.join(', ')} from {view} where tenant_id = 1`,
+    )
+    expect(Object.values(all ?? {}).map(Number)).toEqual([7, 1, 2, 2, 1, 1])
+  })
+
+  it('payments_check compares the payments of orders with their own list', async () => {
+    const columns = 'shop_id orders equal differ difference_cents'
+    expect(
+      await rows('payments_check', columns, "where tenant_id = 1 and month = '2026-03' order by shop_id"),
+    ).toEqual([
+      [1, 1, 0, 1, 1],
+      [2, 1, 1, 0, 0],
+    ])
+    const [all] = await ask(
+      warehouse,
+      'payments_check',
+      'select sum(orders) as orders, sum(differ) as differ, sum(difference_cents) as difference_cents from {view} where tenant_id = 1',
+    )
+    expect(Object.values(all ?? {}).map(Number)).toEqual([5, 4, 1 - 5003 - 6000 - 1000])
+  })
+
+  it('a snapshot keeps how the shops stand, and replaces that of the same day', async () => {
+    const { db } = warehouse
+    const taken = async (): Promise<number[][]> => {
+      const found = await db
+        .selectFrom('daily_snapshots')
+        .selectAll()
+        .orderBy('tenant_id')
+        .orderBy('shop_id')
+        .execute()
+      return found.map(({ day: _day, taken_at: _at, ...row }) => Object.values(row).map(Number))
+    }
+    const expected = [
+      [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1],
+      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1],
+      [2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1],
+      [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ]
+    expect((await run(['snapshot'])).stdout).toContain('4 shops')
+    expect(await taken()).toEqual(expected)
+    await db.updateTable('daily_snapshots').set({ stock_cents: 1 }).execute()
+    expect((await run(['snapshot', '--json'])).json()).toMatchObject({ status: 'ok', shops: 4 })
+    expect((await taken()).slice(-4)).toEqual(expected)
+    const days = await db.selectFrom('daily_snapshots').select(['day', 'taken_at']).execute()
+    for (const { day, taken_at } of days) {
+      const apart = Date.parse(String(taken_at)) - Date.parse(`${day}T12:00:00Z`)
+      expect([day, Math.abs(apart) < 36 * 3_600_000]).toEqual([day, true])
+    }
+    expect((await run(['forget', '--tenant', '2', '--yes'])).code).toBe(0)
+    expect((await taken()).every(([tenant]) => tenant === 1)).toBe(true)
+  })
+})
+
+it('every business view is asked about here', () => {
+  const own = [
+    'dim_customers',
+    'dim_days',
+    'dim_shops',
+    'dim_staffs',
+    'dim_tenants',
+    'dim_vehicles',
+    'dim_vendors',
+    'freshness',
+    'orders',
+  ]
+  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(17)
+})

@@ -1,0 +1,342 @@
+/** The shops' own days: which zone a shop has, when its days begin, and that the warehouse and the program cut alike. */
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { DateTime } from 'luxon'
+import { afterAll, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import appointmentLoad from '../../../schema/views/appointment_load.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { isTimeZone } from '../../../src/engine/config/timezone.js'
+import { model } from '../../../src/engine/model/registry.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { railsZones } from '../../../src/features/analytics/rails.js'
+import { dayOf, endDay } from '../../../src/features/analytics/shopday.js'
+import { viewText } from '../../../src/features/analytics/viewtext.js'
+import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
+import { known } from '../../support/run.js'
+import { prepareViews, refresh } from '../../support/views.js'
+import { type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const now = '2026-11-22T00:00:00Z'
+const end = endDay(BigInt(Date.parse(now)) * 1000n)
+const instant = (ms: number): string => fromMicros(BigInt(ms) * 1000n)
+
+describe('the day of an instant', () => {
+  const zones = [
+    'UTC',
+    'America/Chicago',
+    'Europe/Berlin',
+    'Asia/Kathmandu',
+    'Australia/Lord_Howe',
+    'Pacific/Apia',
+    'America/Sao_Paulo',
+    'Asia/Beirut',
+    'Africa/Casablanca',
+  ]
+
+  it("is luxon's", () => {
+    const from = Date.parse('1990-01-02T00:00:00Z')
+    const until = Date.parse('2036-12-30T00:00:00Z')
+    fc.assert(
+      fc.property(fc.constantFrom(...zones), fc.integer({ min: from, max: until }), (zone, ms) => {
+        expect(dayOf(zone, instant(ms), end)).toBe(DateTime.fromMillis(ms, { zone }).toISODate())
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it("is luxon's around each midnight of days on which clocks change", () => {
+    const days = [
+      '2026-03-08',
+      '2026-11-01',
+      '2026-03-29',
+      '2026-10-25',
+      '2018-11-04',
+      '2018-02-18',
+      '2011-12-31',
+    ]
+    for (const zone of zones)
+      for (const day of days)
+        for (let minutes = -30 * 60; minutes <= 54 * 60; minutes += 30) {
+          const ms = Date.parse(`${day}T00:00:00Z`) + minutes * 60_000
+          for (const at of [ms - 1, ms])
+            expect([zone, at, dayOf(zone, instant(at), end)]).toEqual([
+              zone,
+              at,
+              DateTime.fromMillis(at, { zone }).toISODate(),
+            ])
+        }
+  })
+
+  it('is none outside of the calendar', () => {
+    expect(dayOf('America/Chicago', '1990-01-01T05:59:59.999999Z', end)).toBeNull()
+    expect(dayOf('America/Chicago', '1990-01-01T06:00:00.000000Z', end)).toBe('1990-01-01')
+    expect(dayOf('America/Chicago', '2037-01-01T05:59:59.999999Z', end)).toBe('2036-12-31')
+    expect(dayOf('America/Chicago', '2037-01-01T06:00:00.000000Z', end)).toBeNull()
+    expect(dayOf('UTC', '0001-01-01T00:00:00.000000Z', end)).toBeNull()
+    expect(dayOf('UTC', '9999-12-31T00:00:00.000000Z', end)).toBeNull()
+  })
+
+  it('begins once where clocks go back over midnight: at the first time', () => {
+    // 00:01 of 7 November was followed by 23:01 of the 6th.
+    expect(dayOf('America/St_Johns', '2010-11-07T02:29:59.999999Z', end)).toBe('2010-11-06')
+    expect(dayOf('America/St_Johns', '2010-11-07T02:30:00.000000Z', end)).toBe('2010-11-07')
+    expect(dayOf('America/St_Johns', '2010-11-07T02:45:00.000000Z', end)).toBe('2010-11-07')
+  })
+})
+
+describe('names of zones', () => {
+  it('are those of the IANA list', () => {
+    for (const name of ['UTC', 'America/Chicago', 'Europe/Berlin', 'Asia/Kathmandu', 'US/Central', 'CST6CDT'])
+      expect([name, isTimeZone(name)]).toEqual([name, true])
+    for (const name of [
+      'UTC-6',
+      'UTC+01:00',
+      'GMT-5',
+      '-06:00',
+      'EST',
+      'CST',
+      'america/chicago',
+      'Chicago',
+      '',
+    ])
+      expect([name, isTimeZone(name)]).toEqual([name, false])
+  })
+
+  it("are Rails' too, where the API sends them", () => {
+    expect(zoneNamed('Central Time (US & Canada)')).toBe('America/Chicago')
+    expect(zoneNamed(' Kathmandu ')).toBe('Asia/Kathmandu')
+    expect(zoneNamed('constructor')).toBeUndefined()
+    for (const [name, zone] of Object.entries(railsZones))
+      expect([name, isTimeZone(zone)]).toEqual([name, true])
+  })
+})
+
+/** The days of some years as luxon finds them one by one. */
+function daysByLuxon(zone: string) {
+  const days = []
+  for (let number = Date.UTC(2010) / 864e5; number < Date.UTC(2013) / 864e5; number++) {
+    const day = new Date(number * 864e5).toISOString().slice(0, 10)
+    const begin = DateTime.fromISO(day, { zone }).startOf('day')
+    if (begin.toISODate() !== day) continue
+    const from_at = instant(begin.toMillis())
+    days.push({
+      zone,
+      from_at,
+      day,
+      month: `${day.slice(0, 7)}-01`,
+      day_number: number,
+      weekday: begin.weekday,
+    })
+  }
+  return days
+}
+
+/** Clocks that change by night, at midnight either way, by half an hour; a zone that skips a day; none that change. */
+const plainZones = ['America/Chicago', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC']
+let plain: Record<string, ReturnType<typeof daysByLuxon>> | undefined
+const plainDays = () => {
+  plain ??= Object.fromEntries(plainZones.map((zone) => [zone, daysByLuxon(zone)]))
+  return plain
+}
+
+const opened: Warehouse[] = []
+afterAll(async () => {
+  for (const warehouse of opened) await warehouse.close()
+})
+async function fresh(kind: Kind): Promise<Warehouse> {
+  const warehouse = await open(kind)
+  opened.push(warehouse)
+  return warehouse
+}
+
+const zonesOf = async (warehouse: Warehouse): Promise<unknown[]> =>
+  (await rowsOf(warehouse, 'report_zones')).map(({ tenant_id, shop_id, zone, origin }) => [
+    `${tenant_id}/${shop_id}`,
+    zone,
+    origin,
+  ])
+
+/** Two tenants with colliding ids. */
+const shops = [
+  [101, 1, '{"time_zone":"Central Time (US & Canada)"}'],
+  [101, 2, '{"time_zone":"UTC-6"}'],
+  [101, 3, '{"time_zone":"Europe/Berlin"}'],
+  [101, 4, '{"name":"None"}'],
+  [102, 1, '{"time_zone":"Asia/Kathmandu"}'],
+] as const
+
+/** Appointments of those shops, before and at the beginning of days on which some clock changes. */
+function appointmentsAt(zones: Readonly<Record<string, string>>) {
+  const stamps = { updated_at: instant(0), _synced_at: instant(0) }
+  const instants = ['2011-03-27', '2011-04-02', '2011-10-15', '2011-10-30', '2011-12-29'].flatMap((from) =>
+    Array.from({ length: 24 * 2 * 2 }, (_, half) => Date.parse(from) + half * 18e5),
+  )
+  const all = [...instants.flatMap((ms) => [ms - 1, ms]), Date.parse('1989-12-31'), Date.parse('2039-01-01')]
+  return Object.entries(zones).flatMap(([shop, zone]) => {
+    const [tenant_id = 0, shop_id = 0] = shop.split('/').map(Number)
+    return all.map((ms, i) => ({
+      ...stamps,
+      tenant_id,
+      id: shop_id * 10_000 + i,
+      shop_id,
+      start_at: instant(ms),
+      day: dayOf(zone, instant(ms), end),
+    }))
+  })
+}
+
+const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [number, number, string])[]) =>
+  Promise.all(
+    rows.map(([tenant_id, id, extra]) =>
+      db
+        .insertInto('shops')
+        .values({ tenant_id, id, updated_at: instant(0), _synced_at: instant(0), _extra: extra })
+        .onConflict((c) => c.columns(['tenant_id', 'id']).doUpdateSet({ _extra: extra }))
+        .execute(),
+    ),
+  )
+
+describe.each(warehouses())('in $name', (kind) => {
+  it('a shop has the zone of the configuration, else its own, else that of all', async () => {
+    const warehouse = await fresh(kind)
+    await store(warehouse, shops)
+    const settings = {
+      timeZone: 'America/Denver',
+      shopTimeZones: { '101/3': 'UTC', '103/9': 'UTC' },
+    }
+    const first = await refresh(warehouse, settings)
+    const all = [
+      ['0/0', 'America/Denver', 'default'],
+      ['101/1', 'America/Chicago', 'shop'],
+      ['101/2', 'America/Denver', 'unknown'],
+      ['101/3', 'UTC', 'configuration'],
+      ['102/1', 'Asia/Kathmandu', 'shop'],
+      ['103/9', 'UTC', 'configuration'],
+    ]
+    expect(await zonesOf(warehouse)).toEqual(all)
+    expect(first.changed).toHaveLength(6)
+    const find = zoneFinder(first.zones)
+    expect([find(101, 1), find(102, 1), find(101, 4), find(7, null)]).toEqual([
+      'America/Chicago',
+      'Asia/Kathmandu',
+      'America/Denver',
+      'America/Denver',
+    ])
+    expect((await refresh(warehouse, settings)).changed).toEqual([])
+
+    // What changes, and nothing else, is told: those orders have other days from now on.
+    await store(warehouse, [
+      [101, 1, '{"time_zone":"Europe/Berlin"}'],
+      [102, 1, '{}'],
+    ])
+    const { changed } = await refresh(warehouse, { ...settings, timeZone: 'UTC' })
+    const told = changed.map(({ tenantId, shopId }) => `${tenantId}/${shopId}`).sort()
+    expect(told).toEqual(['0/0', '101/1', '101/2', '102/1'])
+  })
+
+  it('the zone is read from a column that the configuration has made of it', async () => {
+    const promoted = model(resources, { shops: { columns: { time_zone: 'text' } } })
+    const warehouse = await open(kind, promoted)
+    opened.push(warehouse)
+    await store(warehouse, [[101, 1, '{}']])
+    const { db } = warehouse
+    await db
+      .updateTable('shops')
+      .set({ time_zone: 'Europe/Berlin' } as never)
+      .execute()
+    await refresh(warehouse, {}, { model: promoted })
+    expect(await zonesOf(warehouse)).toEqual([
+      ['0/0', 'UTC', 'default'],
+      ['101/1', 'Europe/Berlin', 'shop'],
+    ])
+  })
+
+  it('the calendar has each day of each zone in use once, and grows by itself', async () => {
+    const warehouse = await fresh(kind)
+    await refresh(warehouse, { timeZone: 'Pacific/Apia' })
+    const days = await rowsOf(warehouse, 'report_days')
+    const apia = days.filter(({ zone }) => zone === 'Pacific/Apia')
+    // From 1990 to 2036, without the day that Samoa skipped, and the row that ends the last day.
+    expect(apia).toHaveLength(end - 7305)
+    expect(days.filter(({ zone }) => zone === 'UTC')).toHaveLength(end - 7305 + 1)
+    expect(apia.filter(({ day }) => day === '2011-12-30')).toEqual([])
+    expect(apia.find(({ day }) => day === '2024-02-29')).toEqual({
+      zone: 'Pacific/Apia',
+      from_at: '2024-02-28T11:00:00.000000Z',
+      day: '2024-02-29',
+      month: '2024-02-01',
+      day_number: 19_782,
+      weekday: 4,
+    })
+    expect(apia.at(-1)).toMatchObject({ day: null })
+
+    await refresh(warehouse, { timeZone: 'Pacific/Apia' }, { now: '2027-01-01T00:00:00Z' })
+    const later = await rowsOf(warehouse, 'report_days')
+    expect(later).toHaveLength(days.length + 2 * 365)
+    expect(later.filter(({ day }) => day === null)).toHaveLength(2)
+  })
+
+  it("the calendar's days are luxon's, whatever the clocks do", async () => {
+    const warehouse = await fresh(kind)
+    for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
+    const query = warehouse.db.selectFrom('report_days').selectAll().orderBy('from_at')
+    const stored = await query.where('day', '>=', '2010-01-01').where('day', '<', '2013-01-01').execute()
+    for (const [zone, days] of Object.entries(plainDays()))
+      expect(stored.filter((row) => row.zone === zone)).toEqual(days)
+  })
+
+  it("a view's days are those of the program, and each part of the join is needed", async () => {
+    const warehouse = await fresh(kind)
+    // London has a day that begins with UTC's and ends an hour before it; the same shop of another tenant is elsewhere.
+    const shopZones = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/Sao_Paulo' }
+    const others = { '102/1': 'Asia/Kathmandu', '102/2': 'UTC', '102/3': 'Australia/Lord_Howe' }
+    const settings = { timeZone: 'America/Chicago', shopTimeZones: { ...shopZones, ...others } }
+    await prepareViews(warehouse, settings)
+    const rows = appointmentsAt({ ...settings.shopTimeZones, '101/9': 'America/Chicago' })
+    for (let i = 0; i < rows.length; i += 100)
+      await warehouse.db
+        .insertInto('appointments')
+        .values(rows.slice(i, i + 100).map(({ day: _, ...row }) => row))
+        .execute()
+    const text = viewText(appointmentLoad, warehouse.dialect.views().sql, { model: known, names: {} })
+    const daysOf = async (query: string): Promise<unknown[]> => {
+      const all = await sql
+        .raw(`select v.tenant_id, v.appointment_id, v.day from (${query}) v`)
+        .execute(warehouse.db)
+      return all.rows.map((row) => Object.values(row as object).join(' ')).sort()
+    }
+    const right = rows.map(({ tenant_id, id, day }) => `${tenant_id} ${id} ${day ?? ''}`).sort()
+    expect(await daysOf(text)).toEqual(right)
+    const parts: [RegExp, string][] = [
+      [/d_zone\.tenant_id = a\.tenant_id and/, ''],
+      [/a\.start_at < d\.behind/, 'true'],
+      [/\+ (?=d\.shifts)/, '- '],
+    ]
+    for (const [part, without] of parts.filter(([one]) => one.test(text)))
+      expect([part, await daysOf(text.replace(part, without))]).not.toEqual([part, right])
+  })
+
+  it('an idle refresh writes nothing', async () => {
+    const warehouse = await fresh(kind)
+    const settings = { timeZone: 'Europe/Berlin', tenantNames: { '101': 'Main Street Auto', '102': 'Other' } }
+    await refresh(warehouse, settings)
+    expect(await rowsOf(warehouse, 'report_tenants')).toMatchObject([
+      { tenant_id: 101, name: 'Main Street Auto' },
+      { tenant_id: 102, name: 'Other' },
+    ])
+    let writes = 0
+    const watched = new Proxy(warehouse, {
+      get: (target, name) => {
+        if (name === 'write') writes++
+        const value = Reflect.get(target, name) as unknown
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    await refresh(watched, settings)
+    expect(writes).toBe(0)
+    await refresh(watched, { ...settings, tenantNames: { '101': 'Main Street Auto' } })
+    expect(writes).toBe(1)
+    expect(await rowsOf(warehouse, 'report_tenants')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,279 @@
+/**
+ * Making the views: once, again where something has changed, and never at the cost of what is somebody's own. On
+ * Postgres, who may make them and who may read them.
+ */
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { ask, make, prepareViews, query } from '../../support/views.js'
+import { type Kind, open, openAt, postgresUrl, warehouses } from '../../support/warehouse.js'
+
+const opened: Warehouse[] = []
+afterAll(async () => {
+  for (const warehouse of opened) await warehouse.close()
+})
+async function fresh(kind: Kind): Promise<Warehouse> {
+  const warehouse = await open(kind)
+  opened.push(warehouse)
+  return warehouse
+}
+const run = async (warehouse: Warehouse, text: string): Promise<void> =>
+  void (await sql.raw(text).execute(warehouse.db))
+
+describe.each(warehouses())('in $name, the views', (kind) => {
+  it('are made once, and again where one is gone or the configuration names other fields', async () => {
+    const warehouse = await fresh(kind)
+    const first = await make(warehouse)
+    expect(first.troubles).toEqual([])
+    expect(first.made).toContainEqual({ table: 'orders', what: 'create view' })
+    expect(await make(warehouse)).toEqual({ made: [], troubles: [] })
+
+    const store = warehouse.dialect.views()
+    await run(warehouse, `drop view ${store.relation('receivables')}`)
+    expect((await make(warehouse)).made).toEqual([{ table: 'receivables', what: 'create view' }])
+
+    const renamed = await make(warehouse, { names: { vehicles: ['year', 'make'] } })
+    expect(renamed.made).toContainEqual({ table: 'dim_vehicles', what: 'replace view' })
+    expect(renamed.made).not.toContainEqual({ table: 'dim_staffs', what: 'replace view' })
+  })
+
+  it("leave somebody's own view of the same name alone, and name it", async () => {
+    const warehouse = await fresh(kind)
+    const store = warehouse.dialect.views()
+    if (kind.name === 'postgres') await run(warehouse, `create schema "${store.where}"`)
+    await run(warehouse, `create view ${store.relation('orders')} as select 1 as mine`)
+    const { made, troubles } = await make(warehouse)
+    expect(troubles).toMatchObject([{ message: expect.stringContaining('The view orders was not made') }])
+    expect(made.map(({ table }) => table)).toContain('order_lines')
+    expect(await query(warehouse, 'select * from {orders}')).toEqual([{ mine: 1 }])
+    await run(warehouse, `drop view ${store.relation('orders')}`)
+    expect((await make(warehouse)).made).toEqual([{ table: 'orders', what: 'create view' }])
+  })
+
+  it('show names from a column or from _extra alike, and words for what has none', async () => {
+    const warehouse = await fresh(kind)
+    const at = '2026-01-05T10:00:00.000000Z'
+    const row = { updated_at: at, _synced_at: at }
+    const { db } = warehouse
+    await db
+      .insertInto('vehicles')
+      .values([
+        { tenant_id: 101, id: 1, ...row, _extra: '{"year":2019,"make":" Honda ","model":""}' },
+        { tenant_id: 102, id: 1, ...row, _extra: '{"make":"Ford"}' },
+        { tenant_id: 101, id: 2, ...row, _extra: null },
+      ])
+      .execute()
+    await db
+      .insertInto('customers')
+      .values([
+        {
+          tenant_id: 101,
+          id: 1,
+          ...row,
+          first_name: 'Ada',
+          last_name: "O'Neil",
+          _extra: '{"company":"Fleet & Co"}',
+        },
+        { tenant_id: 101, id: 2, ...row, first_name: 'Ada', last_name: '', _deleted_at: at },
+        { tenant_id: 102, id: 2, ...row },
+      ])
+      .execute()
+    await prepareViews(warehouse, { names: { vehicles: ['year', 'make', 'model'] } })
+    const vehicles = await ask(warehouse, 'dim_vehicles', 'select * from {view} order by vehicle_key')
+    expect(vehicles.map((vehicle) => [vehicle.vehicle_key, vehicle.vehicle_name])).toEqual([
+      ['101-1', '2019 Honda'],
+      ['101-2', 'vehicle 2'],
+      ['102-1', 'Ford'],
+    ])
+    const customers = await ask(warehouse, 'dim_customers', 'select * from {view} order by customer_key')
+    expect(customers.map((one) => [one.customer_key, one.customer_name, one.is_deleted])).toEqual([
+      ['101-1', 'Fleet & Co', false],
+      ['101-2', 'Ada', true],
+      ['102-2', 'customer 2', false],
+    ])
+  })
+
+  it('have every id that any row names', async () => {
+    const warehouse = await fresh(kind)
+    const at = '2026-01-05T10:00:00.000000Z'
+    const row = { updated_at: at, _synced_at: at }
+    await warehouse.db
+      .insertInto('appointments')
+      .values([
+        { tenant_id: 101, id: 1, ...row, shop_id: 7, staff_id: null },
+        { tenant_id: 102, id: 1, ...row, shop_id: 7, staff_id: 3, _deleted_at: at },
+      ])
+      .execute()
+    await prepareViews(warehouse, { shopTimeZones: { '102/7': 'Europe/Berlin' } })
+    expect(await ask(warehouse, 'dim_shops', 'select * from {view} order by shop_key')).toEqual([
+      {
+        shop_key: '101-7',
+        tenant_id: 101,
+        tenant_name: 'tenant 101',
+        shop_id: 7,
+        shop_name: 'shop 7',
+        time_zone: 'UTC',
+        is_deleted: false,
+      },
+      {
+        shop_key: '102-7',
+        tenant_id: 102,
+        tenant_name: 'tenant 102',
+        shop_id: 7,
+        shop_name: 'shop 7',
+        time_zone: 'Europe/Berlin',
+        is_deleted: false,
+      },
+    ])
+    expect(await ask(warehouse, 'dim_staffs', 'select staff_key, staff_name from {view}')).toEqual([
+      { staff_key: '102-3', staff_name: 'staff 3' },
+    ])
+  })
+})
+
+describe.runIf(postgresUrl() !== '')('in Postgres', () => {
+  const [kind] = warehouses().filter(({ name }) => name === 'postgres')
+  const warehouseOf = (): Promise<Warehouse> => fresh(kind as Kind)
+
+  /** A role of the test's own that may log in and nothing else. */
+  async function role(warehouse: Warehouse): Promise<{ name: string; client: pg.Client }> {
+    const name = `r_${Math.random().toString(36).slice(2, 10)}`
+    await run(warehouse, `create role ${name} login`)
+    const url = new URL(postgresUrl())
+    const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(
+      warehouse.db,
+    )
+    url.pathname = `/${rows[0]?.database}`
+    url.username = name
+    const client = new pg.Client({ connectionString: url.href })
+    // The test's database goes before the role's connection does.
+    client.on('error', () => {})
+    await client.connect()
+    opened.push({ close: () => client.end() } as unknown as Warehouse)
+    return { name, client }
+  }
+
+  const schemaOf = (warehouse: Warehouse): string => warehouse.dialect.views().where
+
+  it('are read by a role that has a right on their schema and on them alone', async () => {
+    const warehouse = await warehouseOf()
+    await prepareViews(warehouse)
+    const schema = schemaOf(warehouse)
+    const { name, client } = await role(warehouse)
+    await run(warehouse, `grant usage on schema "${schema}" to ${name}`)
+    await run(warehouse, `grant select on all tables in schema "${schema}" to ${name}`)
+    for (const view of ['orders', 'daily_sales', 'freshness', 'dim_shops', 'repair_order_totals'])
+      expect((await client.query(`select * from "${schema}".${view}`)).rows).toEqual([])
+    const table = `select * from "${schema.replace(/_analytics$/, '')}".repair_orders`
+    await expect(client.query(table)).rejects.toThrow('permission denied')
+  })
+
+  it('keep their grants and comments where they are made anew', async () => {
+    const warehouse = await warehouseOf()
+    await make(warehouse)
+    const schema = schemaOf(warehouse)
+    const { name } = await role(warehouse)
+    await run(warehouse, `grant select on "${schema}".orders to ${name} with grant option`)
+    await run(warehouse, `grant select (tenant_id) on "${schema}".orders to public`)
+    const store = warehouse.dialect.views()
+    const columns: WantedView['columns'] = [
+      { name: 'other', kind: 'text', doc: "It's another." },
+      { name: 'tenant_id', kind: 'id', doc: 'Tenant.' },
+    ]
+    const changed = {
+      name: 'orders',
+      doc: 'Other.',
+      columns,
+      query: "select cast('x' as text) as other, cast(1 as bigint) as tenant_id",
+    }
+    const trouble = await warehouse.transaction((session) => store.make((one) => session.run(one), changed))
+    expect(trouble).toBeUndefined()
+    const rights = await query(
+      warehouse,
+      `select relacl::text as acl, (select attacl::text from pg_attribute where attrelid = c.oid and attname = 'tenant_id') as of_column, obj_description(c.oid) as doc from pg_class c where c.oid = '"${schema}".orders'::regclass`,
+    )
+    expect(rights).toMatchObject([{ doc: 'Other.', of_column: expect.stringContaining('=r/') }])
+    expect(String(rights[0]?.acl)).toContain(`${name}=r*/`)
+    // Columns that are only appended: the same view, with what stands on it.
+    await run(warehouse, `create view "${schema}".mine as select other from "${schema}".orders`)
+    const longer = [...columns, { name: 'more', kind: 'cents' as const, doc: 'More.' }]
+    const appended = { ...changed, columns: longer, query: `${changed.query}, cast(5 as bigint) as more` }
+    expect(
+      await warehouse.transaction((session) => store.make((one) => session.run(one), appended)),
+    ).toBeUndefined()
+    expect(await query(warehouse, 'select * from {orders}')).toEqual([{ other: 'x', tenant_id: 1, more: 5 }])
+  })
+
+  it("stay as they were where somebody's view stands on one whose columns have changed", async () => {
+    const warehouse = await warehouseOf()
+    await make(warehouse)
+    const schema = schemaOf(warehouse)
+    await run(warehouse, `create view "${schema}".mine as select state from "${schema}".orders`)
+    const store = warehouse.dialect.views()
+    const changed = {
+      name: 'orders',
+      doc: 'Other.',
+      columns: [{ name: 'other', kind: 'text' as const, doc: 'Another.' }],
+      query: "select cast('x' as text) as other",
+    }
+    const trouble = await warehouse.transaction((session) => store.make((one) => session.run(one), changed))
+    expect(trouble?.message).toContain(`${schema}.mine stands on it`)
+    expect(trouble?.hint).toContain(`Drop ${schema}.mine`)
+    expect(await query(warehouse, `select * from "${schema}".mine`)).toEqual([])
+  })
+
+  it('cost a role that may make no schema one line with what to type, and nothing else', async () => {
+    const owner = await warehouseOf()
+    const { name } = await role(owner)
+    const url = new URL(postgresUrl())
+    const database = `d_${name}`
+    await run(owner, `create database ${database}`)
+    url.pathname = `/${database}`
+    const admin = new pg.Client({ connectionString: url.href })
+    await admin.connect()
+    await admin.query(
+      `create schema mine authorization ${name}; revoke create on database ${database} from public`,
+    )
+    url.username = name
+    const limited = await openAt({ url: url.href, schema: 'mine' })
+    opened.push(limited)
+    const { made, troubles } = await make(limited)
+    expect(made).toEqual([])
+    expect(troubles).toEqual([
+      {
+        message: expect.stringContaining('there is no schema mine_analytics'),
+        hint: `As a superuser type: create schema mine_analytics authorization ${name}; then shopsync migrate`,
+      },
+    ])
+    await admin.query('create schema mine_analytics')
+    expect((await make(limited)).troubles).toMatchObject([
+      { hint: expect.stringContaining(`grant usage, create on schema mine_analytics to ${name}`) },
+    ])
+    // The statement that was named is enough.
+    await admin.query(`drop schema mine_analytics; create schema "mine_analytics" authorization ${name}`)
+    const { made: all, troubles: none } = await make(limited)
+    expect(none).toEqual([])
+    expect(all.length).toBeGreaterThan(20)
+    await admin.end()
+  })
+
+  it('are one line of trouble, and no failure, where a table is not as they need it', async () => {
+    const warehouse = await warehouseOf()
+    const table = `"${schemaOf(warehouse).replace(/_analytics$/, '')}".vendors`
+    await run(warehouse, `alter table ${table} drop column shop_id`)
+    const { made, troubles } = await make(warehouse)
+    expect(made).toEqual([])
+    expect(troubles).toMatchObject([{ message: expect.stringContaining('shop_id') }])
+    await warehouse.migrate()
+    expect((await make(warehouse)).troubles).toEqual([])
+  })
+
+  it('stand in the schema that report.schema names', async () => {
+    const warehouse = await warehouseOf()
+    const schema = `${schemaOf(warehouse)}_2`
+    await make(warehouse, { schema })
+    expect(await query(warehouse, `select count(*) as n from "${schema}".orders`)).toEqual([{ n: 0 }])
+  })
+})

@@ -1,0 +1,121 @@
+/**
+ * Every cell of the business views against oracle.ts, on both warehouses: of a business as it could be, with services that
+ * two orders show, and of one with values that nobody would enter on purpose. The views, the snapshot and the report must
+ * come through those, too.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
+import { spoil } from '../../support/hostile.js'
+import { configure } from '../../support/place.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { showTwice } from '../../support/twice.js'
+import { ask } from '../../support/views.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { checkedViews, dayIn, expectedRows, type Row, type World } from './oracle.js'
+
+const resources = [
+  ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories'],
+  ...['purchase_records', 'customers', 'staffs', 'shops'],
+]
+const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
+const zoneOf: World['zoneOf'] = (tenant, shop) =>
+  report.shopTimeZones[`${tenant}/${shop}` as '101/2'] ?? report.timeZone
+
+const options = { tenants: 2, repairOrders: 110, seed: 23, until: '2026-11-20T12:00:00Z' } as const
+const lifelike = await sandboxOfFile(options)
+showTwice(lifelike)
+const hostile = await sandboxOfFile(options)
+showTwice(hostile)
+spoil(hostile)
+
+const worldOf = ({ store }: Sandbox): World => ({
+  tenants: store.tenantIds.map((tenant) => ({ tenant, of: (resource) => store.all(tenant, resource) })),
+  zoneOf,
+  now: new Date().toISOString(),
+})
+
+/** Numbers as a person compares them: fifteen digits, whole numbers in full. */
+const plain = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'number') return value ?? null
+  return Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(15)))
+}
+
+const texts = (rows: readonly Row[]): string[] =>
+  rows
+    .map((row) =>
+      JSON.stringify(
+        Object.fromEntries(
+          Object.keys(row)
+            .sort()
+            .map((name) => [name, plain(row[name])]),
+        ),
+      ),
+    )
+    .sort()
+
+/** Rows of one side that the other lacks. */
+const lacking = (rows: readonly string[], others: readonly string[]): string[] => {
+  const there = new Set(others)
+  return rows.filter((row) => !there.has(row))
+}
+
+describe.each([
+  ['a business as it could be', lifelike],
+  ['a business with absurd values', hostile],
+])('%s', (name, sandbox) => {
+  describe.each(bothWarehouses())('$name', (kind) => {
+    let warehouse: Warehouse
+    let run: (...words: string[]) => ReturnType<typeof shopsync>
+    beforeAll(async () => {
+      const address = kind.address()
+      const config = configure(sandbox, address, resources, { report })
+      run = (...words) => shopsync([...words, '--config', config])
+      const ended = await run('sync')
+      expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+      warehouse = await reopen(address)
+    })
+    afterAll(() => warehouse.close())
+
+    it.each(checkedViews)('%s', async (view) => {
+      let [found, expected] = [[''], ['']]
+      let today = ''
+      // Midnight in a zone may pass between the two.
+      do {
+        const world = worldOf(sandbox)
+        today = `${dayIn(report.timeZone, world.now)} ${dayIn('Asia/Kathmandu', world.now)}`
+        const rows = expectedRows(view, world)
+        expected = texts(rows)
+        found = texts(
+          await ask(warehouse, view, `select ${Object.keys(rows[0] ?? {}).join(', ')} from {view}`),
+        )
+      } while (
+        today !==
+        `${dayIn(report.timeZone, new Date().toISOString())} ${dayIn('Asia/Kathmandu', new Date().toISOString())}`
+      )
+      expect(expected.length).toBeGreaterThan(5)
+      expect([lacking(found, expected).slice(0, 3), lacking(expected, found).slice(0, 3)]).toEqual([[], []])
+      expect(found).toHaveLength(expected.length)
+    })
+
+    it('has what it is called for', async () => {
+      const [row] = await ask(
+        warehouse,
+        'service_totals',
+        'select sum(lines_without_hours) as labor_cents, sum(labor_hours) as labor_hours from {view}',
+      )
+      expect(Number(row?.labor_cents) > 10).toBe(name.includes('absurd'))
+      expect(Number(row?.labor_hours)).toBeGreaterThan(100)
+    })
+
+    it('can be kept as a snapshot, and reported', async () => {
+      const taken = await run('snapshot', '--json')
+      expect(taken.code, taken.stderr).toBe(0)
+      expect(taken.json()).toMatchObject({ status: 'ok', shops: 4 })
+      const written = await run('report', '--out', '/dev/null')
+      expect(written.code, written.stderr).toBe(0)
+    })
+  })
+})

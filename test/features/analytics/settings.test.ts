@@ -1,0 +1,64 @@
+/** The section `report` of the configuration: what it refuses names what to type. */
+import { expect, test } from 'vitest'
+import { readDocument } from '../../../src/engine/config/load.js'
+import { tablesOf } from '../../../src/engine/model/table.js'
+
+const base = {
+  api: { baseUrl: 'https://x.example.com', partnerId: '1', secret: 's' },
+  warehouse: { url: 'sqlite:x' },
+}
+const read = (report: unknown) =>
+  readDocument({ ...base, report }, { environment: {}, workingDirectory: '/', tablesOf, name: 'config.json' })
+    .config.report
+const refusal = (report: unknown): string => {
+  try {
+    read(report)
+    return 'taken'
+  } catch (error) {
+    return error instanceof Error ? (error.message.split('\n')[1]?.trim() ?? '') : ''
+  }
+}
+
+test('left out, days are those of UTC, and rates are percent', () => {
+  expect(read(undefined)).toEqual({
+    timeZone: 'UTC',
+    shopTimeZones: {},
+    taxRates: 'percent',
+    schema: undefined,
+    names: {},
+    tenantNames: {},
+  })
+})
+
+test('names are one field or several', () => {
+  const { names, shopTimeZones } = read({
+    names: { shops: 'title', vehicles: ['year', 'make'] },
+    shopTimeZones: { '101/3': 'Asia/Kathmandu' },
+  })
+  expect(names).toEqual({ shops: ['title'], vehicles: ['year', 'make'] })
+  expect(shopTimeZones).toEqual({ '101/3': 'Asia/Kathmandu' })
+})
+
+const zone = 'expected the name of a time zone such as "America/Chicago"'
+test.each([
+  [{ timeZone: 'UTC-6' }, `report.timeZone: found "UTC-6", ${zone}. Name a place`],
+  [{ timeZone: '-06:00' }, `report.timeZone: found "-06:00", ${zone}. Name a place`],
+  [{ timeZone: 'EST' }, `report.timeZone: found "EST", ${zone}. Did you mean "America/New_York"?`],
+  [{ timeZone: 'Chicago' }, `report.timeZone: found "Chicago", ${zone}. Did you mean "America/Chicago"?`],
+  [{ timeZone: 'europe/berlin' }, `found "europe/berlin", ${zone}. Did you mean "Europe/Berlin"?`],
+  [{ timeZone: 'America/Chcago' }, 'Did you mean "America/Chicago"?'],
+  [
+    { shopTimeZones: { '101/3': 'GMT+2' } },
+    `report.shopTimeZones.101/3: found "GMT+2", ${zone}. Name a place`,
+  ],
+  [{ shopTimeZones: { '101': 'UTC' } }, 'expected a tenant and a shop, such as "101/3"'],
+  [{ timezone: 'UTC' }, 'The nearest known key is "timeZone"'],
+  [{ names: { shop: 'name' } }, 'The nearest known key is "shops"'],
+  [{ names: { shops: [] } }, 'expected the name of a field as the API sends it, or a list'],
+  [{ names: { shops: "x' or 1" } }, 'expected the name of a field as the API sends it'],
+  [{ tenantNames: { main: 'A' } }, 'expected the id of a tenant, such as "101"'],
+  [{ taxRates: 'fractions' }, 'Did you mean "fraction"?'],
+  [{ schema: 'My Views' }, 'expected the name of a Postgres schema'],
+])('%j is refused', (report, words) => {
+  expect(refusal(report)).toContain(words)
+})

@@ -1,0 +1,130 @@
+/** A copy is the original: every table, and how far every cursor has come, on every kind of warehouse. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runVerify } from '../../../src/features/verify/work.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '../../support/copying.js'
+import type { Address } from '../../support/place.js'
+import { registersAgree } from '../../support/registers.js'
+import { depsOf, sync } from '../../support/run.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
+
+type Tables = Awaited<ReturnType<typeof everything>>
+type Row = Record<string, unknown>
+
+const look = async (address: Address): Promise<Tables> => {
+  const warehouse = await reopen(address, rich)
+  const all = await everything(warehouse)
+  await warehouse.close()
+  return all
+}
+
+/** What `migrate` would change. */
+const lacking = async (address: Address): Promise<unknown> => {
+  const warehouse = await reopen(address, rich)
+  const changes = await warehouse.plan()
+  await warehouse.close()
+  return changes
+}
+
+describe.each(warehouses())('from $name', (kind) => {
+  const from = kind.address()
+  let original: Tables
+  let sandbox: Sandbox
+  beforeAll(async () => {
+    sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 3, until: '2026-01-01T00:00:00Z' })
+    const warehouse = await reopen(from, rich)
+    await warehouse.migrate()
+    await fillRichly(sandbox, warehouse)
+    original = await everything(warehouse)
+    await warehouse.close()
+  })
+
+  afterAll(() => sandbox.close())
+
+  it('holds a bit of everything', () => {
+    const filled = Object.keys(original).filter((name) => original[name]?.length)
+    for (const name of [
+      'notes_history',
+      'sync_walk_parts',
+      'sync_quarantine',
+      'sync_columns',
+      'sync_registers',
+    ])
+      expect(filled).toContain(name)
+    expect(original.notes).toContainEqual(expect.objectContaining({ _deleted_at: expect.any(String) }))
+    expect(original.vehicles).toContainEqual(expect.objectContaining({ vin: '1FTFW', miles: 12.5 }))
+  })
+
+  it.each(warehouses())('to $name: every table is the same', async (other) => {
+    const [to, again] = [other.address(), kind.address()]
+    const report = await copyInto(from, to)
+    const isLossy = kind.name === 'postgres' && other.name === 'sqlite'
+    expect(report).toMatchObject({
+      status: 'ok',
+      resumed: false,
+      left_out: [],
+      quarantined: isLossy ? lost.length : 0,
+    })
+    expect(report.tables.filter(({ equal }) => !equal)).toEqual([])
+    expect(await lacking(to)).toEqual([])
+    const copied = await look(to)
+    expect(Object.keys(copied)).toEqual(Object.keys(original))
+    for (const [name, rows] of Object.entries(copied))
+      if (!isLossy || !changedByLoss.has(name)) expect(rows, name).toEqual(original[name])
+    if (isLossy) expectLosses(original, copied)
+    expect(await look(from)).toEqual(original)
+    if (other === kind && warehouses().length > 1) return
+    const returned = await copyInto(to, again)
+    expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
+    for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])
+    await expectGoesOn(sandbox, to, copied)
+  })
+})
+
+/** The hours that a double cannot hold. */
+const lost = [0, 3]
+const changedByLoss = new Set(['repair_order_labors', 'sync_quarantine'])
+
+function expectLosses(original: Tables, copied: Tables): void {
+  const hoursOf = ({ repair_order_labors = [] }: Tables): unknown[] =>
+    repair_order_labors.filter(({ tenant_id }) => tenant_id === oddTenant).map(({ hours }) => hours)
+  expect(hoursOf(copied)).toEqual(hoursOf(original).map((hours, i) => (lost.includes(i) ? null : hours)))
+  const known = original.sync_quarantine ?? []
+  const isNew = (row: Row): boolean =>
+    !known.some(({ path, record_id }) => path === row.path && record_id === row.record_id)
+  const added = (copied.sync_quarantine ?? []).filter(isNew)
+  expect(added).toMatchObject([
+    {
+      tenant_id: oddTenant,
+      resource: 'repair_orders',
+      record_id: '6',
+      path: 'services[1].labors[0].hours',
+      value: sentHours[0],
+      reason: 'a number that a double cannot hold',
+    },
+    { path: 'services[1].labors[3].hours', value: `1${'0'.repeat(400)}` },
+  ])
+  expect(copied.sync_quarantine).toHaveLength(known.length + 2)
+}
+
+/** The next sync goes on where the original stood, and the source has nothing that the copy lacks. */
+async function expectGoesOn(sandbox: Sandbox, address: Address, copied: Tables): Promise<void> {
+  const warehouse = await reopen(address, rich)
+  const notices: [string, Record<string, unknown>][] = []
+  const report = await sync(sandbox, warehouse, { known: rich, notices })
+  expect(notices.map(([message]) => message)).toContain('Resuming a walk')
+  const begun = new Set(
+    (copied.sync_cursors ?? []).flatMap((row) => (row.watermark ? [`${row.tenant_id} ${row.resource}`] : [])),
+  )
+  const idle = report.cursors.filter(({ tenant_id, resource }) => begun.has(`${tenant_id} ${resource}`))
+  expect(idle.length).toBeGreaterThan(20)
+  expect(idle.map(({ requests }) => requests)).toEqual(idle.map(() => 1))
+  expect(new Set(idle.map(({ completeness }) => completeness))).toEqual(new Set(['proven']))
+  await registersAgree(warehouse, 20)
+  const { deps, close } = await depsOf(sandbox, warehouse, { known: rich })
+  expect(await runVerify(deps, { tenants: null, resources: null }, { full: false, sample: 0 })).toMatchObject(
+    { status: 'equal' },
+  )
+  await close()
+  await warehouse.close()
+}

@@ -1,0 +1,206 @@
+/** A copy that is cut short goes on and is the original in the end; a target that is none is refused and left alone. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { CopyProgress } from '../../../src/features/copy/work.js'
+import { readReport } from '../../../src/features/report/read/read.js'
+import { copyInto, everything, opener, rich } from '../../support/copying.js'
+import { Crash, copySuite, look, original } from '../../support/copysuite.js'
+import type { Address } from '../../support/place.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
+import { refusal } from '../../support/server.js'
+import { through } from '../../support/through.js'
+import { postgresUrl, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+
+await copySuite({ moments: 4 })
+
+describe.each(warehouses())('into $name', (kind) => {
+  let from: Address
+  beforeAll(async () => {
+    from = await original(sandbox, warehouses()[0]!)
+  })
+
+  it('is refused by every other command until it is whole', async () => {
+    const to = kind.address()
+    const begun = copyInto(from, to, {
+      onProgress: ({ pass }: CopyProgress) => {
+        if (pass === 'comparing') throw new Crash()
+      },
+    })
+    await expect(begun).rejects.toThrow(Crash)
+    const half = await reopen(to, rich)
+    for (const asked of [() => half.plan(), () => half.migrate()])
+      expect(await refusal(asked())).toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining(`is an unfinished copy of sqlite:`),
+        hint: expect.stringContaining('shopsync copy'),
+      })
+    await half.write([half.db.deleteFrom('sync_cursors').compile()])
+    const early = readReport({
+      warehouse: half,
+      label: 'x',
+      schema: undefined,
+      timeZone: 'UTC',
+      deletesUncheckedAfterMs: 1000,
+      staleAfterMs: 1,
+      tenants: null,
+      nowMicros: 0n,
+    })
+    expect(await refusal(early)).toMatchObject({ exitCode: 2 })
+    await half.close()
+    const stranger = await original(sandbox, warehouses()[0]!)
+    expect(await refusal(copyInto(stranger, to))).toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected one of sqlite:/),
+    })
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
+  })
+
+  it('is refused where something else is, and nothing is touched', async () => {
+    const to = await original(sandbox, kind)
+    const before = await look(to)
+    const refused = await refusal(copyInto(from, to))
+    expect(refused).toMatchObject({ exitCode: 2, hint: expect.stringContaining('--to-schema') })
+    expect(refused.message).toMatch(/has \d+ rows in \d+ tables \(.*notes 9.*\), expected an empty warehouse/)
+    expect(await look(to)).toEqual(before)
+    expect(await refusal(copyInto(to, to))).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('Both sides are'),
+    })
+    expect(await refusal(copyInto(kind.address(), kind.address()))).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('There is no warehouse at'),
+    })
+  })
+
+  it('takes a target that migrate has made, unless the original is older', async () => {
+    const to = kind.address()
+    const made = await reopen(to, rich)
+    await made.migrate()
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
+    expect(await look(to)).toEqual(await look(from))
+    await made.close()
+    const newer = kind.address()
+    const empty = await reopen(newer, rich)
+    await empty.migrate()
+    await empty.close()
+    expect(await refusal(copyInto(older(), newer))).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('has newer tables than'),
+    })
+  })
+
+  it('waits for nobody: whoever holds either side has it (exit 4)', async () => {
+    const to = kind.address()
+    for (const held of [from, to]) {
+      const holder = await reopen(held, rich)
+      await holder.migrate()
+      const lease = await holder.claim({ runId: 'other', command: 'sync', leaseMs: 60_000 })
+      expect(await refusal(copyInto(from, to))).toMatchObject({ exitCode: 4 })
+      await lease.release()
+      await holder.close()
+    }
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
+    for (const side of [from, to]) {
+      const warehouse = await reopen(side, rich)
+      expect(await rowsOf(warehouse, 'sync_lease')).toMatchObject([{ owner: null }])
+      await warehouse.close()
+    }
+  })
+
+  it('says so where the copy is not the original in the end, and does not finish it', async () => {
+    const to = kind.address()
+    const spoil = async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
+      const warehouse = await opener(to)(how)
+      const { scan } = warehouse.dialect
+      return through(warehouse, {
+        scan: async function* (held, table, rowsAtOnce) {
+          for await (const rows of scan(held, table, rowsAtOnce))
+            yield table.name === 'notes' ? rows.map((row) => row.with(3, 'other')) : rows
+        },
+      })
+    }
+    const report = await copyInto(from, to, { openTarget: spoil })
+    expect(report.status).toBe('differs')
+    expect(report.tables.filter(({ equal }) => !equal)).toMatchObject([
+      { table: 'notes', rows: 9, original: { rows: 9 } },
+    ])
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
+  })
+
+  it('brings a warehouse of 0.1.0 as it is, and the next run brings it up to date', async () => {
+    const file = older()
+    const to = kind.address()
+    expect(await copyInto(file, to)).toMatchObject({ status: 'ok', quarantined: 0 })
+    const [mine, theirs] = [await reopen(file, rich), await reopen(to, rich)]
+    // Columns and tables that it lacks, and what follows from that; the types have other names, and indexes are all made.
+    const lacking = async (warehouse: Warehouse): Promise<unknown[]> =>
+      (await warehouse.plan())
+        .filter(({ kind }) => kind !== 'index')
+        .map(({ table, column, refills }) => [table, column?.name, refills])
+    expect(await lacking(theirs)).toEqual(await lacking(mine))
+    for (const warehouse of [mine, theirs]) await warehouse.migrate()
+    // Each says when its keys were changed.
+    const untimed = async (warehouse: Warehouse) => {
+      const all = await everything(warehouse)
+      const cursors = all.sync_cursors ?? []
+      const refills = cursors.map((row) => String(row.refill).replace(/ \(.*\)$/, ''))
+      expect(refills).toContain('the keys of its nested tables have changed')
+      return { ...all, sync_cursors: cursors.map((row, i) => ({ ...row, refill: refills[i] })) }
+    }
+    expect(await untimed(theirs)).toEqual(await untimed(mine))
+    await mine.close()
+    await theirs.close()
+  })
+})
+
+it.runIf(postgresUrl() !== '')(
+  'compares in one order with a database whose language has another',
+  async () => {
+    const name = `copy_${randomBytes(6).toString('hex')}`
+    const client = new pg.Client({ connectionString: postgresUrl() })
+    await client.connect()
+    await client.query(
+      `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C'`,
+    )
+    await client.end()
+    const url = new URL(postgresUrl())
+    url.pathname = `/${name}`
+    const to = { url: url.href, schema: 'shopsync' }
+    const from = await original(sandbox, warehouses()[0]!)
+    const warehouse = await reopen(from, rich)
+    const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
+    const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }
+    await warehouse.write(
+      words.map((path) =>
+        warehouse.db
+          .insertInto('sync_drift')
+          .values({ ...drift, path })
+          .compile(),
+      ),
+    )
+    await warehouse.close()
+    const half = copyInto(from, to, {
+      onProgress: ({ pass }: CopyProgress) => {
+        if (pass === 'comparing') throw new Crash()
+      },
+    })
+    await expect(half).rejects.toThrow(Crash)
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
+  },
+)
+
+/** The warehouse that 0.1.0 wrote (test/upgrade/upgrade.test.ts). */
+function older(): Address {
+  const file = join(scratch(), 'warehouse.db')
+  const packed = readFileSync(join(import.meta.dirname, '../../fixtures/0.1.0/warehouse.db.gz'))
+  writeFileSync(file, gunzipSync(packed))
+  return { url: `sqlite:${file}`, schema: 'shopsync' }
+}

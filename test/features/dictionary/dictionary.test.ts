@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { derivedTables, resources } from '../../../schema/index.js'
+import { views } from '../../../schema/views/index.js'
+import { configSchema } from '../../../src/engine/config/schema.js'
+import { stateTableList } from '../../../src/engine/model/state.js'
+import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
+import { toDbml } from '../../../src/features/dictionary/dbml.js'
+import { describeModel } from '../../../src/features/dictionary/describe.js'
+import { dataTables } from '../../../src/features/dictionary/dictionary.js'
+import { toMarkdown } from '../../../src/features/dictionary/markdown.js'
+import { prose } from '../../../src/features/dictionary/page/cells.js'
+import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
+
+const list = Object.values(resources)
+const whole = describeModel(list)
+const page = toHtml(whole)
+
+test('schema/dictionary.md is current', () => {
+  const committed = readFileSync(new URL('../../../schema/dictionary.md', import.meta.url), 'utf8')
+  expect(committed, 'stale: run `npm run build`').toBe(toMarkdown(whole))
+})
+
+test('it has every table, view and column, described', () => {
+  const derived = Object.values(derivedTables).map(derivedTable)
+  const stored = [...derived, ...list.flatMap((resource) => tablesOf(resource)), ...stateTableList]
+  const expected = [
+    ...views.map(({ name, columns }) => [name, Object.keys(columns)]),
+    ...stored.map(({ name, columns }) => [name, columns.map((column) => column.name)]),
+  ]
+  expect(whole.tables.map(({ name, columns }) => [name, columns.map((column) => column.name)])).toEqual(
+    expected,
+  )
+  for (const table of whole.tables) {
+    for (const text of [table.grain, table.description]) expect(text).not.toBe('')
+    for (const column of table.columns)
+      expect(column.description, `${table.name}.${column.name}`).not.toBe('')
+  }
+})
+
+test("the product's own tables stand apart, and the tenants among the data", () => {
+  const data = dataTables(whole).map(({ name }) => name)
+  expect(data).toContain('tenants')
+  expect(data.filter((name) => name.startsWith('sync_'))).toEqual([])
+  expect(whole.tables.filter(({ part }) => part === 'state').length).toBeGreaterThan(10)
+})
+
+test('what the document leaves open names columns and settings that there are', () => {
+  const columns = new Set(whole.tables.flatMap((table) => table.columns.map(({ name }) => name)))
+  const { properties } = configSchema(tablesOf) as { properties: { report: { properties: object } } }
+  const settings = Object.keys(properties.report.properties).map((name) => `report.${name}`)
+  const named = whole.questions.flatMap(({ question, answer, setting }) => [
+    ...[...`${question} ${answer}`.matchAll(/`([a-z_.A-Z]+)`/g)].map(([, word = '']) => word),
+    ...(setting === undefined ? [] : [setting]),
+  ])
+  // Values of a setting, and what only a future API would send.
+  const others = ['fraction', 'fixed_price_cents', 'time_zone']
+  expect(named.filter((name) => ![...columns, ...settings, ...others].includes(name))).toEqual([])
+  for (const { question } of whole.questions) {
+    expect(toMarkdown(whole)).toContain(`| ${question} `)
+    expect(toDbml(whole)).toContain(question.replaceAll("'", "\\'"))
+    expect(page).toContain(`<th role="rowheader" scope="row">${prose(question)}</th>`)
+  }
+})
+
+test('every number of the data says what it counts, but for those that count nothing', () => {
+  const numbers = dataTables(whole).flatMap((table) =>
+    table.columns.filter(({ kind }) => kind === 'number').map(({ name, unit }) => [name, unit] as const),
+  )
+  expect(numbers.filter(([, unit]) => unit === '').map(([name]) => name)).toEqual(['frequency'])
+  expect(Object.fromEntries(numbers)).toMatchObject({
+    hours: 'hours',
+    labor_tax_rate: 'percent',
+    part_discount_percentage: 'percent',
+    quantity_on_hand: 'units',
+  })
+})
+
+test('a reference leads to the row of its own tenant, and an item to the item that it stands in', () => {
+  const joins = (name: string) => whole.tables.find((table) => table.name === name)?.joins
+  expect(joins('notes')).toEqual([
+    { table: 'repair_orders', columns: ['tenant_id', 'repair_order_id'], to: ['tenant_id', 'id'] },
+  ])
+  expect(joins('repair_order_parts')).toContainEqual({
+    table: 'repair_order_services',
+    columns: ['tenant_id', 'repair_order_id', 'service_id'],
+    to: ['tenant_id', 'repair_order_id', 'id'],
+  })
+  expect(joins('repair_order_totals')).toContainEqual({
+    table: 'repair_orders',
+    columns: ['tenant_id', 'repair_order_id'],
+    to: ['tenant_id', 'id'],
+  })
+})
+
+test('the page loads nothing from elsewhere, and its policy lets its own style and script alone run', () => {
+  const [, policy = ''] = /Content-Security-Policy" content="([^"]+)"/.exec(page) ?? []
+  expect(policy).toMatch(/^default-src 'none'; /)
+  for (const tag of ['style', 'script']) {
+    const [, text = ''] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page) ?? []
+    expect(text.length).toBeGreaterThan(1000)
+    expect(policy).toContain(`${tag}-src 'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+  }
+  expect(page).not.toMatch(/<link|<img|<iframe|<object|https?:|@import|url\(| src=| style=| on\w+=/)
+})
+
+test('every link of the page leads somewhere, and no two places share a name', () => {
+  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((found) => found[1])
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([])
+  const targets = new Set(ids)
+  for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(targets).toContain(target)
+  for (const [, target] of page.matchAll(/aria-(?:controls|labelledby)="([^"]+)"/g))
+    expect(targets).toContain(target)
+  for (const { name } of whole.tables) expect(targets).toContain(name)
+})
+
+test('the page shows joins both ways, and the diagram a line for each reference between two tables', () => {
+  expect(page).toContain('→ <a href="#staffs"><code>staffs</code></a>')
+  expect(page).toContain('<a href="#notes"><code>notes.repair_order_id</code></a>')
+  const drawn = [...page.matchAll(/class="line" data-from="(\w+)" data-to="(\w+)"/g)].map(
+    ([, from, to]) => `${from} ${to}`,
+  )
+  const references = dataTables(whole).flatMap((table) =>
+    table.joins.filter((join) => join.table !== table.name).map((join) => `${join.table} ${table.name}`),
+  )
+  expect(drawn.sort()).toEqual(references.sort())
+})
+
+test('headings of the page follow each other, and its tables have captions and named columns', () => {
+  const levels = [...page.matchAll(/<h(\d)/g)].map((found) => Number(found[1]))
+  expect(levels.filter((level) => level === 1)).toHaveLength(1)
+  const main = levels.slice(levels.indexOf(1))
+  for (const [i, level] of main.entries()) if (i > 0) expect(level - (main[i - 1] ?? 0)).toBeLessThan(2)
+  expect(page.match(/<table /g)).toHaveLength(page.match(/<caption/g)?.length ?? 0)
+  for (const landmark of ['<header>', '<nav id="tables" aria-label=', '<main id="content"', 'role="search"'])
+    expect(page).toContain(landmark)
+})
+
+test('descriptions cannot break out of a cell or of the page', () => {
+  const [first] = list
+  const fields = { id: { ...first!.fields.id!, doc: 'x | y <i>' }, '"><b>': { ...first!.fields.id! } }
+  const nasty = { ...first!, doc: '<b>a|b</b></script>', fields }
+  const own = describeModel([nasty as typeof first & object])
+  expect(toHtml(own)).toContain('&lt;b&gt;a|b&lt;/b&gt;&lt;/script&gt;')
+  expect(toHtml(own)).not.toContain('"><b>')
+  expect(toMarkdown(own)).toContain('x \\| y')
+})

@@ -1,0 +1,135 @@
+/** The sources for dbt: what they claim of the tables holds in real warehouses, as dbt would ask it. */
+import { CompiledQuery } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { dbtTargetOf } from '../../../src/engine/warehouse/dbt.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { toDbt } from '../../../src/features/dictionary/dbtmodels.js'
+import { describeModel } from '../../../src/features/dictionary/describe.js'
+import { known, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { showTwice } from '../../support/twice.js'
+import { prepareViews } from '../../support/views.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
+
+interface Test {
+  readonly unique?: { readonly arguments: { readonly column_name: string } }
+  readonly relationships?: {
+    readonly arguments: { readonly column_name: string; readonly to: string; readonly field: string }
+    readonly config: { readonly severity: string }
+  }
+}
+interface SourceTable {
+  readonly name: string
+  readonly config?: { readonly loaded_at_query?: string; readonly freshness?: null }
+  readonly data_tests?: readonly Test[]
+  readonly columns: readonly {
+    readonly name: string
+    readonly data_type: string
+    readonly data_tests?: readonly string[]
+  }[]
+}
+interface Sources {
+  readonly sources: readonly {
+    readonly name: string
+    readonly schema: string
+    readonly config?: object
+    readonly tables: readonly SourceTable[]
+  }[]
+}
+
+const dictionary = describeModel(known.list.map(({ resource }) => resource))
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
+showTwice(sandbox)
+
+describe.each(warehouses())('$name', (kind) => {
+  const address = kind.address()
+  let warehouse: Warehouse
+  let sources: Sources['sources']
+  const ask = async (sql: string): Promise<Record<string, unknown>[]> =>
+    (await warehouse.db.executeQuery<Record<string, unknown>>(CompiledQuery.raw(sql))).rows
+  const count = async (sql: string): Promise<number> =>
+    Number((await ask(`select count(*) as n ${sql}`))[0]?.n)
+  const at = (source: number, table: string): string => `"${sources[source]?.schema}"."${table}"`
+
+  beforeAll(async () => {
+    warehouse = await reopen(address)
+    await warehouse.migrate()
+    await sync(sandbox, warehouse)
+    await prepareViews(warehouse)
+    const text = toDbt(dictionary, { ...(await dbtTargetOf(address)), staleHours: 26 })
+    ;({ sources } = parse(text) as Sources)
+  })
+  afterAll(() => warehouse.close())
+
+  it('names tables, views and columns that are there, and none in which the product keeps its state', async () => {
+    expect(sources.map(({ name }) => name)).toEqual(['shopsync', 'shopsync_analytics'])
+    for (const [i, { tables }] of sources.entries())
+      for (const { name, columns } of tables) {
+        expect(name).not.toMatch(/^(sync|report)_/)
+        await ask(
+          `select ${columns.map((column) => `"${column.name}"`).join(', ')} from ${at(i, name)} limit 1`,
+        )
+      }
+    expect(sources[0]?.tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['notes', 'tenants']))
+  })
+
+  it('claims keys, references and columns that are never null, and they hold', async () => {
+    const tests = { unique: 0, relationships: 0, not_null: 0 }
+    for (const { name, columns, data_tests = [] } of sources[0]?.tables ?? []) {
+      const table = at(0, name)
+      for (const column of columns.filter((each) => each.data_tests)) {
+        expect(column.data_tests).toEqual(['not_null'])
+        tests.not_null += 1
+        expect(await count(`from ${table} where "${column.name}" is null`), `${name}.${column.name}`).toBe(0)
+      }
+      for (const { unique, relationships } of data_tests)
+        if (unique) {
+          tests.unique += 1
+          const { column_name: key } = unique.arguments
+          expect(
+            await count(`from (select ${key} from ${table} group by ${key} having count(*) > 1) as found`),
+          ).toBe(0)
+        } else if (relationships) {
+          tests.relationships += 1
+          const { column_name: from, to, field } = relationships.arguments
+          const [, parent = ''] = /^source\('shopsync', '(\w+)'\)$/.exec(to) ?? []
+          expect(relationships.config).toEqual({ severity: 'warn' })
+          const lost = `from ${table} where ${from} is not null and ${from} not in (select ${field} from ${at(0, parent)})`
+          expect(await count(lost), `${name}: ${from}`).toBe(0)
+        }
+    }
+    expect(tests.unique).toBeGreaterThan(45)
+    expect(tests.relationships).toBeGreaterThan(60)
+    expect(tests.not_null).toBeGreaterThan(150)
+  })
+
+  it.runIf(kind.name === 'sqlite')('claims no freshness, which dbt could not ask of a text', () => {
+    expect(JSON.stringify(sources)).not.toMatch(/freshness":|loaded_at/)
+    expect(sources.map(({ schema }) => schema)).toEqual(['main', 'main'])
+  })
+
+  it.runIf(kind.name === 'postgres')('is as fresh as the cursor that is furthest behind', async () => {
+    const query = (name: string): string =>
+      sources[0]?.tables.find((table) => table.name === name)?.config?.loaded_at_query ?? ''
+    const asked = async (): Promise<unknown> => Object.values((await ask(query('notes')))[0] ?? {})[0]
+    const cursors = `"${address.schema}".sync_cursors`
+    const oldest = await ask(
+      `select min(complete_through) as oldest from ${cursors} where resource = 'notes'`,
+    )
+    expect(await asked()).toEqual(oldest[0]?.oldest)
+    expect(query('repair_order_parts')).toContain("resource = 'repair_orders'")
+    const set = (what: string) =>
+      ask(`update ${cursors} set ${what} where resource = 'notes' and tenant_id = 101`)
+    await set("complete_through = '2020-01-01T00:00:00Z'")
+    expect(String(await asked())).toContain('2020-01-01')
+    // Never complete: nobody knows how old, and the other tenant must not hide it.
+    await set('complete_through = null')
+    expect(await asked()).toBeNull()
+    await set("status = 'unavailable'")
+    expect(String(await asked())).not.toContain('2020')
+    await set("status = 'ok'")
+    await ask(`update "${address.schema}".tenants set revoked_at = now() where tenant_id = 101`)
+    expect(await asked()).not.toBeNull()
+  })
+})

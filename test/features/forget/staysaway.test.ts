@@ -1,0 +1,247 @@
+/** A tenant that was forgotten stays away, granted or not, until somebody lets it back. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { runSync } from '../../../src/engine/run/run.js'
+import type { Dependencies } from '../../../src/engine/run/runcontext.js'
+import type { CursorChoice } from '../../../src/engine/run/runreport.js'
+import { forgottenTenants } from '../../../src/engine/warehouse/tenants.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { adopt } from '../../../src/features/adopt/work.js'
+import { forgetTenant, liftTenant } from '../../../src/features/forget/work.js'
+import { makePlan } from '../../../src/features/plan/work.js'
+import { statusText } from '../../../src/features/status/words.js'
+import { runVerify } from '../../../src/features/verify/work.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { copyInto } from '../../support/copying.js'
+import { type Place, place } from '../../support/place.js'
+import { depsOf, sync } from '../../support/run.js'
+import { statusOf } from '../../support/status.js'
+import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+let shops: Sandbox
+beforeAll(async () => {
+  shops = await createSandbox({ tenants: 2, scale: 0.02, seed: 6 })
+})
+afterAll(() => shops.close())
+
+const resources = ['notes', 'customers', 'categories']
+const all: CursorChoice = { tenants: null, resources }
+type Work<T> = (deps: Dependencies) => Promise<T>
+
+async function with_<T>(warehouse: Warehouse, work: Work<T>, notices?: [string, Record<string, unknown>][]) {
+  const { deps, close } = await depsOf(shops, warehouse, notices ? { notices } : {})
+  try {
+    return await work(deps)
+  } finally {
+    await close()
+  }
+}
+
+const forget = (warehouse: Warehouse, tenant = 101) => with_(warehouse, (deps) => forgetTenant(deps, tenant))
+
+/** A run whose configuration names tenants. */
+const configured = (deps: Dependencies, tenants: readonly number[] | 'all'): Dependencies => ({
+  ...deps,
+  config: { ...deps.config, sync: { ...deps.config.sync, tenants } },
+})
+
+/** Tables with a row of the tenant. */
+async function traces(warehouse: Warehouse, tenant = 101): Promise<string[]> {
+  const found = new Set<string>()
+  for (const { name } of warehouse.tables)
+    for (const row of await rowsOf(warehouse, name)) if (row.tenant_id === tenant) found.add(name)
+  return [...found]
+}
+
+const statusNow = (warehouse: Warehouse, options = {}) =>
+  statusOf(shops, warehouse, { resources, nowMicros: systemClock.nowMicros(), ...options })
+
+describe.each(warehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  beforeEach(async () => {
+    warehouse = await open(kind)
+    await sync(shops, warehouse, { resources })
+    return () => warehouse.close()
+  })
+
+  it('runs of every kind leave it out, and status counts it', async () => {
+    expect(await statusNow(warehouse)).toMatchObject({ forgotten: 0 })
+    await forget(warehouse)
+    for (const mode of ['sync', 'full', 'reconcile'] as const) {
+      const report = await sync(shops, warehouse, { resources, mode })
+      expect(report).toMatchObject({ status: 'ok', reason: null })
+      expect(new Set(report.cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
+    }
+    const plan = await with_(warehouse, (deps) => makePlan(deps, { mode: 'sync', job: null, ...all }, 0))
+    expect(plan.tenants.map(({ tenant_id }) => tenant_id)).toEqual([102])
+    const verified = await with_(warehouse, (deps) => runVerify(deps, all, { full: false, sample: 0 }))
+    expect(new Set(verified.cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
+    expect(await traces(warehouse)).toEqual(['sync_forgotten'])
+    const status = await statusNow(warehouse)
+    expect(status).toMatchObject({ healthy: true, forgotten: 1, tenants: [{ tenant_id: 102 }] })
+    expect(statusText(status)).toContain('Forgotten, and kept away: 1 tenant ')
+  })
+
+  it('nothing of its authorization is kept, whatever that holds', async () => {
+    await forget(warehouse)
+    const when = { resource: 'authorizations' }
+    shops.script([
+      { when, fault: { kind: 'alter', path: 'writable', to: 'perhaps', records: 'all' } },
+      { when, fault: { kind: 'fields', name: 'plan', value: 'gold', records: 'all' } },
+    ])
+    await sync(shops, warehouse, { resources })
+    shops.script([])
+    expect(await traces(warehouse)).toEqual(['sync_forgotten'])
+  })
+
+  it('is left out with one warning where sync.tenants names it', async () => {
+    await forget(warehouse)
+    const notices: [string, Record<string, unknown>][] = []
+    const request = { mode: 'sync', job: null, tenants: null, resources } as const
+    const report = await with_(warehouse, (deps) => runSync(configured(deps, [101, 102]), request), notices)
+    expect(report.status).toBe('ok')
+    expect(new Set(report.cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
+    expect(notices.filter(([text]) => /forgotten/.test(text))).toEqual([
+      [expect.any(String), expect.objectContaining({ tenant_id: [101] })],
+    ])
+    const alone = await with_(warehouse, (deps) => runSync(configured(deps, [101]), request))
+    expect(alone).toMatchObject({ status: 'ok', cursors: [] })
+    expect(await statusNow(warehouse, { tenants: [101] })).toMatchObject({ healthy: true })
+    expect(await traces(warehouse)).toEqual(['sync_forgotten'])
+  })
+
+  it('is wrong usage where somebody names it, and the way out is told', async () => {
+    await forget(warehouse)
+    const typed = { tenants: [101], resources, isTyped: true }
+    const refusal = { exitCode: 2, hint: expect.stringContaining('shopsync forget --tenant 101 --lift') }
+    const ask = [
+      (deps: Dependencies) => runSync(deps, { mode: 'sync', job: null, ...typed }),
+      (deps: Dependencies) => makePlan(deps, { mode: 'sync', job: null, ...typed }, 0),
+      (deps: Dependencies) => runVerify(deps, typed, { full: false, sample: 0 }),
+      (deps: Dependencies) => forgetTenant(deps, 101),
+    ]
+    for (const work of ask) await expect(with_<unknown>(warehouse, work)).rejects.toMatchObject(refusal)
+  })
+
+  it('comes back whole after it was let back, while it is granted', async () => {
+    const before = await contents(warehouse)
+    await forget(warehouse)
+    await sync(shops, warehouse, { resources })
+    expect(await with_(warehouse, (deps) => liftTenant(deps, 101))).toEqual({ tenant_id: 101, lifted: true })
+    expect(await forgottenTenants(warehouse)).toEqual(new Set())
+    await expect(with_(warehouse, (deps) => liftTenant(deps, 101))).rejects.toMatchObject({ exitCode: 2 })
+    await sync(shops, warehouse, { resources })
+    expect(await contents(warehouse)).toEqual(before)
+  })
+
+  it('stays away from the first row that is erased on, whatever cuts the erasure short', async () => {
+    const end = new AbortController()
+    const { deps, close } = await depsOf(shops, warehouse)
+    let steps = 0
+    const slow = new Proxy(warehouse, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        if (name === 'write' && ++steps === 4) end.abort(new Error('cut short'))
+        return value.bind(target)
+      },
+    })
+    await expect(forgetTenant({ ...deps, warehouse: slow, signal: end.signal }, 101)).rejects.toThrow(
+      'cut short',
+    )
+    await close()
+    expect((await traces(warehouse)).length).toBeGreaterThan(1)
+    const { cursors } = await sync(shops, warehouse, { resources })
+    expect(new Set(cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
+    await forget(warehouse)
+    expect(await traces(warehouse)).toEqual(['sync_forgotten'])
+  })
+
+  it('a warehouse in which everybody is forgotten lacks nobody', async () => {
+    for (const tenant of [101, 102]) await forget(warehouse, tenant)
+    expect(await sync(shops, warehouse, { resources })).toMatchObject({
+      status: 'ok',
+      reason: null,
+      cursors: [],
+    })
+    expect(await statusNow(warehouse)).toMatchObject({ healthy: true, forgotten: 2, cursors: [] })
+  })
+
+  it('a copy takes it along', async () => {
+    const address = kind.address()
+    const from = await reopen(address)
+    await from.migrate()
+    await sync(shops, from, { resources })
+    await forget(from)
+    await from.close()
+    for (const other of warehouses()) {
+      const to = other.address()
+      expect(await copyInto(address, to)).toMatchObject({ status: 'ok' })
+      const copy = await reopen(to)
+      expect(await forgottenTenants(copy)).toEqual(new Set([101]))
+      const { cursors } = await sync(shops, copy, { resources })
+      expect(new Set(cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
+      await copy.close()
+    }
+  })
+
+  it('another source knows nobody who was forgotten; the same one under a new address does', async () => {
+    await forget(warehouse)
+    const to = (partnerId: string) => ({ baseUrl: shops.url, partnerId })
+    await with_(warehouse, (deps) => adopt(deps, to('43'), true))
+    expect(await forgottenTenants(warehouse)).toEqual(new Set([101]))
+    await with_(warehouse, (deps) => adopt(deps, to('44'), false))
+    expect(await forgottenTenants(warehouse)).toEqual(new Set())
+  })
+})
+
+describe('the commands', () => {
+  let here: Place
+  beforeAll(async () => {
+    here = await place()
+    here.configure({ sync: { resources: ['notes'] } })
+    expect((await here.run('sync')).code).toBe(0)
+    const { stdout } = await here.run('forget', '--tenant', '101', '--yes')
+    expect(stdout).toContain('shopsync forget --tenant 101 --lift')
+  })
+  afterAll(() => here.remove())
+
+  it.each([
+    ['sync'],
+    ['reconcile'],
+    ['verify'],
+    ['plan'],
+    ['status'],
+    ['runs'],
+    ['report'],
+    ['quarantine', 'list'],
+    ['why', 'notes', '1'],
+    ['forget', '--yes'],
+  ])('%s refuses its id', async (...words) => {
+    const { code, stderr, stdout } = await here.run(...words, '--tenant', '101')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(
+      /Tenant 101 was forgotten and stays away[\s\S]*shopsync forget --tenant 101 --lift/,
+    )
+  })
+
+  it('check asks for nothing of it, and finds nothing wrong', async () => {
+    here.configure({ sync: { resources: ['notes'], tenants: [101, 102] } })
+    here.sandbox.resetRequests()
+    const { code, stdout } = await here.run('check')
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('tenant 101') })
+    expect(here.sandbox.requests.filter(({ path }) => path.includes('/tenants/101/'))).toEqual([])
+  })
+
+  it('forget --lift lets it back, and the next sync loads it', async () => {
+    here.configure({ sync: { resources: ['notes'] } })
+    expect(await here.run('forget', '--tenant', '102', '--lift')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Tenant 102 was not forgotten[\s\S]*Expected one of 101/),
+    })
+    const lifted = await here.run('forget', '--tenant', '101', '--lift')
+    expect(lifted).toMatchObject({ code: 0, stdout: expect.stringContaining('no longer forgotten') })
+    const { cursors } = (await here.run('sync', '--json')).json<{ cursors: { tenant_id: number }[] }>()
+    expect(cursors.map(({ tenant_id }) => tenant_id).sort()).toEqual([101, 102])
+  })
+})

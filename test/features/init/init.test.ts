@@ -1,0 +1,260 @@
+/** `shopsync init`: from nothing to files that a sync works with. */
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { shopsync } from '../../support/call.js'
+import { program } from '../../support/process.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
+import { filesIn, root, textOf } from '../../support/tree.js'
+import { warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
+const given = ['init', '--base-url', sandbox.url, '--partner-id', sandbox.partnerId]
+
+interface ComposeService {
+  readonly working_dir: string
+  readonly command: readonly string[]
+  readonly volumes: readonly { readonly source: string }[]
+}
+
+/** A folder with a file of the secret. */
+function folderOf(name = 'plain'): string {
+  const folder = join(scratch(), name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'key.txt'), `${sandbox.secret}\n`)
+  return folder
+}
+
+const deployed = filesIn('deploy/systemd', '').map((path) => path.split('/').at(-1))
+
+/** The units that init prints, by name: none is called as one of deploy/systemd. systemd takes them, and they are hardened. */
+async function takesUnits(text: string): Promise<void> {
+  const folder = scratch()
+  const units = text.split(/^(?=# \/etc\/systemd\/system\/)/m).map((unit) => {
+    const name = /^# \/etc\/systemd\/system\/(\S+)/.exec(unit)?.[1] ?? ''
+    expect(deployed).not.toContain(name)
+    writeFileSync(join(folder, name.replace('@.', '@hourly.')), unit)
+    return name
+  })
+  expect(units).toEqual(['shopsync-run@.service', 'shopsync-run-hourly.timer', 'shopsync-run-nightly.timer'])
+  // Whatever deploy/ says of the program's walls, but for where its folder may be.
+  const ours = textOf('deploy/systemd/shopsync@.service').split('\n')
+  const walls = ours.slice(ours.indexOf('NoNewPrivileges=yes')).filter((line) => /^[A-Z]/.test(line))
+  expect(walls.length).toBeGreaterThan(15)
+  for (const wall of walls.filter((line) => !/^(ReadWritePaths|ProtectHome|PrivateTmp)=/.test(line)))
+    expect(text).toContain(`\n${wall}\n`)
+  if (!hasSystemd) return
+  const paths = units.map((name) => join(folder, name.replace('@.', '@hourly.')))
+  const { stdout, stderr } = await promisify(execFile)('systemd-analyze', ['verify', ...paths])
+  expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder))).toEqual([])
+  const exposed = ['security', '--offline=true', '--threshold=25', paths[0] ?? '']
+  await promisify(execFile)('systemd-analyze', exposed)
+}
+
+const hasSystemd = ((): boolean => {
+  try {
+    execFileSync('systemd-analyze', ['--version'])
+    return true
+  } catch {
+    return false
+  }
+})()
+
+describe.each(warehouses())('$name', (kind) => {
+  test('flags alone: files, a check, and lines that cron, systemd and compose take as they are', async () => {
+    const folder = folderOf("o'brien 100%")
+    const { url } = kind.name === 'sqlite' ? { url: 'sqlite:./w.db' } : kind.address()
+    const words = [...given, '--secret-file', 'key.txt', '--warehouse', url, '--yes', '--json']
+    const made = await shopsync(words, { cwd: folder })
+    expect(made.code, made.stdout + made.stderr).toBe(0)
+    const { files, crontab, systemd, compose, checks } = made.json<{
+      files: string[]
+      crontab: string[]
+      systemd: string
+      compose: string
+      checks: unknown[]
+    }>()
+    expect(files).toEqual([join(folder, 'config.json'), join(folder, 'shopsync.env')])
+    expect(checks.length).toBeGreaterThan(4)
+    expect(statSync(join(folder, 'shopsync.env')).mode & 0o777).toBe(0o600)
+    const config = readFileSync(join(folder, 'config.json'), 'utf8')
+    expect(config).not.toContain(sandbox.secret)
+    const { $schema } = JSON.parse(config) as { $schema: string }
+    expect(existsSync(join(folder, $schema))).toBe(true)
+    expect(systemd).toContain(`WorkingDirectory=${folder.replaceAll('%', '%%')}`)
+    await takesUnits(systemd)
+    const { services } = parse(compose.replaceAll('$$', '$')) as { services: { shopsync: ComposeService } }
+    const { command, volumes, working_dir } = services.shopsync
+    expect([working_dir, volumes.map(({ source }) => source)]).toEqual([folder, [folder, root]])
+    const [, ...started] = command.map((word) => word.replace('schedule', '--version'))
+    expect((await promisify(execFile)(process.execPath, started)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    if (kind.name !== 'sqlite') return
+    // cron takes a % that stands behind a backslash for itself.
+    const [hourly = ''] = crontab.map((line) => line.split(' ').slice(5).join(' ').trim())
+    const line = hourly.replaceAll('\\%', '%').replace('run hourly', 'sync')
+    await promisify(execFile)('sh', ['-c', line], { env: {}, cwd: '/' })
+    expect(await shopsync(['status'], { cwd: folder })).toMatchObject({ code: 0 })
+  })
+})
+
+test('a password of the warehouse stands in shopsync.env alone', async () => {
+  const folder = folderOf()
+  const url = 'postgres://me:pass%23word@127.0.0.1:1/none'
+  const { code, stdout } = await shopsync(
+    [...given, '--secret-file', 'key.txt', '--warehouse', url, '--yes'],
+    {
+      cwd: folder,
+    },
+  )
+  expect(code).toBe(3)
+  expect(stdout).not.toContain('pass%23word')
+  expect(readFileSync(join(folder, 'config.json'), 'utf8')).toContain(`\${SHOPSYNC_WAREHOUSE_URL}`)
+  expect(readFileSync(join(folder, 'shopsync.env'), 'utf8')).toContain('pass%23word')
+})
+
+test('with --quiet, a trial that failed is said all the same', async () => {
+  const folder = folderOf()
+  const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
+  const { code, stdout } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
+  expect([code, stdout]).toEqual([3, expect.stringContaining('✗')])
+})
+
+test('what is there stays without --force', async () => {
+  const folder = folderOf()
+  writeFileSync(join(folder, 'config.json'), '{"mine": true}')
+  const words = [...given, '--secret-file', 'key.txt', '--yes']
+  const refused = await shopsync(words, { cwd: folder })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') })
+  expect(readFileSync(join(folder, 'config.json'), 'utf8')).toBe('{"mine": true}')
+  expect(existsSync(join(folder, 'shopsync.env'))).toBe(false)
+  expect(await shopsync([...words, '--force'], { cwd: folder })).toMatchObject({ code: 0 })
+})
+
+test('a link that points nowhere is there, too', async () => {
+  const folder = folderOf()
+  symlinkSync('/nowhere/at/all.json', join(folder, 'config.json'))
+  const words = [...given, '--secret-file', 'key.txt', '--yes']
+  const refused = await shopsync(words, { cwd: folder })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Found config.json in') })
+  expect(lstatSync(join(folder, 'config.json')).isSymbolicLink()).toBe(true)
+  expect(existsSync(join(folder, 'shopsync.env'))).toBe(false)
+})
+
+describe('it ends with what to type next', () => {
+  const ending = async (...words: string[]): Promise<{ code: number | null; next: string | undefined }> => {
+    const folder = folderOf()
+    writeFileSync(join(folder, 'wrong.txt'), 'wrong')
+    const { code, stdout } = await shopsync(['init', '--partner-id', '42', ...words], { cwd: folder })
+    return { code, next: stdout.trimEnd().split('\n').at(-1) }
+  }
+
+  test('a sandbox that runs', async () => {
+    expect(await ending('--sandbox', '--base-url', sandbox.url)).toEqual({
+      code: 0,
+      next: 'Next: type shopsync sync',
+    })
+  })
+
+  test('a secret that is refused', async () => {
+    const { code, next } = await ending('--base-url', sandbox.url, '--secret-file', 'wrong.txt')
+    expect([code, next]).toEqual([3, expect.stringMatching(/secret.*refused: type shopsync init --force$/)])
+  })
+
+  test('an API that is away', async () => {
+    const { code, next } = await ending('--base-url', 'http://127.0.0.1:1', '--secret-file', 'key.txt')
+    expect([code, next]).toEqual([
+      3,
+      expect.stringMatching(/type shopsync check once the API can be reached/),
+    ])
+  })
+
+  test('a warehouse that is away', async () => {
+    const warehouse = 'postgres://me@127.0.0.1:1/none'
+    const { code, next } = await ending('--sandbox', '--base-url', sandbox.url, '--warehouse', warehouse)
+    expect([code, next]).toEqual([3, expect.stringMatching(/fix what is marked with ✗.*shopsync check/)])
+  })
+})
+
+test.each([
+  [['init', '--yes'], 'no --base-url, no --partner-id, no --secret-file'],
+  [['init', '--sandbox', '--partner-id', 'abc'], 'expected the id of your partner: a positive whole number'],
+  [
+    ['init', '--sandbox', '--partner-id', '../42'],
+    'expected the id of your partner: a positive whole number',
+  ],
+  [['init', '--base-url', 'http://api.example.com', '--yes'], 'expected https'],
+  [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'begins with "mysql:"'],
+  [[...given, '--secret-file', 'none.txt', '--yes'], 'none.txt'],
+])('%j: exit 2, and nothing is written', async (words, said) => {
+  const folder = folderOf()
+  const { code, stderr } = await shopsync(words, { cwd: folder })
+  expect(code).toBe(2)
+  expect(stderr).toContain(said)
+  expect(existsSync(join(folder, 'config.json'))).toBe(false)
+})
+
+test('--sandbox: for the sandbox that is started beside it; not running, that is said', async () => {
+  const folder = folderOf()
+  const { stdout } = await shopsync(['init', '--sandbox', '--yes'], { cwd: folder })
+  expect(stdout).toContain('shopsync sandbox in another terminal')
+  expect(JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))).toMatchObject({
+    api: { baseUrl: 'http://127.0.0.1:8080', partnerId: '42' },
+  })
+})
+
+/** `script` of util-linux gives a program a terminal. */
+const hasScript = ((): boolean => {
+  try {
+    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux')
+  } catch {
+    return false
+  }
+})()
+
+/** Runs init at a terminal and types the answer to each question when it comes. */
+function typed(folder: string, answers: readonly (readonly [question: string, keys: string])[]) {
+  const command = [process.execPath, '--', program, 'init'].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let [screen, next] = ['', 0]
+  child.stdout.on('data', (chunk: Buffer) => {
+    screen += chunk.toString()
+    const [question, keys] = answers[next] ?? []
+    if (question === undefined || keys === undefined || !screen.includes(question)) return
+    next++
+    child.stdin.write(keys)
+  })
+  return new Promise<{ code: number | null; screen: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, screen })),
+  )
+}
+
+describe.runIf(hasScript)('at a terminal', () => {
+  test('it asks, and never shows the secret', async () => {
+    const folder = folderOf()
+    const { code, screen } = await typed(folder, [
+      ['Address of the API', `${sandbox.url}\r`],
+      ['Id of your partner', `${sandbox.partnerId}\r`],
+      ['Secret', `${sandbox.secret}\r`],
+      ['Warehouse', '\r'],
+    ])
+    expect(screen).toContain('Wrote')
+    expect(screen).not.toContain(sandbox.secret)
+    expect(code).toBe(0)
+    expect(await shopsync(['sync', '--quiet'], { cwd: folder })).toMatchObject({ code: 0 })
+  })
+
+  test('Ctrl-C: nothing is written', async () => {
+    const folder = folderOf()
+    const { code, screen } = await typed(folder, [['Address of the API', '\u0003']])
+    expect(code).toBe(130)
+    expect(screen).not.toMatch(/should not have happened/)
+    expect(existsSync(join(folder, 'config.json'))).toBe(false)
+  })
+})

@@ -1,0 +1,51 @@
+/** `shopsync run`: what the settings of a job's file do to its run. */
+
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { type Place, place } from '../../support/place.js'
+import { writeJob } from '../../support/scheduler.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ repairOrders: 2, tenants: 1 })
+  here.configure({ sync: { resources: ['notes', 'statuses'] } })
+})
+afterAll(() => here.remove())
+
+const steps = [{ command: 'sync' }, { command: 'reconcile' }]
+
+test('ends at the time limit of its file, and the flag goes before it', async () => {
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
+  writeJob(here.folder, 'mine', { steps, timeLimit: 'PT0.5S' })
+  const { code, stdout } = await here.run('run', 'mine', '--json')
+  // A limit that ends before any cursor has begun is an error, and no report.
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/time.limit/)])
+  here.sandbox.script([])
+  expect(await here.run('run', 'mine', '--time-limit', 'PT1H')).toMatchObject({ code: 0 })
+})
+
+test('goes on after a step that failed, unless its file says stop', async () => {
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+  const stepsOf = async (onFailure: string): Promise<number[]> => {
+    writeJob(here.folder, 'mine', { steps, onFailure })
+    const { code, json } = await here.run('run', 'mine', '--json')
+    expect(code).toBe(1)
+    return [...new Set(json<RunReport>().cursors.map(({ step }) => step))]
+  }
+  expect(await stepsOf('continue')).toEqual([1, 2])
+  expect(await stepsOf('stop')).toEqual([1])
+  here.sandbox.script([])
+})
+
+test('waits for another run as long as its file says', async () => {
+  const db = new Database(join(here.folder, 'data/warehouse.db'))
+  const expires = new Date(Date.now() + 50_000).toISOString().replace('Z', '000Z')
+  db.prepare("update sync_lease set owner = 'other', host = 'elsewhere', expires_at = ?").run(expires)
+  db.close()
+  writeJob(here.folder, 'mine', { wait: 'PT0.2S' })
+  const { code, stderr } = await here.run('run', 'mine')
+  expect(code).toBe(4)
+  expect(stderr).toContain('Waiting up to')
+})

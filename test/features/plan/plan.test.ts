@@ -1,0 +1,207 @@
+/** Plan: what a run would cost is what it then costs, as long as the source stands still. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import { model } from '../../../src/engine/model/registry.js'
+import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { burstChecks, minutesFor, rateOf, readsAhead } from '../../../src/features/plan/forecast.js'
+import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { at, fill, lose } from '../../support/notes.js'
+import { randomFrom } from '../../support/random.js'
+import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
+import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+let sandbox: Sandbox
+let shops: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  shops = await createSandbox({
+    tenants: 2,
+    scale: 0.3,
+    seed: 4,
+    // Within the range that is backfilled below: small businesses have opened only weeks before the end.
+    until: '2026-06-15T12:00:00Z',
+    rate: { limit: 100_000 },
+  })
+})
+afterAll(async () => {
+  await sandbox.close()
+  await shops.close()
+})
+
+async function plan(
+  from: Sandbox,
+  warehouse: Warehouse,
+  ask: RunOptions,
+  stamped = warehouse,
+): Promise<RunPlan> {
+  const { mode = 'sync', full, ranges, tenants, resources } = ask
+  const { deps, close } = await depsOf(from, stamped)
+  const request: RunRequest = {
+    mode,
+    job: null,
+    tenants: tenants ?? null,
+    resources: resources ?? null,
+    ...(full !== undefined && { full }),
+    ...(ranges && { ranges }),
+  }
+  try {
+    return await makePlan({ ...deps, warehouse, readAhead: 1 }, request, 0)
+  } finally {
+    await close()
+  }
+}
+
+/** One page at a time: several together are checked, at a request for each so many. Plan and sync agree cursor by cursor. */
+function agree(planned: RunPlan, report: RunReport): void {
+  const of = (list: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>
+    list.map(({ tenant_id, resource, requests }) => `${tenant_id} ${resource}: ${requests}`).sort()
+  expect(of(planned.cursors)).toEqual(of(report.cursors))
+  expect(planned.requests).toBe(report.requests)
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  it('of a first sync, of the next, of a reconcile and of a backfill of whole shops', async () => {
+    const warehouse = await open(kind)
+    for (const mode of ['sync', 'sync', 'reconcile', 'full'] as const) {
+      const planned = await plan(shops, warehouse, { mode })
+      expect(planned.asked).toBeLessThanOrEqual(planned.cursors.length + 1)
+      const report = await sync(shops, warehouse, { readAhead: 1, mode, random: randomFrom(1) })
+      agree(planned, report)
+    }
+    const ranges = [{ from: '2026-01-01T00:00:00.000000Z', to: '2026-07-01T00:00:00.000000Z' }]
+    agree(
+      await plan(shops, warehouse, { mode: 'backfill', ranges }),
+      await sync(shops, warehouse, { readAhead: 1, mode: 'backfill', ranges }),
+    )
+    await warehouse.close()
+  })
+
+  it('of a column that was taken out of the configuration: the list that is read whole, and what moves', async () => {
+    const address = kind.address()
+    const vehicles = ['vehicles', 'notes']
+    const columns = { vin: 'text' } as const
+    const promoted = model(resources, { vehicles: { columns } })
+    const first = await reopen(address, promoted)
+    await first.migrate()
+    await sync(shops, first, { readAhead: 1, resources: vehicles, known: promoted })
+    await first.close()
+    const warehouse = await reopen(address, known)
+    const before = await contents(warehouse)
+    const planned = await plan(shops, warehouse, { resources: vehicles })
+    expect(await contents(warehouse)).toEqual(before)
+    expect(planned.table_changes).toMatchObject([
+      {
+        table: 'vehicles',
+        what: expect.stringMatching(/^move [1-9]\d* values of vin, .*read the lists whole/),
+      },
+    ])
+    const all = (await rowsOf(warehouse, 'vehicles')).length
+    expect(planned.records).toBeGreaterThanOrEqual(all)
+    agree(planned, await sync(shops, warehouse, { readAhead: 1, resources: vehicles }))
+    const next = await plan(shops, warehouse, { resources: vehicles })
+    expect(next.table_changes).toEqual([])
+    expect(next.requests).toBeLessThan(planned.requests)
+    await warehouse.close()
+  })
+
+  it('writes nothing, not even tables, and says which it would make', async () => {
+    const address = kind.address()
+    const warehouse = await reopen(address)
+    const other = await open(kind)
+    const planned = await plan(shops, warehouse, {}, other)
+    await other.close()
+    expect(planned.table_changes).toContainEqual({ table: 'sync_cursors', what: 'create table' })
+    expect(await warehouse.plan()).toHaveLength(planned.table_changes.length)
+    await warehouse.migrate()
+    await sync(shops, warehouse, { resources: ['categories'] })
+    const before = [
+      await contents(warehouse),
+      await rowsOf(warehouse, 'sync_cursors'),
+      await rowsOf(warehouse, 'sync_lease'),
+    ]
+    expect((await plan(shops, warehouse, { mode: 'reconcile' })).table_changes).toEqual([])
+    expect([
+      await contents(warehouse),
+      await rowsOf(warehouse, 'sync_cursors'),
+      await rowsOf(warehouse, 'sync_lease'),
+    ]).toEqual(before)
+    await warehouse.close()
+  })
+
+  it.each([50, 500, 5000])(
+    'of a reconcile of %i records, and is wrong when rows were lost',
+    async (count) => {
+      sandbox.reset()
+      sandbox.store.addTenant({ id: 1 })
+      fill(sandbox, count)
+      const warehouse = await open(kind)
+      const resources = ['notes']
+      await sync(sandbox, warehouse, { resources })
+      const planned = await plan(sandbox, warehouse, { resources, mode: 'reconcile' })
+      agree(
+        planned,
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', random: randomFrom(7) }),
+      )
+      agree(
+        await plan(sandbox, warehouse, { resources, mode: 'reconcile', full: true }),
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'reconcile', full: true }),
+      )
+      const ranges = [{ from: at(70), to: at(7 * (count - 20)) }]
+      agree(
+        await plan(sandbox, warehouse, { resources, mode: 'backfill', ranges }),
+        await sync(sandbox, warehouse, { readAhead: 1, resources, mode: 'backfill', ranges }),
+      )
+      if (count <= 100) return warehouse.close()
+      await lose(warehouse, [3])
+      const after = await sync(sandbox, warehouse, {
+        readAhead: 1,
+        resources,
+        mode: 'reconcile',
+        random: randomFrom(7),
+      })
+      if (count > 1000) expect(after.requests).toBeGreaterThan(planned.requests)
+      await warehouse.close()
+    },
+  )
+})
+
+describe('minutes', () => {
+  const stats = (remaining: number) => ({
+    requests: 1,
+    retries: 0,
+    rateLimited: 0,
+    bytes: 0,
+    window: { limit: 300, remaining, resetsAt: 1_800_000_000_000 },
+  })
+  const now = 1_800_000_000_000 - 25_000
+
+  it('are those of the windows that the requests need, or of the answers if these are slower', () => {
+    const rate = rateOf(stats(200), 0, now)
+    expect(rate).toMatchObject({ limit: 300, remaining: 200, window_seconds: 60 })
+    expect(minutesFor(200, rate, 0)).toBe(0)
+    expect(minutesFor(201, rate, 0)).toBe(1)
+    expect(minutesFor(800, rate, 0)).toBe(2)
+    expect(minutesFor(800, rate, 1)).toBeCloseTo(800 / 60)
+  })
+
+  it('go by the length of the window where two resets have told it', () => {
+    const { window, ...rest } = stats(0)
+    expect(rateOf(stats(0), 0, now)).toMatchObject({ window_seconds: 60, window_known: false })
+    const rate = rateOf({ ...rest, window: { ...window, length: 20_000 } }, 0, now)
+    expect(rate).toMatchObject({ window_seconds: 20, window_known: true })
+  })
+
+  it('count the checks of pages that are read several at a time', () => {
+    expect([1, 8, 9, 33, 34, 41, 97, 10_000].map(burstChecks)).toEqual([0, 0, 1, 1, 1, 2, 2, 42])
+    expect(readsAhead(0.2)).toBe(true)
+    expect(readsAhead(0.2, 1)).toBe(false)
+    expect(readsAhead(0.005)).toBe(false)
+  })
+
+  it('grow with the share that is left for others', () => {
+    expect(minutesFor(3000, rateOf(stats(0), 0, now), 0)).toBe(10)
+    expect(minutesFor(3000, rateOf(stats(0), 0.5, now), 0)).toBe(20)
+  })
+})

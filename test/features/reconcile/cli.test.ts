@@ -1,0 +1,91 @@
+/** The words of reconcile, verify, backfill, plan, why and forget: what they print, and their exit codes. */
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Place, place } from '../../support/place.js'
+
+let there: Place
+beforeAll(async () => {
+  there = await place({ until: '2026-06-01T00:00:00Z' })
+  await there.run('sync', '--quiet')
+})
+afterAll(() => there.remove())
+
+const range = ['--from', '2026-01-01T00:00:00Z', '--to', '2026-05-01T00:00:00Z']
+
+describe('on a sandbox', () => {
+  it('verify exits with 0 when all is equal, with 1 when it is not, and reconcile mends it', async () => {
+    expect(await there.run('verify', '--sample', '2')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('verify: equal'),
+    })
+    const [id] = there.sandbox.store.ids(101, 'inventories')
+    there.sandbox.store.remove(101, 'inventories', id!)
+    // What went since the first load is no difference; deletions that nobody has checked for long are.
+    expect(await there.run('verify')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('which is no difference: 0 records newer, 1 record gone'),
+    })
+    const db = new Sqlite(join(there.folder, 'data/warehouse.db'))
+    db.exec("update sync_cursors set deletes_checked_at = '2020-01-01T00:00:00.000000Z'")
+    db.close()
+    const differs = await there.run('verify', '--json')
+    expect(differs.code).toBe(1)
+    const found = differs.json<{ status: string; cursors: { resource: string; extra: number }[] }>()
+    expect(found.status).toBe('differs')
+    expect(found.cursors.filter(({ extra }) => extra > 0)).toMatchObject([
+      { resource: 'inventories', extra: 1 },
+    ])
+    const mended = await there.run('reconcile', '--tenant', '101')
+    expect(mended).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/1 record marked deleted.*by counting.*by listing/),
+    })
+    expect((await there.run('verify')).code).toBe(0)
+    const why = await there.run('why', 'inventories', String(id), '--tenant', '101')
+    expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted; found gone at') })
+  })
+
+  it('plan and backfill say what they cost, in words and as JSON', async () => {
+    const planned = (await there.run('plan', 'backfill', ...range, '--json')).json<{ requests: number }>()
+    const dry = (await there.run('backfill', ...range, '--dry-run', '--json')).json<{ requests: number }>()
+    const done = (await there.run('backfill', ...range, '--json')).json<{
+      requests: number
+      status: string
+    }>()
+    expect([planned.requests, dry.requests]).toEqual([done.requests, done.requests])
+    expect(done.status).toBe('ok')
+    expect((await there.run('plan')).stdout).toMatch(/^sync: \d+ requests.*Nothing was written/s)
+  })
+
+  it('forget erases after --yes only', async () => {
+    const refused = await there.run('forget', '--tenant', '102')
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect((await there.run('forget', '--tenant', '102', '--yes', '--json')).json()).toMatchObject({
+      tenant_id: 102,
+    })
+    expect((await there.run('verify', '--tenant', '102')).code).toBe(2)
+  })
+})
+
+it.each([
+  [['backfill', '--from', '2026-03-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'], 'Exchange the two'],
+  [['backfill', '--from', '2026-01-01T00:00:00Z', '--to', '2999-02-01T00:00:00Z'], 'lies in the future'],
+  [['backfill', '--from', '2026-01-01T00:00:00Z'], '1 times --from and 0 times --to'],
+  [['backfill', ...range, '--resource', 'inventory'], 'Did you mean inventories?'],
+  [['backfill', ...range, '--tenant', '999'], 'Granted are: 101'],
+  [['reconcile', '--tenant', '999'], 'Granted are: 101'],
+  [['verify', '--tenant', '999'], 'Granted are: 101'],
+  [['verify', '--sample', 'some'], 'Type for example --sample 10'],
+  [['plan', 'dictionary'], 'expected one of sync, backfill, reconcile'],
+  [['plan', 'backfill'], 'Such as --from'],
+  [['why', 'customer', '1'], 'Did you mean customers?'],
+  [['why', 'xxxxxxxxx', '1'], 'Expected one of'],
+  [['why', 'customers', 'one'], 'expected a whole number'],
+  [['forget', '--yes'], 'Type shopsync forget --tenant ID'],
+  [['forget', '--tenant', '999', '--yes'], 'The warehouse knows no tenant 999'],
+])('%j is refused with exit code 2, and how to say it is told', async (words, hint) => {
+  const { code, stderr } = await there.run(...words)
+  expect(stderr).toContain(hint)
+  expect(code).toBe(2)
+})

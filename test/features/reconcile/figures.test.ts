@@ -1,0 +1,126 @@
+/** What counting costs, on simulated cursors of any size (bench/reconcile.ts prints the whole table). */
+import { describe, expect, it } from 'vitest'
+import { SimulatedCursor } from '../../../bench/reconcile/simulated.js'
+import { fullCost } from '../../../src/engine/compare/comparisoncost.js'
+import { cellsOf, RowHistogram } from '../../../src/engine/compare/histogram.js'
+import { lastPage } from '../../../src/engine/walk/count.js'
+import { forever } from '../../../src/engine/walk/cutpoint.js'
+import { at } from '../../support/notes.js'
+import { randomFrom } from '../../support/random.js'
+
+/** The question which tenants there are, and the walk that goes before. */
+const before = 2
+
+function pick(random: () => number, records: number, count: number): number[] {
+  const ids = new Set<number>()
+  while (ids.size < count) ids.add(Math.floor(random() * records))
+  return [...ids]
+}
+
+describe('counting', () => {
+  it('60,000 records with nothing different cost at most 10 requests in all', async () => {
+    const found = await new SimulatedCursor(60_000, {}, randomFrom(1)).compare()
+    expect(found).toMatchObject({ method: 'counting', isEven: true })
+    expect(found.requests + before).toBeLessThanOrEqual(10)
+  })
+
+  it.each(['lost', 'neverStored'])('a million with 3 deleted and 2 %s cost at most 120', async (cause) => {
+    let complete = 0
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = randomFrom(seed)
+      const ids = pick(random, 1_000_000, 5)
+      const differences = { deleted: ids.slice(0, 3), [cause]: ids.slice(3) }
+      const cursor = new SimulatedCursor(1_000_000, differences, random)
+      const found = await cursor.compare()
+      expect(found).toMatchObject({ method: 'counting', isEven: true })
+      expect(found.requests + before, `seed ${seed}`).toBeLessThanOrEqual(120)
+      // What was never stored and a delete between two cut points cancel out; never one without the other.
+      expect([0, 2, 4]).toContain(cursor.left(ids))
+      if (cursor.left(ids) === 0) complete++
+    }
+    // What was lost is known, and brought back first.
+    if (cause === 'lost') expect(complete).toBe(60)
+    else expect(complete).toBeGreaterThan(42)
+  })
+
+  it.each([700, 5000, 80_000, 1_000_000])(
+    'finds every delete among %i, at no more than twice a listing',
+    async (records) => {
+      for (let seed = 1; seed <= (records > 100_000 ? 6 : 25); seed++) {
+        const random = randomFrom(seed)
+        const ids = pick(random, records, Math.floor(random() ** 3 * Math.min(1500, records / 4)))
+        const cursor = new SimulatedCursor(records, { deleted: ids }, random)
+        const found = await cursor.compare()
+        expect(found.requests - found.items, `seed ${seed}`).toBeLessThanOrEqual(2 * fullCost(records) + 1)
+        if (found.method === 'counting') expect(cursor.left(ids)).toBe(0)
+      }
+    },
+  )
+
+  it('what one run overlooks, another finds: cut points lie elsewhere each time', async () => {
+    let found = 0
+    for (let seed = 1; seed <= 40; seed++) {
+      const cursor = new SimulatedCursor(
+        100_000,
+        { deleted: [50_000], neverStored: [53_000] },
+        randomFrom(seed),
+      )
+      await cursor.compare()
+      if (cursor.left([50_000, 53_000]) === 0) found++
+    }
+    expect(found).toBeGreaterThan(3)
+    expect(found).toBeLessThan(40)
+  })
+})
+
+describe('a ledger', () => {
+  const times = Array.from({ length: 5000 }, (_, i) => at(Math.floor(i ** 1.3 / 40), i % 1_000_000)).sort()
+  const truth = (list: readonly string[], t: string): number => list.filter((time) => time > t).length
+
+  it('counts what is newer than any of its cut points, also after moves and in finer cells', () => {
+    const ledger = new RowHistogram(cellsOf(times, 64))
+    const moved = [...times]
+    for (const [i, after] of [
+      [17, at(9_999_999)],
+      [4000, null],
+    ] as const) {
+      ledger.move({ before: moved[i] ?? null, after })
+      moved.splice(i, 1, ...(after === null ? [] : [after]))
+    }
+    let [lo, hi] = ['1970-01-01T00:00:00.000000Z', forever]
+    for (let depth = 0; depth < 9; depth++) {
+      const middle = ledger.middle(lo, hi)
+      if (middle === undefined) {
+        ledger.refine(
+          lo,
+          hi,
+          cellsOf(moved.filter((time) => time > lo && (hi === forever || time <= hi)).sort(), 8),
+        )
+        continue
+      }
+      expect(ledger.after(middle)).toBe(truth(moved, middle))
+      if (depth % 2 === 0) lo = middle
+      else hi = middle
+    }
+  })
+
+  it('parts no second', () => {
+    for (const { end } of cellsOf(times, 16)) expect(end).toMatch(/\.999999Z$/)
+    expect(cellsOf([at(1), at(1, 5), at(1, 9), at(2)], 1).map(({ count }) => count)).toEqual([3, 1])
+  })
+})
+
+describe('the last page', () => {
+  it('shows the end of a list whole, by some page size', () => {
+    for (let total = 1; total < 3000; total += 7)
+      for (const records of [1, 10, 40, 61]) {
+        const place = lastPage(total, records)
+        if (!place) continue
+        const shown = total - (place.page - 1) * place.perPage
+        expect(shown).toBeLessThanOrEqual(place.perPage)
+        expect(place.page === 1 || shown >= records).toBe(true)
+      }
+    const missing = Array.from({ length: 3000 }, (_, i) => lastPage(5000 + i, 61)).filter((place) => !place)
+    expect(missing.length).toBeLessThan(60)
+  })
+})

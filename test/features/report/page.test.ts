@@ -1,0 +1,279 @@
+/** The page as text: what stands on it for one business, for several, for very many and for none. */
+import { describe, expect, it } from 'vitest'
+import type { ReportData } from '../../../src/features/report/data.js'
+import { draw } from '../../../src/features/report/draw/svg.js'
+import { marginFigure } from '../../../src/features/report/figures/work.js'
+import { trendOf } from '../../../src/features/report/numberwords.js'
+import { reportPage } from '../../../src/features/report/page/reportpage.js'
+import { answersText } from '../../../src/features/report/reporttext.js'
+import { trustSentence } from '../../../src/features/report/trustsentence.js'
+import { sampleReport, sampleScope, sampleTrust } from './sample.js'
+
+/** Charts are drawn where a test looks at them. */
+const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
+
+const count = (text: string, part: string | RegExp): number =>
+  [...text.matchAll(new RegExp(part, 'g'))].length
+
+/** Whether the page says it: a failure shows the words and not the whole page. */
+const expectIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
+  for (const part of parts)
+    expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(true)
+}
+const expectNotIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
+  for (const part of parts)
+    expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(false)
+}
+
+const one = sampleReport()
+
+describe('the page', () => {
+  it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
+    const text = page(one, true)
+    const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
+    expect(headings.slice(0, 3)).toEqual(['Can I trust it?', 'How was last month?', 'What needs me today?'])
+    expect(headings).toEqual(
+      expect.arrayContaining([
+        'Sales and gross profit by month and shop',
+        'Average repair order',
+        'Hours sold an order',
+        'Technicians’ hours sold',
+        'Effective labor rate',
+        'Parts margin by cost',
+        'Cycle time',
+        'Recommendations',
+        'Customers: new and returning',
+        'Customers by their last visit',
+        'Receivables by age',
+        'Freshness',
+        'Runs',
+        'Requests and rate limit',
+        'Quarantine',
+        'Drift',
+      ]),
+    )
+    const figures = count(text, '<figure')
+    expect(count(text, '<svg class="narrow"')).toBe(figures)
+    expect(count(text, '<svg class="(half|full)"')).toBe(figures)
+    expect(count(text, '<figcaption>')).toBe(figures)
+  })
+
+  it('loads nothing from elsewhere, and says so to the browser', () => {
+    const text = page(one, true)
+    const addresses = [...text.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address)
+    expect(addresses.filter((address) => !/^(#|data:,)/.test(address ?? ''))).toEqual([])
+    expect([...text.matchAll(/https?:\/\/[^"'\s<]*/g)].map(([found]) => found)).not.toContainEqual(
+      expect.not.stringMatching(/^http:\/\/www\.w3\.org\//),
+    )
+    expectIn(text, 'default-src &#39;none&#39;')
+    expect(count(text, '<script')).toBe(1)
+  })
+
+  it('hatches months that are not whole, and says which', () => {
+    const text = page(one, true)
+    expectIn(text, 'fill="url(#hatch-blue)"')
+    expectIn(text, 'id="hatch-blue"')
+    expectIn(text, 'November 2026 is not whole')
+    const whole = { ...one, months: one.months.map((month) => ({ ...month, isPartial: false })) }
+    expectNotIn(page(whole, true), 'fill="url(#hatch')
+    expectNotIn(page(whole, true), 'is not whole')
+  })
+
+  it('says what each sum leaves out', () => {
+    const text = page(one)
+    const without = one.scopes[0]?.months.reduce((sum, month) => sum + month.invoicesWithoutProfit, 0)
+    expectIn(text, `${without} invoices with an unknown price or cost are in sales and not in gross profit`)
+    expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
+    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed there')
+    expect(text.match(/not comparable with shop systems that subtract pay/g)?.length).toBeGreaterThanOrEqual(
+      2,
+    )
+  })
+
+  it('shows names as text, whatever they are', () => {
+    const evil = '</script><script>alert("x")</script><img src=x onerror=alert(1)>&'
+    const named: ReportData = {
+      ...sampleReport({ tenants: 2 }),
+      warehouse: evil,
+      operations: {
+        ...one.operations,
+        drift: [{ ...one.operations.drift[0]!, path: evil, example: evil }],
+        runs: [{ ...one.operations.runs[0]!, error: evil }],
+      },
+    }
+    const [first, ...others] = named.scopes
+    const scope = {
+      ...first!,
+      title: evil,
+      byShop: first!.byShop.map((shop) => ({ ...shop, name: evil })),
+      technicians: first!.technicians.map((line) => ({ ...line, name: evil })),
+      needs: {
+        ...first!.needs,
+        lateOrders: [{ ...first!.needs.lateOrders[0]!, customer: evil, shop: evil }],
+      },
+    }
+    const text = page(
+      {
+        ...named,
+        scopes: [scope, ...others],
+        tenants: named.tenants.map((line) => ({ ...line, name: evil })),
+      },
+      true,
+    )
+    expect(count(text, '<script')).toBe(1)
+    expect(count(text, '<img')).toBe(0)
+    expect(count(text, '&lt;/script&gt;&lt;script&gt;alert')).toBeGreaterThan(8)
+  })
+})
+
+describe('as many businesses as there are', () => {
+  it('one has no choice and no comparison', () => {
+    const text = page(one)
+    expectNotIn(text, '<select')
+    expectNotIn(text, 'most sales first')
+  })
+
+  it('few can be chosen, each with all figures', () => {
+    const text = page(sampleReport({ tenants: 3 }))
+    expect(count(text, '<option')).toBe(4)
+    expect(count(text, 'data-scope="')).toBe(4)
+    expect(count(text, 'Can I trust it\\?')).toBe(4)
+    const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('500 are compared in a table that can be searched, and shops beyond five are told as one', () => {
+    const text = page(sampleReport({ tenants: 500 }), true)
+    expect(count(text, '<tr data-name=')).toBe(500)
+    expectIn(text, 'data-search')
+    expectNotIn(text, '<select')
+    expectIn(text, '1,496 other shops')
+    expect(text.length).toBeLessThan(1_500_000)
+  })
+})
+
+describe('little data', () => {
+  it('a warehouse that was never synced gets a kind sentence', () => {
+    const empty = { ...one, months: [], lastMonth: null, scopes: [], tenants: [] }
+    const text = page(empty)
+    expectIn(text, 'There is no data yet')
+    expectIn(text, 'Type shopsync sync')
+    expectNotIn(text, '<figure')
+    expect(answersText(empty)).toContain('Type shopsync sync')
+  })
+
+  it('a month that is not over is told so far, and compared with nothing', () => {
+    const tiny = sampleReport({ shops: 1, months: 1 })
+    const text = page(tiny, true)
+    expectIn(text, 'November 2026 so far')
+    expectNotIn(text, 'vs. Sep')
+    expectNotIn(text, /NaN|undefined|Infinity/)
+  })
+
+  it('a business without invoices has its charts say so', () => {
+    const scope = one.scopes[0]!
+    const none: ReportData = {
+      ...one,
+      months: [],
+      lastMonth: null,
+      scopes: [
+        {
+          ...scope,
+          months: [],
+          advice: [],
+          cycles: [],
+          byShop: [],
+          technicians: [],
+          costBands: [],
+          receivables: [],
+          standings: [],
+        },
+      ],
+    }
+    const text = page(none, true)
+    expectIn(text, 'No invoice has been closed yet.')
+    expectIn(text, 'Nothing is owed.')
+    expectNotIn(text, /NaN|undefined|Infinity/)
+  })
+})
+
+describe('can I trust it?', () => {
+  const trust = sampleTrust(60)
+  const said = (more: object) => trustSentence({ ...trust, ...more })
+
+  it.each([
+    ['a list that may lack something', { failing: 2 }, '2 of 60 lists may lack something', 'bad'],
+    ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
+    [
+      'totals that payments do not equal',
+      { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
+      'only 97.9 % of 1,000 paid invoices equal what was paid',
+      'bad',
+    ],
+    ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
+    ['old data', { isStale: true }, 'nothing newer than 22 November 2026, 07:55 UTC', 'watch'],
+    ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
+    ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
+  ])('is not answered with yes over %s', (_, more, words, tone) => {
+    const { sentence, tone: found } = said(more)
+    expect([sentence.startsWith('Not entirely: '), found]).toEqual([true, tone])
+    expectIn(sentence, words)
+  })
+
+  it('is yes at 98 %, with nothing to compare, and of nothing it is no', () => {
+    const of = (equal: number, rounding: number, more: number) =>
+      said({ totals: { ...trust.totals, equal, rounding, more } }).sentence
+    expectIn(of(970, 10, 20), 'Yes. Everything is here')
+    expectIn(of(0, 0, 0), 'Yes. Everything is here')
+    expect(said({ lists: 0 })).toMatchObject({ tone: 'bad', sentence: expect.stringMatching(/^No: /) })
+  })
+
+  it('names what is not so, worst first', () => {
+    const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
+    expect(sentence).toMatch(
+      /may lack something; nothing newer than .* lists; 2 incidents are open \(stale\)/,
+    )
+    expect(tone).toBe('bad')
+  })
+})
+
+describe('shares and changes', () => {
+  it('divide by what they cover, and nothing crosses zero', () => {
+    const scope = sampleScope({ id: 'all', title: '', shops: 1, months: one.months })
+    const costBands = scope.costBands.map((line, i) => ({
+      ...line,
+      withoutCost: i === 0 ? 1 : line.withoutCost,
+    }))
+    const known = costBands.filter(({ band }) => band !== 'unknown')
+    const of = (key: 'soldCents' | 'marginCents') => known.reduce((sum, line) => sum + line[key], 0)
+    const share = ((100 * of('marginCents')) / of('soldCents')).toFixed(1)
+    const { finding } = marginFigure({ months: one.months, lastMonth: null, scope: { ...scope, costBands } })
+    expect(finding).toBe(`${share} % over all parts of known price and cost.`)
+    expect([trendOf(-5, 10), trendOf(5, -10), trendOf(-5, -10)]).toEqual([null, null, null])
+    expect(trendOf(0, 10)?.text).toBe('−100.0 %')
+  })
+
+  it('tells credits apart from what is to be collected', () => {
+    const scope = one.scopes[0]!
+    const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1, creditCents: 500 }))
+    const owed = { ...scope.needs.receivables, overpaid: 4, creditCents: 2000 }
+    const text = page({
+      ...one,
+      scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed } }],
+    })
+    expectIn(text, 'Credits are apart: $20 on 4 invoices paid beyond the total.')
+    expectIn(text, 'credits of $20 on 4 invoices apart', '$3,398 to collect')
+  })
+})
+
+describe('the answers in words', () => {
+  it('are those of the page', () => {
+    const text = answersText(one)
+    expectIn(text, 'Can I trust it?')
+    expectIn(text, 'Yes. Everything is here up to 22 November 2026, 07:55 UTC.')
+    expectIn(text, /October 2026: \$[\d,]+ of sales/)
+    expectIn(text, '5 orders past the promised time')
+    const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []
+    expect(page(one)).toContain(`<b>${sales}</b>`)
+  })
+})

@@ -1,0 +1,369 @@
+/**
+ * The report of a real warehouse, made by the program from a synced sandbox: its numbers are those of the views, and it
+ * reads and never writes.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type KyselyPlugin, sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
+import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { readReport } from '../../../src/features/report/read/read.js'
+import { type Ended, shopsync } from '../../support/call.js'
+import { configure } from '../../support/place.js'
+import { known } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
+import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
+
+const run = (config: string, ...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
+
+const dollars = (cents: number): string =>
+  `$${new Intl.NumberFormat('en-US').format(Math.round(cents / 100)).replace('-0', '0')}`
+
+/** One number of a query on the views. */
+async function numberIn(warehouse: Warehouse, query: string): Promise<number> {
+  const { db } = warehouse.dialect.views(undefined)
+  const { rows } = await sql.raw<{ n: unknown }>(query).execute(db)
+  return Number(rows[0]?.n ?? 0)
+}
+
+describe.each(warehouses())('$name', (kind: Kind) => {
+  const address = kind.address()
+  const views = kind.name === 'sqlite' ? '' : `${address.schema}_analytics.`
+  let config = ''
+  let page = ''
+  let ended: Ended
+  let warehouse: Warehouse
+  const of = (query: string): Promise<number> => numberIn(warehouse, query.replaceAll('@', views))
+
+  beforeAll(async () => {
+    config = configure(sandbox, address, [])
+    const document = JSON.parse(readFileSync(config, 'utf8')) as {
+      sync: { resources: unknown }
+      report?: unknown
+    }
+    document.sync.resources = 'all'
+    document.report = { tenantNames: { [String(sandbox.tenantIds[0])]: 'Main <b>Street</b> & Sons' } }
+    writeFileSync(config, JSON.stringify(document))
+    expect((await run(config, 'sync')).code).toBe(0)
+    warehouse = await reopen(address)
+    const file = join(scratch(), 'report.html')
+    ended = await run(config, 'report', '--out', file)
+    page = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    return () => warehouse.close()
+  })
+
+  /** The numbers of a figure's table: a line of texts for each row, by the text of its first cell. */
+  function tableOf(id: string): Map<string, string[]> {
+    const [, figure = ''] = page.split(`id="${id}"`)
+    const [, body = ''] = /<tbody>(.*?)<\/tbody>/s.exec(figure) ?? []
+    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' not whole', '')
+    return new Map(
+      [...body.matchAll(/<tr><th scope="row">(.*?)<\/th>(.*?)<\/tr>/gs)].map(([, head = '', rest = '']) => [
+        text(head),
+        [...rest.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => text(cell)),
+      ]),
+    )
+  }
+
+  it('is written, and answers the three questions on the terminal too', () => {
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(ended.stdout).toContain('Can I trust it?')
+    expect(ended.stdout).toContain('How was last month?')
+    expect(ended.stdout).toContain('What needs me today?')
+    expect(ended.stdout).toMatch(/The report: .*report\.html/)
+    expect(page.startsWith('<!doctype html>')).toBe(true)
+  })
+
+  it('has the sums of the views in its months', async () => {
+    const rows = tableOf('all-sales')
+    expect(rows.size).toBeGreaterThan(1)
+    const ofMonth = /^(\w{3}) (\d{4})$/
+    const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+    for (const [head, cells] of rows) {
+      const [, name = '', year = ''] = ofMonth.exec(head) ?? []
+      const month = `${year}-${String(names.indexOf(name) + 1).padStart(2, '0')}`
+      const where = `where cast(day as text) like '${month}-%'`
+      // Profit, margin, invoices, invoices without profit; the shops stand before them.
+      const [profit, , invoices, without] = cells.slice(-4)
+      expect(profit).toBe(dollars(await of(`select sum(gross_profit_cents) as n from @daily_sales ${where}`)))
+      expect(invoices).toBe(
+        new Intl.NumberFormat('en-US').format(
+          await of(`select sum(invoices) as n from @daily_sales ${where}`),
+        ),
+      )
+      expect(Number(without)).toBe(
+        await of(`select sum(invoices_without_profit) as n from @daily_sales ${where}`),
+      )
+    }
+    const tenantSales = await of(
+      `select sum(sales_cents) as n from @daily_sales where tenant_id = ${sandbox.tenantIds[0]}`,
+    )
+    const shops = [...tableOf(`${sandbox.tenantIds[0]}-sales`).values()]
+    const shown = shops
+      .flatMap((cells) => cells.slice(0, -4))
+      .reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
+    // Each cell is rounded to whole dollars.
+    expect(Math.abs(shown - tenantSales / 100)).toBeLessThanOrEqual(shops.length * 3)
+  })
+
+  it('has the counts and sums of the views in its other figures', async () => {
+    const [open] = [...tableOf('all-receivables').values()]
+    const bucket = "from @receivables where bucket = '0 to 30'"
+    expect(open?.slice(0, 2)).toEqual([
+      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket} and balance_cents > 0`)),
+      String(await of(`select count(*) as n ${bucket} and balance_cents > 0`)),
+    ])
+    const standing = tableOf('all-standing')
+    for (const name of ['active', 'lapsing', 'lost'])
+      expect(standing.get(name)?.[0]).toBe(
+        String(await of(`select count(*) as n from @customer_value where standing = '${name}'`)),
+      )
+    const advice = [...tableOf('all-recommendations').values()].flatMap((cells) => cells.slice(0, 4))
+    expect(advice.reduce((sum, cell) => sum + Number(cell.replace(',', '')), 0)).toBe(
+      await of('select count(*) as n from @recommendation_conversion'),
+    )
+    const late = await of('select sum(case when is_late then 1 else 0 end) as n from @work_in_progress')
+    expect(page).toContain(`<b>${late} order${late === 1 ? '' : 's'}</b>`)
+    const checked = await of(
+      'select sum(equal_to_the_cent + off_by_rounding + off_by_more) as n from @totals_check',
+    )
+    expect(page).toContain(`of ${new Intl.NumberFormat('en-US').format(checked)} paid invoices`)
+  })
+
+  it('does not say yes while nobody has checked deletions, an incident is open, or a grant is gone', async () => {
+    const answer = async (): Promise<string> => {
+      const asked = await run(config, 'report', '--out', '/dev/null', '--json')
+      expect(asked.code, asked.stderr).toBe(0)
+      return asked.json<{ answers: { answer: string }[] }>().answers[0]?.answer ?? ''
+    }
+    // The first load has seen all that there is.
+    expect(await answer()).not.toContain('deletions of')
+    const { db } = warehouse
+    await db.updateTable('sync_cursors').set({ deletes_checked_at: null }).execute()
+    expect(await answer()).toMatch(
+      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked lately/,
+    )
+    const at = (ms: number): string => new Date(Date.now() - ms).toISOString().replace('Z', '000Z')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(60_000) })
+      .execute()
+    expect(await answer()).not.toContain('deletions of')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(4 * 86_400_000) })
+      .execute()
+    expect(await answer()).toContain('deletions of')
+    await db
+      .updateTable('sync_cursors')
+      .set({ deletes_checked_at: at(60_000) })
+      .execute()
+    // A list that no figure rests on says nothing of the figures.
+    await db
+      .updateTable('sync_cursors')
+      .set({ completeness: 'unproven' })
+      .where('resource', '=', 'notes')
+      .execute()
+    expect(await answer()).not.toContain('may lack something')
+    await db
+      .updateTable('sync_cursors')
+      .set({ completeness: 'unproven' })
+      .where('resource', '=', 'payments')
+      .execute()
+    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may lack something/)
+    await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
+    const since = at(0)
+    const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
+    await db.insertInto('sync_alerts').values(incident).execute()
+    expect(await answer()).toContain('1 incident is open (failed)')
+    await db.deleteFrom('sync_alerts').execute()
+    const gone = Number(sandbox.tenantIds[1])
+    await db.updateTable('tenants').set({ revoked_at: since }).where('tenant_id', '=', gone).execute()
+    expect(await answer()).toContain(`tenant ${gone} no longer grants access`)
+    await db.updateTable('tenants').set({ revoked_at: null }).execute()
+  })
+
+  it('shows names as text', () => {
+    expect(page).toContain('Main &lt;b&gt;Street&lt;/b&gt; &amp; Sons')
+    expect(page.includes('<b>Street')).toBe(false)
+  })
+
+  it('is about one tenant where one is named, and says so where there is no such tenant', async () => {
+    const file = join(scratch(), 'one.html')
+    const one = await run(config, 'report', '--out', file, '--tenant', String(sandbox.tenantIds[1]), '--json')
+    expect(one.code, one.stderr).toBe(0)
+    expect(one.json()).toMatchObject({ file, tenants: 1, answers: [{ question: 'Can I trust it?' }, {}, {}] })
+    const text = readFileSync(file, 'utf8')
+    expect(text.includes('<select')).toBe(false)
+    expect(text.includes('Main &lt;b&gt;')).toBe(false)
+    const none = await run(config, 'report', '--out', file, '--tenant', '999999')
+    expect(none.code).toBe(2)
+    expect(none.stderr).toMatch(/Found no data of tenant 999999, expected .*shopsync status/)
+  })
+
+  it('is a step of a job, checked before the first step begins', async () => {
+    const folder = scratch()
+    const job = (steps: object[]): void =>
+      writeFileSync(
+        join(folder, 'jobs/page.json'),
+        JSON.stringify({ description: 'Writes the page.', steps }),
+      )
+    const runJob = (): Promise<Ended> =>
+      shopsync(['run', 'page', '--config', config, '--json'], { cwd: folder })
+    mkdirSync(join(folder, 'jobs'))
+    job([{ command: 'report', out: 'page.html', tenants: [sandbox.tenantIds[0]] }])
+    const made = await runJob()
+    expect(made.code, made.stderr).toBe(0)
+    expect(made.json()).toMatchObject({ mode: 'job', status: 'ok', requests: 0, cursors: [] })
+    expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('Main &lt;b&gt;Street')
+    job([{ command: 'sync' }, { command: 'report', out: 'nowhere/page.html' }])
+    const refused = await runJob()
+    expect(refused.code).toBe(2)
+    expect(refused.json()).toMatchObject({ error: { message: expect.stringContaining('Found no folder') } })
+  })
+
+  it('shows one instant, whatever is written between two of its questions', async () => {
+    const read = async (of: Warehouse): Promise<object> => {
+      const now = {
+        timeZone: 'UTC',
+        staleAfterMs: 3_600_000,
+        deletesUncheckedAfterMs: 3_600_000,
+        nowMicros: systemClock.nowMicros(),
+      }
+      const asked = { warehouse: of, label: '', schema: undefined, tenants: null, ...now }
+      const { months, scopes } = await readReport(asked)
+      return { months, scopes: scopes.map(({ trust, needs, ...amounts }) => amounts) }
+    }
+    const setDeleted = (at: string | null) =>
+      warehouse.db.updateTable('repair_order_totals').set({ _deleted_at: at })
+    const eyes = await reopen(address)
+    /** The warehouse through other eyes: behind its first answer, somebody deletes every order. */
+    const disturbed = async (atOneInstant: Dialect['atOneInstant']): Promise<object> => {
+      let isDone = false
+      const disturb: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          if (!isDone) {
+            isDone = true
+            await setDeleted('2026-11-22T00:00:00.000000Z').execute()
+          }
+          return result
+        },
+      }
+      const through = (of: OneInstant): OneInstant => ({
+        db: of.db,
+        views: (schema) => {
+          const store = of.views(schema)
+          return { ...store, db: store.db.withPlugin(disturb) }
+        },
+      })
+      const dialect = {
+        ...eyes.dialect,
+        atOneInstant: (work) => atOneInstant((of) => work(through(of))),
+      } as Dialect
+      try {
+        return await read(new Warehouse({ dialect, model: known }))
+      } finally {
+        await setDeleted(null).execute()
+      }
+    }
+    const before = await read(warehouse)
+    expect(await disturbed((work) => eyes.dialect.atOneInstant(work))).toEqual(before)
+    // Question by question, the months would be those of before, and their sales those of afterwards.
+    const apart = { db: eyes.dialect.db, views: () => eyes.dialect.views() }
+    expect(await disturbed((work) => work(apart))).not.toEqual(before)
+    await eyes.close()
+  })
+
+  it.runIf(kind.name === 'postgres')(
+    'tells a role that may not read what it needs, and no more',
+    async () => {
+      const role = `reads_${randomBytes(4).toString('hex')}`
+      const file = join(scratch(), 'config.json')
+      const url = new URL(address.url)
+      url.username = role
+      const document = JSON.parse(readFileSync(config, 'utf8')) as { warehouse: object }
+      writeFileSync(
+        file,
+        JSON.stringify({ ...document, warehouse: { ...document.warehouse, url: url.href } }),
+      )
+      const does = (words: string) => sql.raw(words).execute(warehouse.db)
+      const tried = () => run(file, 'report', '--out', join(scratch(), 'r.html'))
+      await does(`create role ${role} login`)
+      try {
+        const refused = await tried()
+        expect(refused.code).toBe(3)
+        const [, grants = ''] = /needs: (.*)/.exec(refused.stderr) ?? []
+        expect(grants).not.toMatch(/create|insert|update/i)
+        for (const grant of grants.split('; ')) await does(grant.replace('ROLE', role))
+        const allowed = await tried()
+        expect(allowed.code, allowed.stderr).toBe(0)
+      } finally {
+        await does(`drop owned by ${role}; drop role ${role}`)
+      }
+    },
+  )
+
+  it('says what to type where the views were not made', async () => {
+    const elsewhere = kind.address()
+    const bare = configure(sandbox, elsewhere, ['notes'])
+    const document = JSON.parse(readFileSync(bare, 'utf8')) as { warehouse: object }
+    expect((await run(bare, 'sync')).code).toBe(0)
+    const other = await reopen(elsewhere)
+    const { db } = other.dialect.views(undefined)
+    await sql
+      .raw(`drop view ${kind.name === 'sqlite' ? '' : `${elsewhere.schema}_analytics.`}daily_sales`)
+      .execute(db)
+    await other.close()
+    writeFileSync(
+      bare,
+      JSON.stringify({ ...document, warehouse: { ...document.warehouse, autoMigrate: false } }),
+    )
+    const { code, stderr } = await run(bare, 'report', '--out', join(scratch(), 'r.html'))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/Found no view daily_sales in .*, expected .*\. Type shopsync migrate/)
+  })
+})
+
+describe('a place that cannot be written', () => {
+  const config = configure(sandbox, { url: `sqlite:${join(scratch(), 'none.db')}`, schema: '' }, ['notes'])
+  const file = join(dirname(config), 'file')
+  const folder = join(dirname(config), 'folder')
+  beforeAll(() => {
+    writeFileSync(file, 'kept')
+    mkdirSync(folder)
+  })
+
+  it.each([
+    ['a folder', () => folder, /Found a folder at .*, expected a file .*--out .*report\.html/],
+    ['a folder that is not there', () => join(folder, 'no/r.html'), /Found no folder .*mkdir -p/],
+    ['a file in a file', () => join(file, 'r.html'), /Found no folder /],
+    ['no name', () => '', /Found no name, expected a file/],
+  ])('%s: exit 2, told before any work', async (_what, place, words) => {
+    const { code, stderr, stdout } = await run(config, 'report', '--out', place())
+    expect(code).toBe(2)
+    expect(stderr).toMatch(words)
+    expect(stdout).toBe('')
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it.runIf(existsSync('/dev/full'))('a device that is full: exit 1, and what to look at', async () => {
+    const { code, stderr } = await run(config, 'report', '--out', '/dev/full')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/could not be written to \/dev\/full \(ENOSPC\).*disk is full/)
+  })
+
+  it('leaves nothing beside the report, and an older one in place until the new one is whole', async () => {
+    const ended = await run(config, 'report', '--out', file)
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(ended.stdout).toContain('Nothing has been synced into this warehouse yet')
+    expect(readFileSync(file, 'utf8')).toContain('There is no data yet')
+    expect(readdirSync(dirname(config)).sort()).toEqual(['config.json', 'file', 'folder'])
+  })
+})

@@ -1,0 +1,155 @@
+/**
+ * What a job of `shopsync schedule` leaves behind, on each warehouse: who is told of it, and what a signal and a kill in the
+ * middle of it cost.
+ */
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { template } from '../../../src/sandbox/index.js'
+import { type Receiver, receiver } from '../../support/alerting.js'
+import { type Address, configure } from '../../support/place.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { onlyJob, type RunningScheduler, startScheduler, until } from '../../support/scheduler.js'
+import { closeAll, httpServer, type Stand } from '../../support/server.js'
+import { openAt, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const resources = ['notes', 'categories']
+const sandbox = await sandboxOfFile()
+sandbox.store.addTenant({ id: 1 })
+for (const resource of resources)
+  sandbox.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
+
+let hook: Receiver
+let beats: Stand
+beforeAll(async () => {
+  hook = await receiver()
+  beats = await httpServer((_request, response) => response.end())
+})
+afterAll(closeAll)
+beforeEach(() => {
+  sandbox.script([])
+  sandbox.resetRequests()
+})
+const beaten = (): string[] =>
+  beats.seen
+    .splice(0)
+    .map(({ url }) => url)
+    .sort()
+
+describe.each(warehouses())('$name', (kind) => {
+  let address: Address
+  let cwd: string
+
+  beforeEach(() => {
+    address = kind.address()
+    const alerts = { rules: [{ webhook: hook.url }], heartbeat: `${beats.url}/all` }
+    const retry = { attempts: 2, base: 'PT0.01S', max: 'PT0.02S' }
+    const schedule = { listen: { port: 0 } }
+    const config = configure(sandbox, address, resources, { schedule, alerts, api: { retry } })
+    cwd = dirname(config)
+    onlyJob(cwd, 'mine', { schedule: '0 4 1 1 *', heartbeat: `${beats.url}/mine` })
+  })
+
+  async function rows(table: string): Promise<Record<string, unknown>[]> {
+    const warehouse = await reopen(address)
+    const found = await rowsOf(warehouse, table)
+    await warehouse.close()
+    return found
+  }
+
+  /** A process for which the job's instant has passed while nothing was up. */
+  async function startDue(): Promise<RunningScheduler> {
+    const warehouse = await openAt(address)
+    const planned_at = '2026-01-01T04:00:00.000000Z'
+    const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
+    await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])
+    await warehouse.close()
+    return startScheduler(cwd)
+  }
+
+  const planOf = async ({ url }: RunningScheduler) =>
+    (await (await fetch(`${url}/ready`)).json()) as {
+      readonly ready: boolean
+      readonly running: string | null
+      readonly jobs: { readonly exit_code: number | null; readonly planned_at: string }[]
+    }
+  /** Waits until the job that was due has ended, with this exit code, and whoever is to be told was. */
+  const ended = (scheduler: RunningScheduler, code: number): Promise<void> =>
+    until(async () => {
+      const { running, jobs } = await planOf(scheduler)
+      return running === null && jobs[0]?.exit_code === code
+    })
+  async function stop({ run }: RunningScheduler): Promise<void> {
+    run.kill('SIGTERM')
+    expect(await run.ended).toMatchObject({ code: 0, signal: null })
+  }
+  /** Starts a job whose requests for notes get no answer; resolves when it waits for one. */
+  async function startStalled(): Promise<RunningScheduler> {
+    sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
+    const scheduler = await startDue()
+    await until(() => sandbox.requests.some(({ resource }) => resource === 'notes'))
+    return scheduler
+  }
+
+  it('fills a warehouse that was not there at once, says so, and keeps what is planned', async () => {
+    const scheduler = await startScheduler(cwd)
+    expect(await planOf(scheduler)).toMatchObject({ ready: true })
+    await ended(scheduler, 0)
+    await stop(scheduler)
+    const { stdout } = await scheduler.run.ended
+    expect(stdout).toMatch(/mine: 0 4 1 1 \*, now, because the warehouse is empty, next \d{4}-01-01 04:00/)
+    expect(await rows('sync_jobs')).toMatchObject([
+      { job: 'mine', exit_code: 0, planned_at: expect.stringContaining('-01-01T04:00:00') },
+    ])
+    expect(await rows('sync_runs')).toMatchObject([{ job: 'mine', status: 'ok' }])
+    const again = await startScheduler(cwd)
+    await until(async () => (await planOf(again)).jobs.length === 1)
+    await stop(again)
+    expect((await again.run.ended).stdout).not.toContain('now')
+    expect(await rows('sync_runs')).toHaveLength(1)
+    expect([hook.take(), beaten()]).toEqual([[], ['/all?exit=0', '/mine?exit=0']])
+  })
+
+  it('tells who is to be told, and calls each heartbeat once', async () => {
+    sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+    const scheduler = await startDue()
+    await ended(scheduler, 1)
+    expect(hook.take()).toMatchObject([{ type: 'opened', job: 'mine', incidents: [{ resource: 'notes' }] }])
+    expect(beaten()).toEqual(['/all?exit=1', '/mine?exit=1'])
+    await stop(scheduler)
+  })
+
+  it('SIGTERM ends the job in hand: its run is closed, the lock is free, and it is due again', async () => {
+    await stop(await startStalled())
+    const finished_at = expect.stringMatching(/Z$/)
+    expect(await rows('sync_runs')).toMatchObject([
+      { job: 'mine', status: 'interrupted', reason: 'interrupted', finished_at },
+    ])
+    expect(await rows('sync_lease')).toMatchObject([{ owner: null }])
+    expect(await rows('sync_jobs')).toMatchObject([
+      { planned_at: '2026-01-01T04:00:00.000000Z', finished_at: null, attempts: 0 },
+    ])
+    expect([hook.take(), beaten()]).toEqual([[], []])
+  })
+
+  it('a kill calls nobody; the next process runs the job once more, and tells of the kill', async () => {
+    const { run } = await startStalled()
+    run.kill('SIGKILL')
+    await run.ended
+    expect([hook.take(), beaten()]).toEqual([[], []])
+    // Kept before the run began: nobody could count it now.
+    expect(await rows('sync_jobs')).toMatchObject([{ attempts: 1, started_at: expect.any(String) }])
+    sandbox.script([])
+    const next = await startScheduler(cwd)
+    await ended(next, 0)
+    const [opened, ...more] = hook.take()
+    expect(more).toEqual([])
+    expect(opened?.incidents).toMatchObject([{ message: expect.stringContaining('ended without a word') }])
+    expect(beaten()).toEqual(['/all?exit=0', '/mine?exit=0'])
+    const runs = (await rows('sync_runs')).map(({ job, status }) => [job, status])
+    expect(runs.sort()).toEqual([
+      ['mine', 'interrupted'],
+      ['mine', 'ok'],
+    ])
+    await stop(next)
+  })
+})

@@ -1,0 +1,163 @@
+/** `shopsync schedule` as a process: its server, its end by a signal, bad input. Its jobs: scheduledjobs.test.ts. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createConnection } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Place, place } from '../../support/place.js'
+import { onlyJob, type RunningScheduler, startScheduler, until, writeJob } from '../../support/scheduler.js'
+import { scratch } from '../../support/scratch.js'
+
+let here: Place
+const resources = ['notes', 'categories']
+const settings = { sync: { resources }, schedule: { listen: { port: 0 }, timeZone: 'Europe/Berlin' } }
+
+beforeAll(async () => {
+  here = await place({ repairOrders: 2, tenants: 1 })
+  here.configure(settings)
+  onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
+  expect((await here.run('sync')).code).toBe(0)
+})
+afterAll(() => here.remove())
+
+/** Writes a line for each thread of the page, where the environment names a file. */
+const watching = join(scratch(), 'watch.cjs')
+const threads = join(scratch(), 'threads')
+writeFileSync(
+  watching,
+  `const { isMainThread, workerData } = require('node:worker_threads')
+if (!isMainThread) require('node:fs').appendFileSync(process.env.THREADS, Object.keys(workerData ?? {}) + '\\n')`,
+)
+writeFileSync(threads, '')
+
+const start = (): Promise<RunningScheduler> =>
+  startScheduler(here.folder, {
+    ...{ API_SECRET: here.sandbox.secret, THREADS: threads },
+    NODE_OPTIONS: `--require ${watching}`,
+  })
+
+/** One request, its host name as told. */
+const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { port, hostname } = new URL(url)
+    const socket = createConnection(Number(port), hostname, () => {
+      socket.write(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+    })
+    socket.on('error', reject).on('data', (chunk: Buffer) => resolve(chunk.toString().slice(9, 12)))
+  })
+
+test('serves, and ends by SIGTERM with 0', async () => {
+  const first = await start()
+  const ask = (path: string): Promise<Response> => fetch(`${first.url}${path}`)
+  const answered: string[] = []
+  const made = ask('/').finally(() => answered.push('page'))
+  // What others ask meanwhile does not wait for the page.
+  const text = await (await ask('/metrics').finally(() => answered.push('metrics'))).text()
+  expect(text).toContain('shopsync_build_info{version=')
+  const page = await made
+  expect(answered).toEqual(['metrics', 'page'])
+  expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
+  expect(await page.text()).toContain('Shop report')
+  // Made in a thread of its own, which is given the flags of the command line.
+  expect(readFileSync(threads, 'utf8')).toMatch(/^globals,io\n$/)
+  expect(await (await ask('/dictionary')).text()).toContain('Data dictionary')
+  expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
+  const ready = (await (await ask('/ready')).json()) as { jobs: { job: string; planned_at: string }[] }
+  expect(ready).toMatchObject({ ready: true, warehouse: 'ok', incidents: 0, running: null })
+  // 4 o'clock in Berlin.
+  expect(ready.jobs).toMatchObject([{ job: 'mine', planned_at: expect.stringMatching(/-01-01T03:00:00/) }])
+  expect(((await (await ask('/runs')).json()) as { runs: unknown[] }).runs).toHaveLength(1)
+  expect((await ask('/nothing')).status).toBe(404)
+  expect(await statusOf(first.url, 'attacker.example')).toBe('421')
+  // Prometheus and probes know a container by its name.
+  for (const path of ['/metrics', '/metrics?name=a', '/health', '/ready'])
+    expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '200'])
+  for (const path of ['/runs', '/dictionary', '/metrics/../runs', '//metrics'])
+    expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '421'])
+  expect(await statusOf(first.url, '127.0.0.1:1', 'POST')).toBe('405')
+  // Whoever opens ever more connections takes no file from the jobs.
+  const { port, hostname } = new URL(first.url)
+  const sockets = Array.from({ length: 150 }, () => createConnection(Number(port), hostname))
+  let refused = 0
+  for (const socket of sockets) socket.on('error', () => {}).on('close', () => refused++)
+  await until(() => refused >= 20)
+  for (const socket of sockets) socket.destroy()
+  expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
+  first.run.kill('SIGTERM')
+  expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
+}, 60_000)
+
+/** An address of this machine by which it looks like another one. */
+const [elsewhere] = Object.values(networkInterfaces())
+  .flat()
+  .flatMap((face) => (face && !face.internal && face.family === 'IPv4' ? [face.address] : []))
+
+/** Opens connections that begin a request and never end it; resolves when the server has them all. */
+async function halfOpen(host: string, port: string, count: number): Promise<() => void> {
+  const sockets = Array.from({ length: count }, () => createConnection(Number(port), host))
+  for (const socket of sockets) socket.on('error', () => {})
+  await Promise.all(
+    sockets.map(
+      (socket) => new Promise<void>((resolve) => socket.write('GET / HTTP/1.1\r\n', () => resolve())),
+    ),
+  )
+  return () => {
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+test('connections that never say what they want do not keep anybody from health', async (context) => {
+  here.configure({ ...settings, schedule: { ...settings.schedule, listen: { host: '0.0.0.0', port: 0 } } })
+  const { run, url } = await start()
+  const { port } = new URL(url)
+  const healthy = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  const own = await halfOpen('127.0.0.1', port, 128)
+  await until(healthy)
+  own()
+  try {
+    if (elsewhere === undefined) context.skip('this machine has no address but its own')
+    else {
+      const others = await halfOpen(elsewhere, port, 128)
+      for (let i = 0; i < 5; i++) expect(await healthy()).toBe(true)
+      others()
+    }
+  } finally {
+    here.configure(settings)
+    run.kill('SIGTERM')
+    await run.ended
+  }
+  // Node's own deadline would take longer.
+}, 60_000)
+
+test('says what is wrong, what it expected and what to type, and ends with 2', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  here.configure({ ...settings, schedule: { listen: { port } } })
+  expect(await here.run('schedule')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/in use by another program, expected one that is free.*"listen": false/s),
+  })
+  server.close()
+  here.configure({ ...settings, schedule: { timeZone: 'Europe/Berlim' } })
+  expect(await here.run('schedule')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Europe\/Berlim.*Did you mean "Europe\/Berlin"\?/s),
+  })
+  here.configure(settings)
+  writeJob(here.folder, 'mine', { schedule: '0 0 31 2 *' })
+  expect(await here.run('schedule')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/"0 0 31 2 \*", expected a day that comes/s),
+  })
+  writeJob(here.folder, 'mine')
+  expect(await here.run('schedule')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Found no job with a schedule.*jobs\/NAME\.json/s),
+  })
+}, 60_000)

@@ -1,0 +1,69 @@
+/** What of a status people see: the whole, what needs somebody, some tenants, many tenants. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { CursorStatus } from '../../../src/features/status/cursorstatus.js'
+import { statusText } from '../../../src/features/status/words.js'
+import type { StatusReport } from '../../../src/features/status/work.js'
+import { type Place, place } from '../../support/place.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 2 })
+  here.configure({
+    sync: { resources: ['notes', 'staffs'] },
+    report: { tenantNames: { 101: 'Main Street Auto' } },
+  })
+  here.sandbox.script([{ when: { tenant: 102, resource: 'notes' }, fault: { kind: 'status', status: 403 } }])
+  expect((await here.run('sync')).code).toBe(1)
+})
+afterAll(() => here.remove())
+
+interface Document {
+  readonly healthy: boolean
+  readonly cursors: readonly CursorStatus[]
+}
+const cursorsOf = (document: Document): string[] =>
+  document.cursors.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)
+
+test('--failing shows what needs somebody, on the screen and as a document; names stand beside ids', async () => {
+  const [whole, failing, document] = [
+    await here.run('status'),
+    await here.run('status', '--failing'),
+    await here.run('status', '--failing', '--json'),
+  ]
+  expect([whole.code, failing.code, document.code]).toEqual([1, 1, 1])
+  expect(whole.stdout).toMatch(/^101 Main Street Auto +/m)
+  expect(failing.stdout).not.toContain('Main Street Auto')
+  expect(failing.stdout).toMatch(/1 of 4 cursors stale or failing/)
+  expect(failing.stdout).toMatch(/^102 +/m)
+  expect(cursorsOf(document.json<Document>())).toEqual(['102 notes'])
+})
+
+test('--tenant and --resource choose', async () => {
+  const chosen = await here.run('status', '--tenant', '101', '--json')
+  expect(chosen.code).toBe(0)
+  expect(cursorsOf(chosen.json<Document>())).toEqual(['101 notes', '101 staffs'])
+  const well = await here.run('status', '--tenant', '101', '--failing')
+  expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing needs somebody') })
+})
+
+test('of five hundred tenants, those that need somebody come first, and all fit on a screen', async () => {
+  const report = (await here.run('status', '--json')).json<StatusReport>()
+  const [tenant] = report.tenants
+  const [cursor] = report.cursors
+  const ids = Array.from({ length: 500 }, (_, i) => i + 1)
+  const many: StatusReport = {
+    ...report,
+    tenants: ids.map((tenant_id) => ({ ...tenant!, tenant_id })),
+    cursors: ids.map((tenant_id) => ({
+      ...cursor!,
+      tenant_id,
+      state: tenant_id === 321 ? ('failed' as const) : ('ok' as const),
+      deletes_unchecked: false,
+    })),
+  }
+  const lines = statusText(many).split('\n')
+  expect(lines.length).toBeLessThan(24)
+  const header = lines.findIndex((line) => line.startsWith('tenant '))
+  expect(lines[header + 2]).toMatch(/^321 .*failed/)
+  expect(lines[header + 3]).toMatch(/^the 499 others .* {2}ok$/)
+})

@@ -1,0 +1,246 @@
+/** Verify: says what differs, exactly, and writes nothing at all. */
+import { describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { runVerify, type VerifyReport } from '../../../src/features/verify/work.js'
+import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
+import { at, fill, lose } from '../../support/notes.js'
+import { randomFrom } from '../../support/random.js'
+import { depsOf, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { contents, open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+
+async function verify(
+  warehouse: Warehouse,
+  options: { full?: boolean; sample?: number; resources?: readonly string[]; from?: Sandbox } = {},
+): Promise<VerifyReport> {
+  const { full = false, sample = 0, resources = ['notes'], from = sandbox } = options
+  const { deps, close } = await depsOf(from, warehouse)
+  try {
+    return await runVerify({ ...deps, random: randomFrom(3) }, { tenants: null, resources }, { full, sample })
+  } finally {
+    await close()
+  }
+}
+
+describe.each(warehouses())('$name', (kind) => {
+  async function prepared(count: number, resource = 'notes'): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, count, { resource })
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { resources: [resource] })
+    sandbox.resetRequests()
+    return warehouse
+  }
+
+  it.each([0, 60, 450, 5000])('%i records that are equal are called so', async (count) => {
+    const warehouse = await prepared(count)
+    const report = await verify(warehouse)
+    expect(report.status).toBe('equal')
+    expect(report.cursors[0]).toMatchObject({
+      missing: 0,
+      outdated: 0,
+      extra: 0,
+      source: count,
+      warehouse: count,
+    })
+    await warehouse.close()
+  })
+
+  it.each([
+    [60, false],
+    [450, false],
+    [5000, false],
+    [5000, true],
+  ])(
+    'counts what is missing, outdated and extra among %i (full: %s), and writes nothing',
+    async (count, full) => {
+      const warehouse = await prepared(count)
+      await lose(warehouse, [2, 3])
+      // Among 60, the catching-up walk reads record 25 as well, which the warehouse once had.
+      for (const id of [count - 1, count - 20]) sandbox.store.remove(1, 'notes', id)
+      // One that a sync would bring, and one that no sync would.
+      sandbox.store.put(1, 'notes', { ...template('notes', 11, at(900_000)), description: 'new' })
+      await warehouse.write([
+        warehouse.db
+          .updateTable('notes')
+          .set({ updated_at: at(25 * 7 - 3) })
+          .where('id', '=', 25)
+          .compile(),
+      ])
+      const before = await everything(warehouse)
+      const report = await verify(warehouse, { full })
+      expect(report.status).toBe('differs')
+      expect(report.cursors[0]).toMatchObject({
+        status: 'differs',
+        ...{ missing: 2, outdated: 1, extra: 0, newer: 1, gone: 2 },
+      })
+      expect(await everything(warehouse)).toEqual(before)
+      await warehouse.close()
+    },
+  )
+
+  it('--sample finds one changed field in a record and in its nested arrays, that no count can show', async () => {
+    const warehouse = await prepared(30, 'repair_orders')
+    expect(await verify(warehouse, { resources: ['repair_orders'], sample: 30 })).toMatchObject({
+      status: 'equal',
+    })
+    const record = { ...template('repair_orders', 7, at(49, (7 * 7919) % 1_000_000)), odometer: 99 }
+    const service = { ...serviceTemplate(70, at(1)), title: 'Another title' }
+    sandbox.store.put(1, 'repair_orders', { ...record, services: [service] })
+    expect(await verify(warehouse, { resources: ['repair_orders'] })).toMatchObject({ status: 'equal' })
+    const report = await verify(warehouse, { resources: ['repair_orders'], sample: 30 })
+    expect(report.status).toBe('differs')
+    const found = report.cursors[0]?.differences ?? []
+    expect(found).toContainEqual({
+      table: 'repair_orders',
+      row: '7',
+      column: 'odometer',
+      warehouse: '7',
+      source: '99',
+    })
+    expect(found).toContainEqual({
+      table: 'repair_order_services',
+      row: '7/70',
+      column: 'title',
+      warehouse: 'title 70',
+      source: 'Another title',
+    })
+    await warehouse.close()
+  })
+
+  it('compares whole shops, all resources and fields, and finds them equal', async () => {
+    const shops = await createSandbox({ tenants: 1, scale: 0.05, seed: 9 })
+    const warehouse = await open(kind)
+    await sync(shops, warehouse, {})
+    const report = await verify(warehouse, {
+      from: shops,
+      resources: [...new Set(shops.store.resources)],
+      sample: 20,
+    })
+    expect(report.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
+    shops.work(60)
+    // The shops go on: no difference.
+    const living = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
+    expect(living.status).toBe('equal')
+    expect(living.cursors.reduce((sum, { newer = 0 }) => sum + newer, 0)).toBeGreaterThan(0)
+    await sync(shops, warehouse, { mode: 'reconcile' })
+    const after = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
+    expect(after.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
+    await warehouse.close()
+    await shops.close()
+  })
+
+  describe('holds against a cursor what it claims', () => {
+    const when = async (warehouse: Warehouse, set: Record<string, string | null>): Promise<unknown> =>
+      warehouse.write([warehouse.db.updateTable('sync_cursors').set(set).compile()])
+
+    it.each([
+      [60, false],
+      [3000, false],
+      [3000, true],
+    ])(
+      'of %i records (full: %s), what came, changed and went since is counted apart',
+      async (count, full) => {
+        const warehouse = await prepared(count)
+        fill(sandbox, 3, { from: 900_000 })
+        sandbox.store.put(1, 'notes', template('notes', 5, at(9_000_000)))
+        for (const id of [7, count - 3]) sandbox.store.remove(1, 'notes', id)
+        const counts = { missing: 0, outdated: 0, extra: 0, newer: 4, gone: 2, differences: [] }
+        expect((await verify(warehouse, { full, sample: 10 })).cursors[0]).toMatchObject({
+          status: 'equal',
+          ...counts,
+        })
+        // Deletions that nobody has checked for long are differences.
+        await when(warehouse, { deletes_checked_at: '2020-01-01T00:00:00.000000Z' })
+        expect((await verify(warehouse, { full })).cursors[0]).toMatchObject({
+          status: 'differs',
+          ...{ ...counts, extra: 2, gone: 0 },
+        })
+        // So are they after a first load long ago.
+        await when(warehouse, { deletes_checked_at: null })
+        await warehouse.write([
+          warehouse.db
+            .updateTable('sync_run_cursors')
+            .set({ started_at: '2020-01-01T00:00:00.000000Z' })
+            .compile(),
+        ])
+        expect((await verify(warehouse, { full })).cursors[0]).toMatchObject({ extra: 2, gone: 0 })
+        await warehouse.close()
+      },
+    )
+
+    it('what the catching-up walk brings is newer where it came late, and missing where the warehouse had it', async () => {
+      const warehouse = await prepared(3000)
+      sandbox.store.put(1, 'notes', template('notes', 900_000, at(7 * 3000 - 60)))
+      await lose(warehouse, [2998])
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
+      await warehouse.close()
+    })
+
+    it('a version above complete_through is newer, one below it that the warehouse lacks is missing', async () => {
+      const warehouse = await prepared(3000)
+      // Where the watermark stands far above, no walk brings it.
+      await when(warehouse, { complete_through: at(7 * 2000) })
+      await lose(warehouse, [2500, 1500])
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
+      await when(warehouse, { complete_through: null })
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 2, newer: 0 })
+      await warehouse.close()
+    })
+
+    it('a cursor that was never synced is skipped; where there is no other, nothing is called equal', async () => {
+      const warehouse = await prepared(60)
+      fill(sandbox, 10, { resource: 'vehicles' })
+      const both = await verify(warehouse, { resources: ['notes', 'vehicles'] })
+      expect(both.status).toBe('equal')
+      expect(Object.fromEntries(both.cursors.map(({ resource, status }) => [resource, status]))).toEqual({
+        notes: 'equal',
+        vehicles: 'skipped',
+      })
+      expect(await verify(warehouse, { resources: ['vehicles'] })).toMatchObject({
+        status: 'failed',
+        cursors: [{ status: 'skipped', error: expect.stringContaining('Type shopsync sync') }],
+      })
+      await warehouse.close()
+    })
+  })
+
+  it('compares plain lists of names', async () => {
+    const warehouse = await prepared(0)
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Barter'])
+    await sync(sandbox, warehouse, { resources: ['customer_payment_types'] })
+    const resources = ['customer_payment_types']
+    expect((await verify(warehouse, { resources })).status).toBe('equal')
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Check', 'Fleet'])
+    expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
+      status: 'equal',
+      ...{ missing: 0, extra: 0, newer: 2, gone: 1 },
+    })
+    await warehouse.write([
+      warehouse.db
+        .updateTable('sync_cursors')
+        .set({ last_success_at: '2020-01-01T00:00:00.000000Z' })
+        .compile(),
+    ])
+    expect((await verify(warehouse, { resources })).cursors[0]).toMatchObject({
+      status: 'differs',
+      ...{ missing: 0, extra: 1, newer: 2, gone: 0 },
+    })
+    await warehouse.close()
+  })
+
+  async function everything(warehouse: Warehouse): Promise<unknown> {
+    const state = [
+      'tenants',
+      'sync_cursors',
+      'sync_runs',
+      'sync_run_cursors',
+      'sync_lease',
+      'sync_quarantine',
+    ]
+    return [await contents(warehouse), await Promise.all(state.map((table) => rowsOf(warehouse, table)))]
+  }
+})

@@ -1,0 +1,133 @@
+/** What is erased leaves nothing behind in the database's files. */
+import { existsSync, readFileSync } from 'node:fs'
+import BetterSqlite3 from 'better-sqlite3'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { liftForgotten } from '../../../src/engine/warehouse/tenants.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { forgetTenant } from '../../../src/features/forget/work.js'
+import { template } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
+import { configure } from '../../support/place.js'
+import { depsOf, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { through } from '../../support/through.js'
+import { bothWarehouses, openAt, reopen } from '../../support/warehouse.js'
+
+const word = 'Grzegorz Brzeczyszczykiewicz'
+const sandbox = await sandboxOfFile()
+for (const id of [1, 2]) {
+  sandbox.store.addTenant({ id })
+  const name = id === 1 ? word : 'Jane Roe'
+  for (let n = 1; n <= 150; n++)
+    sandbox.store.put(id, 'notes', {
+      ...template('notes', n, '2026-01-01T00:00:00Z'),
+      message: `${name} ${n}`,
+      // In quarantine too, and in the columns of fields that nobody knows.
+      user_id: `${name} ${n}`,
+      nickname: `${name} ${n}`,
+    })
+}
+
+/** How often a word stands in the files of a SQLite warehouse. */
+function traces(url: string): number {
+  const path = url.slice('sqlite:'.length)
+  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file))
+  return files.reduce((sum, file) => sum + readFileSync(file, 'latin1').split(word).length - 1, 0)
+}
+
+async function forget(warehouse: Warehouse) {
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  try {
+    return await forgetTenant(deps, 1)
+  } finally {
+    await close()
+  }
+}
+
+const sqlite = bothWarehouses().filter(({ name }) => name === 'sqlite')
+const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
+
+describe.each(sqlite)('$name', (kind) => {
+  async function filled() {
+    const address = kind.address()
+    const warehouse = await reopen(address)
+    await warehouse.migrate()
+    await sync(sandbox, warehouse, { resources: ['notes'] })
+    expect(traces(address.url)).toBeGreaterThan(300)
+    return { address, warehouse }
+  }
+
+  it('leaves no trace of an erased name in the file, nor in the -wal file', async () => {
+    const { address, warehouse } = await filled()
+    expect(await forget(warehouse)).toMatchObject({ traces_left: null })
+    expect(traces(address.url)).toBe(0)
+    await warehouse.close()
+    expect(traces(address.url)).toBe(0)
+  })
+
+  it('would notice rows that are deleted and no more', async () => {
+    const { address, warehouse } = await filled()
+    const careless = through(warehouse, {
+      erase: async (_, work) => {
+        await work()
+        return { left: null, elsewhere: '' }
+      },
+    })
+    await forget(careless)
+    expect(traces(address.url)).toBeGreaterThan(0)
+    await warehouse.close()
+  })
+
+  it('says that traces remain while a reader looks at an older state, and removes them when asked again', async () => {
+    const { address, warehouse } = await filled()
+    await warehouse.close()
+    const reader = new BetterSqlite3(address.url.slice('sqlite:'.length), { readonly: true })
+    const reading = reader.prepare('select * from notes').iterate()
+    reading.next()
+    const config = configure(sandbox, address, ['notes'])
+    const words = ['forget', '--tenant', '1', '--yes', '--config', config]
+    const kept = await shopsync(words)
+    expect(kept.code, kept.stderr).toBe(1)
+    expect(kept.stdout).toMatch(/Traces remain in warehouse\.db.*\n?.*shopsync forget --tenant 1 --yes/)
+    reading.return?.()
+    reader.close()
+    const again = await shopsync(words)
+    expect(again, again.stderr).toMatchObject({ code: 0 })
+    expect(again.stdout).toContain('Backups and copies of the file')
+    expect(traces(address.url)).toBe(0)
+    expect((await shopsync(words)).code).toBe(2)
+  })
+})
+
+describe.each(postgres)('$name', (kind) => {
+  it('removes the dead versions from the tables, and says where others may be', async () => {
+    // A database of its own: the transactions of other tests would keep the dead rows.
+    const address = await kind.migrated()
+    const warehouse = await openAt(address)
+    await sync(sandbox, warehouse, { resources: ['notes'] })
+    const gone = await forget(warehouse)
+    expect(gone).toMatchObject({ traces_left: null })
+    expect(gone.elsewhere).toMatch(/Backups.*WAL/)
+    // A vacuum gives back the pages at the end of a table; before, dead rows keep them.
+    const size = async (): Promise<number> => {
+      const { rows } = await warehouse.read((db) =>
+        sql<{
+          bytes: number
+        }>`select pg_relation_size(${`${address.schema}.notes`}::regclass)::int as bytes`.execute(db),
+      )
+      return rows[0]?.bytes ?? 0
+    }
+    await warehouse.write(liftForgotten(warehouse.db, 1))
+    await sync(sandbox, warehouse, { resources: ['notes'] })
+    const before = await size()
+    await warehouse.write([
+      warehouse.db.deleteFrom('sync_cursors').where('tenant_id', '=', 2).compile(),
+      sql`delete from ${sql.id(address.schema, 'notes')} where tenant_id = 2`.compile(warehouse.db),
+    ])
+    expect(await size()).toBe(before)
+    await forget(warehouse)
+    expect(await size()).toBe(0)
+    await warehouse.close()
+  })
+})

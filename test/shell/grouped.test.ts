@@ -1,0 +1,72 @@
+/** Cursors with the same trouble share a line; what differs keeps lines of its own. */
+import { expect, test } from 'vitest'
+import { shortRequests } from '../../src/engine/base/format.js'
+import { incidentsText } from '../../src/features/status/incidentwords.js'
+import { cursorNames, groupLines } from '../../src/shell/grouped.js'
+
+const of = (tenant_id: number, resource: string, error: string) => ({ tenant_id, resource, error })
+const errorIn = ({ error }: { error: string }): string => error
+const url = (tenant: number, resource: string, page = 1): string =>
+  `GET /api/v1/tenants/${tenant}/${resource}?updated_after=2026-01-01T00%3A00%3A00%2B12%3A00&page=${page}&per_page=100`
+const waits = (request: string, span: string, until: string): string =>
+  `Given up, since the API asks to wait (${request} answered 429, expected 200): it would have to wait ${span} (until ${until} UTC), expected at most 1 h. The next run looks again`
+
+test('a request is told by its list and page, not by its address', () => {
+  expect(shortRequests(`${url(7, 'notes', 3)} answered 500, expected 200`)).toBe(
+    'GET notes, page 3 answered 500, expected 200',
+  )
+  expect(
+    shortRequests(`Given up: ${url(7, 'payments/customer_payment_types')}: no answer came in time`),
+  ).toBe('Given up: GET payments/customer_payment_types: no answer came in time')
+  expect(shortRequests('GET /base/api/v1/partners/42/authorizations?page=2&per_page=100 answered 503')).toBe(
+    'GET authorizations, page 2 answered 503',
+  )
+  expect(shortRequests('nothing of the sort')).toBe('nothing of the sort')
+})
+
+test('a spent limit is one line, however the waits differ; the one that fails otherwise has its own', () => {
+  const spent = [101, 102, 103].flatMap((tenant) =>
+    ['shops', 'notes'].map((resource, i) =>
+      of(tenant, resource, waits(url(tenant, resource), `${23 - i} h`, `2026-11-23 15:4${i}`)),
+    ),
+  )
+  expect(groupLines([of(104, 'notes', `${url(104, 'notes', 2)} answered 403`), ...spent], errorIn)).toEqual([
+    `tenants 101, 102, 103: notes, shops: ${waits('the request', '23 h', '2026-11-23 15:40')}`,
+    'tenant 104, notes: GET notes, page 2 answered 403',
+  ])
+})
+
+test('sentences with other numbers are not the same', () => {
+  const books = (n: number): string => `13 records at first, ${n} seen`
+  expect(groupLines([of(1, 'a', books(10)), of(2, 'a', books(10)), of(3, 'a', books(9))], errorIn)).toEqual([
+    'tenants 1, 2: a: 13 records at first, 10 seen',
+    'tenant 3, a: 13 records at first, 9 seen',
+  ])
+})
+
+test('names stay short, and each tenant and resource is named with its own', () => {
+  expect(cursorNames([of(2, 'b', ''), of(1, 'a', ''), of(2, 'a', ''), of(3, 'a', '')])).toBe(
+    'tenants 1, 3: a; tenant 2: a, b',
+  )
+  const many = Array.from({ length: 500 }, (_, i) => of(i + 1, 'a', ''))
+  expect(cursorNames(many)).toBe('tenants 1, 2, 3, 4, 5, 6, 7, 8 and 492 more tenants: a')
+  const wide = Array.from({ length: 21 }, (_, i) => of(7, String.fromCharCode(97 + i), ''))
+  expect(cursorNames(wide)).toBe('tenant 7: a, b, c, d, e, f, g, h and 13 more resources')
+})
+
+test('incidents of the same kind and trouble share a line, with the time of the oldest', () => {
+  const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000000Z`
+  const failed = (tenant_id: number, minute: number) => ({
+    ...{ kind: 'failed', tenant_id, resource: 'notes', since: since(minute), advice: '' },
+    message: `tenant ${tenant_id}, notes: ${url(tenant_id, 'notes')} answered 403`,
+  })
+  const whole = { kind: 'failed', tenant_id: null, resource: null, since: since(1), advice: '' }
+  const told = incidentsText([failed(2, 3), failed(1, 2), { ...whole, message: 'no tenant is granted' }], 0n)
+  expect(told.replaceAll(/ \(0\.0 s\)/g, '')).toBe(
+    [
+      'Open: 3 incidents',
+      '  ✗ failed since 2026-01-01 00:01:00 UTC: no tenant is granted',
+      '  ✗ failed since 2026-01-01 00:02:00 UTC: tenants 1, 2: notes: the request answered 403',
+    ].join('\n'),
+  )
+})

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { commands } from '../../src/main.js'
+import { shopsync } from '../support/call.js'
+import { compiledOf } from '../support/compiled.js'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+
+describe.each(commands.map((command) => [command.name, command] as const))('%s', (name, command) => {
+  test('is documented in the README', () => {
+    expect(readme).toMatch(new RegExp(`^\\| \`shopsync ${name}\\b`, 'm'))
+  })
+
+  test('has help that explains it and every option', async () => {
+    const { code, stdout, stderr } = await shopsync([name, '--help'])
+    expect(code).toBe(0)
+    expect(stderr).toBe('')
+    expect(stdout).toContain(`Usage: shopsync ${name}`)
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(command.summary)
+    for (const { flags } of command.options ?? []) expect(stdout).toContain(flags)
+    for (const flag of ['--config', '--json', '--quiet', '--log-level']) expect(stdout).toContain(flag)
+    for (const [line] of command.examples) expect(stdout).toContain(`\n  ${line}`)
+    const said = [command.help ?? '', ...command.examples.map(([, says]) => says)].join(' ')
+    expect(said.length).toBeGreaterThan(40)
+    expect(stdout.split('\n').filter((text) => text.length > 80 && !text.startsWith('  shopsync'))).toEqual(
+      [],
+    )
+  })
+})
+
+test('--help lists every command and the exit codes, and --version tells the version', async () => {
+  const { code, stdout } = await shopsync(['--help'])
+  expect(code).toBe(0)
+  for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+  expect(stdout).toContain('Exit codes:')
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect((await shopsync(['--version'])).stdout).toBe(`${version}\n`)
+})
+
+test.each([
+  [['sinc'], "Unknown command 'sinc'", 'Did you mean sync?'],
+  [['sync', '--tennant', '4'], "Unknown option '--tennant'", 'Did you mean --tenant?'],
+  [['sync', 'now'], 'Too many arguments', 'shopsync help COMMAND'],
+  [['run'], "Missing required argument 'job'", 'shopsync help COMMAND'],
+  [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'shopsync help COMMAND'],
+  [['dictionary', '--format', 'xml'], "argument 'xml' is invalid", 'shopsync help COMMAND'],
+  [
+    ['sandbox', '--read-only-tenant', '7'],
+    'expected a whole number from 101 to 103',
+    '--read-only-tenant 101',
+  ],
+  [['sandbox', '--rate-limit', '0'], 'Found --rate-limit "0"', '--rate-limit 300'],
+  [['sandbox', '--port', 'http'], 'Found --port "http"', 'Type --port 8080'],
+  [[], 'No command was given', 'shopsync --help'],
+])('%j is wrong usage: exit 2', async (words, message, hint) => {
+  const { code, stdout, stderr } = await shopsync(words)
+  expect(code).toBe(2)
+  expect(stdout).toBe('')
+  expect(stderr).toContain(message)
+  expect(stderr).toContain(hint)
+})
+
+test('wrong usage is a JSON document with --json, before or after the command', async () => {
+  for (const words of [
+    ['--json', 'sync', '--nope'],
+    ['sync', '--nope', '--json'],
+  ]) {
+    const { code, json } = await shopsync(words)
+    expect(code).toBe(2)
+    expect(json()).toEqual({
+      error: { message: "Unknown option '--nope'", hint: expect.any(String), exit_code: 2 },
+    })
+  }
+})
+
+/** Files and packages that are loaded at once when a file is, in the order of discovery. */
+function loadedWith(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen
+  seen.add(file)
+  for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(
+    /^(?:import|export) [^;]*?from '([^']+)'/gm,
+  )) {
+    if (from.startsWith('.')) loadedWith(join(dirname(file), from), seen)
+    else seen.add(from)
+  }
+  return seen
+}
+
+test('starting loads no package but commander: the help must not wait for drivers and parsers', () => {
+  const packages = [...loadedWith(compiledOf('src/entry.ts'))].filter(
+    (name) => !name.startsWith('/') && !name.startsWith('node:'),
+  )
+  expect(packages).toEqual(['commander'])
+})

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { StatusReport } from '../../src/features/status/work.js'
+import { type Place, place } from '../support/place.js'
+import { postgresUrl } from '../support/warehouse.js'
+
+const url = postgresUrl()
+
+describe.skipIf(url === '')('a Postgres warehouse', () => {
+  const name = `cli_${randomBytes(4).toString('hex')}`
+  let here: Place
+  let owner: pg.Client
+
+  beforeAll(async () => {
+    here = await place()
+    here.configure({ warehouse: { url, schema: name } })
+    owner = new pg.Client({ connectionString: url })
+    await owner.connect()
+  })
+  afterAll(async () => {
+    await owner.query(`drop schema if exists ${name} cascade`)
+    await owner.query(`drop role if exists ${name}`)
+    await owner.end()
+    await here.remove()
+  })
+
+  test('is checked, filled and judged like a file', async () => {
+    expect(await here.run('check')).toMatchObject({ code: 0 })
+    expect(await here.run('sync', '--quiet')).toEqual(
+      expect.objectContaining({ code: 0, stdout: '', stderr: '' }),
+    )
+    const { code, json, stdout } = await here.run('status', '--json')
+    expect(code).toBe(0)
+    const [tenant] = here.sandbox.tenantIds
+    expect(json<StatusReport>().cursors.find((c) => c.resource === 'customers')).toMatchObject({
+      tenant_id: tenant,
+      state: 'ok',
+      rows: here.sandbox.store.count(Number(tenant), 'customers'),
+      watermark: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+    })
+    const { password } = new URL(url)
+    if (password !== '') expect(stdout).not.toContain(`:${password}@`)
+  })
+
+  test('needs no more for daily runs than docs/operations.md grants, once its tables are made', async () => {
+    await owner.query(`create role ${name} login password 'daily'`)
+    await owner.query(`grant usage on schema ${name} to ${name}`)
+    await owner.query(`grant select, insert, update, delete on all tables in schema ${name} to ${name}`)
+    const restricted = new URL(url)
+    restricted.username = name
+    restricted.password = 'daily'
+    here.configure({ warehouse: { url: restricted.href, schema: name, autoMigrate: false } })
+    here.sandbox.work(10)
+    expect(await here.run('sync')).toMatchObject({ code: 0 })
+    expect(await here.run('status')).toMatchObject({ code: 0 })
+  })
+
+  test('that is not there: exit 3, and no password in the message', async () => {
+    here.configure({ warehouse: { url: 'postgres://me:pa55word@127.0.0.1:9/nowhere' } })
+    for (const command of ['sync', 'status', 'check', 'migrate']) {
+      const { code, stdout, stderr } = await here.run(command)
+      expect([command, code]).toEqual([command, 3])
+      expect(stdout + stderr).not.toContain('pa55word')
+    }
+  })
+})

@@ -1,0 +1,168 @@
+/** What people see on a terminal: tables that fit its width, colours, and the same text plain wherever it goes else. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunReport } from '../../src/engine/run/runreport.js'
+import { type JobFile, jobsText } from '../../src/features/jobs/words.js'
+import { planText } from '../../src/features/plan/words.js'
+import type { RunPlan } from '../../src/features/plan/work.js'
+import { runsText } from '../../src/features/runs/words.js'
+import type { PastRun } from '../../src/features/runs/work.js'
+import { statusText } from '../../src/features/status/words.js'
+import type { StatusReport } from '../../src/features/status/work.js'
+import { verifyText } from '../../src/features/verify/words.js'
+import type { VerifyReport } from '../../src/features/verify/work.js'
+import { runSummary } from '../../src/shell/runsummary.js'
+import type { Paper } from '../../src/shell/terminal.js'
+import { layOut } from '../../src/shell/terminallayout.js'
+import { widthOf } from '../../src/shell/width.js'
+import { shopsync } from '../support/call.js'
+import { type Place, place } from '../support/place.js'
+import { scratch } from '../support/scratch.js'
+import { type OnTerminal, onTerminal } from '../support/terminal.js'
+
+const names = {
+  101: 'Main Street Auto',
+  102: '東京自動車整備',
+  103: "Joe's Garage 🚗 & Sons of the Northern Valley",
+}
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 3 })
+  here.configure({
+    sync: { resources: ['notes', 'staffs', 'payment_transactions'] },
+    report: { tenantNames: names },
+  })
+  here.sandbox.script([{ when: { tenant: [102, 103] }, fault: { kind: 'status', status: 403 } }])
+  expect((await here.run('sync')).code).toBe(1)
+})
+afterAll(() => here.remove())
+
+const clear = '\r\u001B[2K'
+
+const at = (
+  columns: number,
+  words: readonly string[],
+  env: Record<string, string> = {},
+): Promise<OnTerminal> =>
+  onTerminal(words, { cwd: here.folder, columns, env: { API_SECRET: here.sandbox.secret, ...env } })
+
+/** Each text as its command makes it, from the documents that the program gives. */
+async function textsOf(): Promise<Record<string, (paper: Paper) => string>> {
+  const told = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
+  const [status, { runs }, plan, verified, jobs, done] = await Promise.all([
+    told<StatusReport>('status'),
+    told<{ runs: PastRun[] }>('runs'),
+    told<RunPlan>('plan'),
+    told<VerifyReport>('verify'),
+    told<{ jobs: JobFile[] }>('jobs', 'list'),
+    told<RunReport>('sync'),
+  ])
+  return {
+    status: (paper) => statusText(status, { tenantNames: names, paper }),
+    runs: (paper) => runsText(runs, false, paper),
+    plan: (paper) => planText(plan, { made: [], troubles: [] }, paper),
+    verify: (paper) => verifyText(verified, paper),
+    jobs: (paper) => jobsText(jobs.jobs, paper),
+    sync: (paper) => runSummary(done, paper),
+  }
+}
+
+test('every screen fits terminals of 60, 80, 120 and 200 columns', async () => {
+  const texts = await textsOf()
+  for (const [name, draw] of Object.entries(texts))
+    for (const columns of [60, 80, 120, 200]) {
+      const paper = { columns, colours: true }
+      const lines = stripVTControlCharacters(layOut(paper, draw(paper))).split('\n')
+      const tooWide = lines.filter((line) => widthOf(line) > columns)
+      expect(tooWide, `${name} at ${columns}`).toEqual([])
+    }
+})
+
+test.each([
+  [60, ['sync', '--tenant', '101', '--tenant', '102']],
+  [120, ['check']],
+])('on a real terminal of %s columns, too: %j', async (columns, words) => {
+  const { lines, raw } = await at(columns, words)
+  expect(lines.filter((line) => widthOf(line) > columns)).toEqual([])
+  expect(lines.join('\n')).toMatch(/^ *✗/m)
+  expect(raw).toContain('\u001B[31m✗')
+})
+
+test.each([
+  [['sync', '--tenant', '101'], 'asking which tenants there are'],
+  [
+    ['backfill', '--tenant', '101', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z'],
+    'asking',
+  ],
+  [['reconcile', '--tenant', '101'], 'asking which tenants there are'],
+  [['verify', '--tenant', '101'], 'asking which tenants there are'],
+  [['plan'], 'asking which tenants there are'],
+  [['check'], 'asking the API who is granted'],
+  [['run', 'weekly-verify'], 'asking which tenants there are'],
+  [['quarantine', 'replay'], 'looking at the quarantine'],
+  [['migrate'], 'looking at what is stored'],
+  [['snapshot'], 'keeping how each shop stands'],
+  [['report'], 'asking the warehouse, and drawing the page'],
+])('%j shows its progress on a terminal, and leaves nothing of it', async (words, first) => {
+  const { raw, lines } = await at(80, words)
+  expect(raw).toContain(`${clear}${first}`)
+  expect(lines.join('\n')).not.toContain(first)
+})
+
+test('--quiet shows no progress', async () => {
+  const { raw } = await at(80, ['plan', '--quiet'])
+  expect(raw).toContain('requests')
+  expect(raw).not.toContain(clear)
+})
+
+test('no colour with NO_COLOR, on a dumb terminal, and in a pipe, where no line is broken either', async () => {
+  const [asked, dumb, piped] = await Promise.all([
+    at(80, ['status'], { NO_COLOR: '1' }),
+    at(80, ['status'], { TERM: 'dumb' }),
+    here.run('status'),
+  ])
+  for (const text of [asked.raw, dumb.raw, piped.stdout]) expect(text).not.toContain('\u001B')
+  expect(asked.lines.filter((line) => widthOf(line) > 80)).toEqual([])
+  const sentence =
+    /^ {2}✗ tenants 102, 103: notes, payment_transactions, staffs: failed, never complete: the request answered 403, expected 200\. .*$/m
+  expect(piped.stdout).toMatch(sentence)
+})
+
+test('documents are the same on a terminal', async () => {
+  const { lines } = await at(60, ['status', '--json'])
+  expect(JSON.parse(lines.join('\n'))).toMatchObject({ healthy: false })
+})
+
+test('what init prints for files stands on whole lines, and breaks no word of the rest', async () => {
+  const folder = join(
+    scratch(),
+    'a-folder-with-a-rather-long-name',
+    'and-another-one-below-it-with-more-words',
+  )
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'key.txt'), here.sandbox.secret)
+  const flags = [
+    '--base-url',
+    here.sandbox.url,
+    '--partner-id',
+    here.sandbox.partnerId,
+    '--secret-file',
+    'key.txt',
+  ]
+  const { lines } = await onTerminal(['init', ...flags, '--yes'], { cwd: folder, columns: 60 })
+  const words = new Set(lines.flatMap((line) => line.split(/\s+/)))
+  const plain = await shopsync(['init', ...flags, '--yes', '--force'], { cwd: folder })
+  const missing = plain.stdout.split(/\s+/).filter((word) => !words.has(word) && !/^(─+|[\d,.]+)$/.test(word))
+  expect(missing).toEqual([])
+  // Of what is no file, a terminal breaks no line, unless one word is longer than it is wide.
+  const prose = lines.filter((line) => !/^\s*[-#]|=|:\s+"| \* \* /.test(line) && line.includes(' '))
+  for (const line of prose) if (!/\S{41}/.test(line)) expect(widthOf(line), line).toBeLessThanOrEqual(60)
+  const hourly = lines.find((line) => line.startsWith('0 * * * * '))
+  expect([hourly, lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
+    expect.stringMatching(/^0 \* .* run hourly --quiet$/),
+    expect.stringMatching(/ run %i$/),
+  ])
+})

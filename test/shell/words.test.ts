@@ -1,0 +1,298 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { count, span } from '../../src/engine/base/format.js'
+import type { CursorReport, RunReport } from '../../src/engine/run/runreport.js'
+import { runsText } from '../../src/features/runs/words.js'
+import type { PastRun } from '../../src/features/runs/work.js'
+import { verifyText } from '../../src/features/verify/words.js'
+import { createLog } from '../../src/shell/log.js'
+import { ProgressDisplay, timeToGo } from '../../src/shell/progress.js'
+import { runSummary } from '../../src/shell/runsummary.js'
+import { table } from '../../src/shell/texttable.js'
+import { Tracker } from '../../src/shell/tracker.js'
+
+const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
+  tenant_id: 1,
+  resource: 'notes',
+  step: 1,
+  status: 'ok',
+  completeness: 'proven',
+  reason: null,
+  watermark: null,
+  requests: 1,
+  records: 10,
+  records_changed: 10,
+  rows_upserted: 10,
+  rows_deleted: 0,
+  error: null,
+  ...more,
+})
+const report = (more: Partial<RunReport> = {}): RunReport => ({
+  run_id: 'r',
+  job: null,
+  mode: 'sync',
+  status: 'ok',
+  started_at: '2026-01-01T00:00:00.000000Z',
+  finished_at: '2026-01-01T00:01:05.000000Z',
+  requests: 5,
+  rate_limited: 0,
+  retries: 0,
+  rows_upserted: 10,
+  rows_deleted: 0,
+  quarantined: 0,
+  reason: null,
+  cursors: [cursor()],
+  ...more,
+})
+
+test('numbers, times and tables', () => {
+  expect([0, 999, 1000, 1234567].map(count)).toEqual(['0', '999', '1,000', '1,234,567'])
+  expect(count(9007199254740993n)).toBe('9,007,199,254,740,993')
+  expect([-1234, -123, 1234.5678, 0.25, 1e21].map(count)).toEqual(
+    [-1234, -123, 1234.5678, 0.25, 1e21].map((value) => value.toLocaleString('en-US')),
+  )
+  expect([0, 1234, 9949, 59_499, 61_000, 3_600_000, 100_000_000].map(span)).toEqual([
+    '0.0 s',
+    '1.2 s',
+    '9.9 s',
+    '59 s',
+    '1 min 1 s',
+    '1 h',
+    '1 d 3 h',
+  ])
+  const drawn = table(
+    [{ title: 'name' }, { title: 'n', align: 'right' }],
+    [
+      ['Łukasz', '1'],
+      ['b', '22'],
+    ],
+  )
+  expect(drawn).toBe('name     n\n──────  ──\nŁukasz   1\nb       22')
+})
+
+describe('the summary of a run', () => {
+  test('names what failed, what is not offered, and what to do', () => {
+    const text = runSummary(
+      report({
+        status: 'partial',
+        quarantined: 2,
+        cursors: [
+          cursor(),
+          cursor({ tenant_id: 2, completeness: 'unproven', rows_upserted: 0 }),
+          cursor({ resource: 'vendors', status: 'failed', error: 'GET vendors answered 500' }),
+          cursor({ resource: 'shops', status: 'unavailable', completeness: 'unproven' }),
+        ],
+      }),
+    )
+    expect(text).toContain(
+      'finished, but something failed in 1 min 5 s: 40 records new or changed, 2 tenants, 5 requests',
+    )
+    expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
+    expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
+    expect(text).toContain('Not offered by the API (404): shops')
+    expect(text).toContain('2 values could not be stored as they came: see the table sync_quarantine')
+    expect(text).toContain('shopsync check')
+  })
+})
+
+test('of runs that failed in the same way, the trouble is told once', () => {
+  const failure = { tenant_id: 1, resource: 'notes', step: 1, status: 'failed', reason: 'unreachable' }
+  const past = (minute: number, error: string | null): PastRun => ({
+    ...{ run_id: `r${minute}`, job: 'hourly', mode: 'job', status: error === null ? 'ok' : 'partial' },
+    ...{ reason: null, started_at: `2026-01-01T00:0${minute}:00.000000Z`, finished_at: null, took_ms: 100 },
+    ...{
+      requests: 1,
+      records: 5,
+      records_changed: minute === 1 ? null : 3,
+      rows_upserted: 4,
+      rows_deleted: 0,
+    },
+    ...{ quarantined: 0, rate_limited: 0, retries: 0, error: null, cursors: {} },
+    failures: error === null ? [] : [{ ...failure, error }],
+  })
+  const text = runsText([past(4, 'no'), past(3, null), past(2, 'no'), past(1, 'other')], false)
+  expect(text).toBe(
+    [
+      'run  what    started (UTC)      took  ended    requests  new or changed  read  rows  deleted  not done',
+      '───  ──────  ────────────────  ─────  ───────  ────────  ──────────────  ────  ────  ───────  ────────',
+      'r1   hourly  2026-01-01 00:01  0.1 s  partial         1                     5     4        0         1',
+      'r2   hourly  2026-01-01 00:02  0.1 s  partial         1               3     5     4        0         1',
+      'r3   hourly  2026-01-01 00:03  0.1 s  ok              1               3     5     4        0',
+      'r4   hourly  2026-01-01 00:04  0.1 s  partial         1               3     5     4        0         1',
+      '',
+      'hourly of 2026-01-01 00:01 (r1):',
+      '  ✗ tenant 1, notes: failed: other',
+      '',
+      '2 runs from hourly of 2026-01-01 00:02 (r2) to hourly of 2026-01-01 00:04 (r4):',
+      '  ✗ tenant 1, notes: failed: no',
+    ].join('\n'),
+  )
+})
+
+describe('the progress line', () => {
+  const start = (columns = 60) => {
+    const written: string[] = []
+    let time = 1000
+    const tracker = new Tracker()
+    const window = { limit: 1000, remaining: 400, resetsAt: 30_000 }
+    const stats = () => ({ requests: 1, retries: 0, rateLimited: 0, bytes: 0, window })
+    const progress = new ProgressDisplay(
+      tracker,
+      { write: (text) => written.push(text), width: () => columns },
+      stats,
+      () => time,
+    )
+    return { written, tracker, progress, at: (now: number) => (time = now) }
+  }
+  const page = { tenantId: 1, resource: 'notes', records: 100, changed: 100, expected: 400, done: 100 }
+
+  test('tells how much is done, the time to go, the list at hand, and what else fits', () => {
+    const { tracker, progress } = start(120)
+    tracker.planned(2, 4)
+    expect(progress.line(1500)).toBe(
+      '─────────────────────── 0 % · 0 of 4 cursors · 400 of 1,000 requests left',
+    )
+    tracker.begun({ tenantId: 1, resource: 'notes' })
+    tracker.page(page)
+    tracker.cursor(cursor({ tenant_id: 2, resource: 'shops' }))
+    tracker.cursor(cursor({ tenant_id: 2, resource: 'vendors' }))
+    expect(progress.line(6000)).toBe(
+      '━━━━─────────────────── 18 % · about 22 s to go · tenant 1, notes · 2 of 4 cursors · 100 records',
+    )
+    progress.stop()
+    const narrow = start(60)
+    narrow.tracker.planned(2, 4)
+    narrow.tracker.page(page)
+    expect(narrow.progress.line(6000)).toBe('━────────── 6 % · about 1 min 15 s to go · tenant 1, notes')
+    narrow.progress.stop()
+  })
+
+  test('of work that is no cursor tells what it is, and how far where that is known', () => {
+    const { tracker, progress } = start(80)
+    expect(progress.line(4000)).toBe('asking which tenants there are … 3.0 s')
+    tracker.step('drawing the page', 0, 0)
+    expect(progress.line(4000)).toBe('drawing the page … 3.0 s')
+    tracker.step('asking for each record again', 12, 48)
+    expect(progress.line(4000)).toBe('━━━━─────────── 25 % · asking for each record again · 12 of 48')
+    tracker.begun({ tenantId: 1, resource: 'notes' })
+    tracker.planned(1, 1)
+    expect(progress.line(4000)).toContain('0 of 1 cursors')
+    progress.stop()
+  })
+
+  test('is drawn at most ten times a second, fits the terminal, makes room and leaves nothing behind', () => {
+    const { written, tracker, progress, at } = start()
+    tracker.planned(2, 4)
+    tracker.page(page)
+    for (let time = 1000; time <= 2000; time += 10) {
+      at(time)
+      progress.draw()
+    }
+    expect(written.length).toBeGreaterThan(8)
+    expect(written.length).toBeLessThanOrEqual(11)
+    expect(Math.max(...written.map((text) => text.replace('\r\u001B[2K', '').length))).toBeLessThan(60)
+    written.length = 0
+    progress.around(() => written.push('a log line\n'))
+    expect(written).toEqual(['\r\u001B[2K', 'a log line\n'])
+    progress.draw()
+    progress.stop()
+    expect(written.at(-1)).toBe('\r\u001B[2K')
+    progress.stop()
+    expect(written).toHaveLength(4)
+  })
+})
+
+/** Milliseconds that so much of some work takes, which the source grants so many requests a window. */
+function lasts(requests: number, { limit, length, each }: { limit: number; length: number; each: number }) {
+  let now = 0
+  for (let sent = 0; sent < requests; sent += 1) {
+    if (sent > 0 && sent % limit === 0) now = Math.max(now, (sent / limit) * length)
+    now += each
+  }
+  return now
+}
+
+type ToGo = typeof timeToGo
+
+/** From a tenth of the work on, the time to go is off by a tenth and two seconds at most, whatever the limit. */
+const isHonest = (toGo: ToGo) =>
+  fc.property(
+    fc.integer({ min: 200, max: 2000 }),
+    fc.integer({ min: 50, max: 3000 }),
+    fc.double({ min: 0.1, max: 0.95, noNaN: true }),
+    (all, limit, share) => {
+      const source = { limit, length: 60_000, each: 20 }
+      const requests = Math.ceil(all * share)
+      const elapsed = lasts(requests, source)
+      const rest = lasts(all, source) - elapsed
+      const spent = Math.ceil(requests / limit)
+      const window = { limit, remaining: spent * limit - requests, resetsAt: spent * 60_000, length: 60_000 }
+      const worked = requests * source.each
+      const said = toGo({ share: requests / all, worked, now: elapsed, stats: { requests, window } })
+      return said === undefined || Math.abs(said - rest) <= rest * 0.1 + 2000
+    },
+  )
+
+test('the time to go is honest where a rate limit is spent', () => {
+  // What is left fits into whole windows.
+  fc.assert(isHonest(timeToGo), { numRuns: 1000, examples: [[200, 50, 0.5]] })
+  const byPace: ToGo = ({ share, worked }) => (worked / share) * (1 - share)
+  const byClock: ToGo = (so) => timeToGo({ ...so, worked: so.now })
+  for (const other of [byPace, byClock]) expect(fc.check(isHonest(other), { numRuns: 500 }).failed).toBe(true)
+})
+
+test('nobody guesses from the first two seconds, or from a fiftieth', () => {
+  const stats = { requests: 3, window: undefined }
+  expect(timeToGo({ share: 0.5, worked: 1900, now: 0, stats })).toBeUndefined()
+  expect(timeToGo({ share: 0.01, worked: 60_000, now: 0, stats })).toBeUndefined()
+  expect(timeToGo({ share: 0.5, worked: 60_000, now: 0, stats })).toBe(60_000)
+})
+
+describe('the log', () => {
+  const log = (text: boolean) => {
+    const lines: string[] = []
+    const secrets = ['tops3cret', 'pa55"word']
+    return { lines, log: createLog({ level: 'info', text, secrets, write: (line) => lines.push(line) }) }
+  }
+
+  test.each([true, false])('never carries a secret, wherever it comes from (as text: %s)', (text) => {
+    const { lines, log: it } = log(text)
+    it.info({ headers: { 'x-api-secret': 'other' }, secret: 'other', api: { secret: 'other' } }, 'a')
+    it.error({ error: 'got tops3cret back' }, 'b tops3cret')
+    it.warn({ url: 'postgres://me:pa55"word@host' }, 'c')
+    expect(lines).toHaveLength(3)
+    expect(lines.join('')).not.toMatch(/tops3cret|other|pa55/)
+    expect(lines.join('')).toContain('[secret]')
+  })
+
+  test('is JSON lines, or words', () => {
+    const json = log(false)
+    json.log.info({ tenant: 7 }, 'Cursor done')
+    expect(JSON.parse(json.lines[0] ?? '')).toMatchObject({ level: 'info', msg: 'Cursor done', tenant: 7 })
+    const words = log(true)
+    words.log.warn({ tenant: 7, why: 'two words' }, 'Cursor failed')
+    words.log.debug('too fine')
+    expect(words.lines).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d WARN {2}Cursor failed tenant=7 why="two words"\n$/),
+    ])
+  })
+})
+
+test('verify names what it did not compare once a reason, apart from what differs', () => {
+  const why = 'the time limit ended the run'
+  const skipped = { status: 'skipped', requests: 0, reason: 'time_limit', error: why } as const
+  const text = verifyText({
+    mode: 'verify',
+    status: 'failed',
+    reason: 'time_limit',
+    started_at: '2026-01-01T00:00:00.000000Z',
+    finished_at: '2026-01-01T00:00:01.000000Z',
+    requests: 0,
+    cursors: [
+      { tenant_id: 1, resource: 'notes', ...skipped },
+      { tenant_id: 1, resource: 'shops', ...skipped },
+    ],
+  })
+  expect(text).toMatch(/\n2 cursors not compared: the time limit ended the run$/)
+  expect(text).not.toContain('missing')
+})
