@@ -1,6 +1,6 @@
 /**
  * The vocabulary in which every resource of the API is declared, once. This file imports nothing, and does nothing:
- * src/model derives tables, keys, indexes, flattening, the data dictionary and drift detection from the declarations in
+ * src/engine/model derives tables, keys, indexes, flattening, the data dictionary and drift detection from the declarations in
  * this folder; the row types at the end of this file are computed from them.
  *
  * Glossary: the words that tables, log keys, command-line words and types have in common.

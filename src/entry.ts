@@ -1,7 +1,8 @@
 #!/usr/bin/env -S node --
 // Without the two dashes Node takes --env-file for its own flag, and ends with 9 where the file is not there.
 import { setMaxListeners } from 'node:events'
-import { main } from './shell/call.js'
+import { features } from './main.js'
+import { call } from './shell/call.js'
 import { collectAt } from './shell/heap.js'
 import type { Io, SignalName } from './shell/io.js'
 import { bearClosedPipes, endWith, stdout } from './shell/stdout.js'
@@ -36,6 +37,6 @@ setMaxListeners(mostListeners)
 // While the last text is on its way nobody else listens: a signal must not cut it short.
 for (const name of signalNames) process.on(name, () => {})
 bearClosedPipes()
-const exitCode = await main(process.argv.slice(2), io)
+const exitCode = await call(features, process.argv.slice(2), io)
 // Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
 endWith(exitCode)

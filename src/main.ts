@@ -22,32 +22,32 @@ import { statusCommand } from './features/status/command.js'
 import { syncCommand } from './features/sync/command.js'
 import { verifyCommand } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
-import type { Command } from './shell/command.js'
+import type { Feature } from './shell/command.js'
 
-/** Every command, in the order of the help. */
-export const commands: readonly Command[] = [
-  initCommand,
-  syncCommand,
-  reconcileCommand,
-  verifyCommand,
-  backfillCommand,
-  planCommand,
-  whyCommand,
-  statusCommand,
-  runsCommand,
-  checkCommand,
-  migrateCommand,
-  runCommand,
-  scheduleCommand,
-  jobsCommand,
-  snapshotCommand,
-  quarantineCommand,
-  forgetCommand,
-  adoptCommand,
-  copyCommand,
-  reportCommand,
-  dictionaryCommand,
-  sandboxCommand,
-  demoCommand,
-  completionCommand(() => commands),
+/** Every feature, its command in the order of the help. */
+export const features: readonly Feature[] = [
+  { command: initCommand },
+  { command: syncCommand },
+  { command: reconcileCommand },
+  { command: verifyCommand },
+  { command: backfillCommand },
+  { command: planCommand },
+  { command: whyCommand },
+  { command: statusCommand },
+  { command: runsCommand },
+  { command: checkCommand },
+  { command: migrateCommand },
+  { command: runCommand },
+  { command: scheduleCommand },
+  { command: jobsCommand },
+  { command: snapshotCommand },
+  { command: quarantineCommand },
+  { command: forgetCommand },
+  { command: adoptCommand },
+  { command: copyCommand },
+  { command: reportCommand },
+  { command: dictionaryCommand },
+  { command: sandboxCommand },
+  { command: demoCommand },
+  { command: completionCommand },
 ]

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { describeError, Stop } from '../engine/base/errors.js'
-import { commands } from '../main.js'
 import type { Globals, Invocation } from './command.js'
+import { commandsOf, type Feature } from './command.js'
 import type { Io } from './io.js'
 import { Output } from './output.js'
 import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
@@ -14,11 +14,16 @@ async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise
 }
 
 /** Carries out one call of a command, and gives the exit code. */
-async function perform(call: ParsedCall, globals: Globals, io: Io): Promise<number> {
+async function perform(
+  features: readonly Feature[],
+  parsed: ParsedCall,
+  globals: Globals,
+  io: Io,
+): Promise<number> {
   const out = await output(globals, io)
   const signals = new Signals(io, (text) => out.note(text))
   try {
-    return await answer(call, { globals, out, signals, io })
+    return await answer(parsed, { features, globals, out, signals, io })
   } finally {
     signals.close()
   }
@@ -26,7 +31,7 @@ async function perform(call: ParsedCall, globals: Globals, io: Io): Promise<numb
 
 async function answer(
   { command, argument, second, options }: ParsedCall,
-  given: Pick<Invocation, 'globals' | 'out' | 'io'> & { readonly signals: Signals },
+  given: Pick<Invocation, 'features' | 'globals' | 'out' | 'io'> & { readonly signals: Signals },
 ): Promise<number> {
   const { out, signals, io } = given
   const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
@@ -56,10 +61,10 @@ async function failed(error: unknown, out: Output): Promise<number> {
 }
 
 /** One call of the program: its words in, its exit code out. Nothing of the process is read or changed but by `io`. */
-export async function main(words: readonly string[], io: Io): Promise<number> {
+export async function call(features: readonly Feature[], words: readonly string[], io: Io): Promise<number> {
   let exitCode = 0
-  const root = program(commands, io.stdout, async (call) => {
-    exitCode = await perform(call, globalsOf(root), io)
+  const root = program(commandsOf(features), io.stdout, async (parsed) => {
+    exitCode = await perform(features, parsed, globalsOf(root), io)
   })
   try {
     await root.parseAsync(words, { from: 'user' })

@@ -14,6 +14,8 @@ export interface Globals {
 
 /** One call of a command: its words from the command line, and the ways to print and to be stopped. */
 export interface Invocation {
+  /** All of the program's: some commands tell of the others. */
+  readonly features: readonly Feature[]
   readonly command: string
   readonly globals: Globals
   readonly argument: string | undefined
@@ -63,6 +65,15 @@ export interface Command {
   /** Resolves to the exit code. */
   run(invocation: Invocation): Promise<number>
 }
+
+/** What a folder of src/features adds to the program; src/main.ts lists them. */
+export interface Feature {
+  readonly command?: Command
+}
+
+/** The commands of the features, in their order. */
+export const commandsOf = (features: readonly Feature[]): Command[] =>
+  features.flatMap(({ command }) => command ?? [])
 
 /** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [

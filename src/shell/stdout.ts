@@ -1,6 +1,6 @@
 /*
  * Where answers go. Who has half an answer must not be told that all is well: an answer that could not be written whole,
- * such as onto a disk that is full, ends the program with 1. Used by main.ts.
+ * such as onto a disk that is full, ends the program with 1. Used by entry.ts.
  */
 import { fstatSync, writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'

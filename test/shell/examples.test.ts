@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commands } from '../../src/main.js'
+import { features } from '../../src/main.js'
+import { commandsOf as commandsIn } from '../../src/shell/command.js'
 import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
@@ -72,7 +73,7 @@ async function ran(line: string): Promise<{ code: number | null; text: string }>
   })
 }
 
-const lines = [...new Set(commands.flatMap(({ examples }) => examples.map(([line]) => line)))]
+const lines = [...new Set(commandsIn(features).flatMap(({ examples }) => examples.map(([line]) => line)))]
 /** What the pages show, test/package/lines.test.ts runs. */
 const ofPages = new Set(['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf))
 const runnable = lines.filter((line) => !(line in elsewhere) && !ofPages.has(line))
@@ -83,7 +84,7 @@ async function check(line: string): Promise<void> {
 }
 
 test('every command has an example, and no reason is left of a line that is gone', () => {
-  expect(commands.filter(({ examples }) => examples.length === 0)).toEqual([])
+  expect(commandsIn(features).filter(({ examples }) => examples.length === 0)).toEqual([])
   for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
 })
 

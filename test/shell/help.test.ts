@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commands } from '../../src/main.js'
+import { features } from '../../src/main.js'
+import { commandsOf } from '../../src/shell/command.js'
 import { shopsync } from '../support/call.js'
 import { compiledOf } from '../support/compiled.js'
+
+const commands = commandsOf(features)
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 

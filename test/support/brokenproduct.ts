@@ -16,7 +16,7 @@ import { scratch } from './scratch.js'
 import { root } from './tree.js'
 
 /** What tests and processes need of `dist/`. */
-const needed = ['src', 'schema', 'bench', 'test/support', 'test/model']
+const needed = ['src', 'schema', 'bench', 'test/support']
 
 /** The broken function as an exported one of a compiled file, so that the copy can import it. */
 export interface PlantedBreakage extends Breakage {

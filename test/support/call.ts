@@ -1,7 +1,8 @@
 /** The program called in this process: what it prints and its exit code, without a process of its own. */
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
-import { main } from '../../src/shell/call.js'
+import { features } from '../../src/main.js'
+import { call } from '../../src/shell/call.js'
 import type { Io, SignalName } from '../../src/shell/io.js'
 import { root } from './tree.js'
 
@@ -65,7 +66,7 @@ export class Call {
         started: { node: process.execPath, program: `${root}/dist/bin/shopsync.js` },
         collectAt: () => {},
       }
-      main(words, io).then(resolve, reject)
+      call(features, words, io).then(resolve, reject)
     })
     this.ended = code.then((exitCode) => ({
       code: exitCode,

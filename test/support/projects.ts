@@ -39,7 +39,7 @@ function closure(file: string, found = new Set<string>()): Set<string> {
 }
 
 /** Whoever loads one of these opens warehouses; the program does so when a command asks for it. */
-const opens = ['better-sqlite3', 'pg', 'src/engine/warehouse/openwarehouse.ts', 'src/shell/call.ts']
+const opens = ['better-sqlite3', 'pg', 'src/engine/warehouse/openwarehouse.ts', 'src/main.ts']
 
 export function projectOf(file: string): ProjectName {
   const all = closure(file)

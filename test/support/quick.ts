@@ -11,7 +11,7 @@ import { filesIn, root, targetsOf } from './tree.js'
 /** Seconds of tests, one after the other, that are run; two files run at once. */
 const budget = 50
 /** Seconds that a file is taken to need while no run has measured it; laws and processes take long. */
-const unmeasured = (file: string): number => (/^test\/(laws|cli)\//.test(file) ? 25 : 4)
+const unmeasured = (file: string): number => (/^test\/(laws|shell|features)\//.test(file) ? 25 : 4)
 
 const git = (...words: string[]): string[] =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)

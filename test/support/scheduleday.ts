@@ -5,10 +5,12 @@
  * The engine compiles what runs often, and keeps that code: for a day the heap grows by a tenth, while nothing of the
  * program stays behind. So that a leak of a few kilobytes a run shows, nothing is compiled here.
  */
+
 import { Writable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { stayUp } from '../../src/features/schedule/work.js'
+import { features } from '../../src/main.js'
 import { withConfig } from '../../src/shell/commandcontext.js'
 import { loadConfiguration } from '../../src/shell/configuration.js'
 import type { Io } from '../../src/shell/io.js'
@@ -59,6 +61,6 @@ const io: Io = {
 const { config } = loadConfiguration({ globals, io })
 const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
 const signals = new Signals(io, () => {})
-const rest = { command: 'schedule', argument: undefined, second: undefined, options: {} }
+const rest = { features, command: 'schedule', argument: undefined, second: undefined, options: {} }
 const code = await withConfig({ ...rest, globals, out, signals, io }, config, stayUp, clock)
 process.stdout.write(JSON.stringify({ code, memory }), () => process.exit(code))

@@ -46,7 +46,7 @@ export class Stage {
     linkPackages(join(this.#folder, 'node_modules'))
     // The bundle holds the sound program.
     mkdirSync(join(dist, 'bin'))
-    writeFileSync(join(dist, 'bin/shopsync.js'), "import '../src/cli/entry.js'\n")
+    writeFileSync(join(dist, 'bin/shopsync.js'), "import '../src/entry.js'\n")
   }
 
   /** Runs the tests of these files whose names hold one of the texts. */

@@ -1,6 +1,6 @@
 /**
  * Views in a test's warehouse, and what they show in a form that is the same for every dialect. The tests of views of
- * src/analytics and of single views go through this file.
+ * src/features/analytics and of single views go through this file.
  */
 import { sql } from 'kysely'
 import { views } from '../../schema/views/index.js'

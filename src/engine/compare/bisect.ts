@@ -1,6 +1,6 @@
 /**
  * Finds where the warehouse and the source differ, by counting.
- * sync/reconcile/comparing.ts runs one for each cursor.
+ * reconcile/comparing.ts runs one for each cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { countOdd, sumOdd } from '../walk/anomalies.js'

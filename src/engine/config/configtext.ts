@@ -1,7 +1,7 @@
 /*
  * JSON files that people write, read by momoa: a mistake is told with its line and column, every value with its line.
  * Stricter than momoa where JSON is (control characters in strings) and where people err (one key twice); integers
- * beyond 2^53 stay exact, as bigint, since ids of tenants may be that large. Read by load.ts and job.ts.
+ * beyond 2^53 stay exact, as bigint, since ids of tenants may be that large. Read by load.ts and features/jobs/jobfile.ts.
  */
 import { parse, type ValueNode } from '@humanwhocodes/momoa'
 import { Bug } from '../base/errors.js'

@@ -1,6 +1,6 @@
 /*
  * Kinds of settings that the configuration and the jobs share. The error of each names the value that is expected;
- * problems.ts adds the value that was found and a hint. Used by schema.ts and job.ts.
+ * problems.ts adds the value that was found and a hint. Used by schema.ts and features/jobs/jobfile.ts.
  */
 import { z } from 'zod'
 import type { Resource } from '../../../schema/resource.js'

@@ -1,6 +1,6 @@
 /*
  * Mistakes in a file that a person wrote, in words: place, value found, value expected, hint. Used by load.ts for the
- * configuration and by job.ts for jobs.
+ * configuration and by features/jobs/jobfile.ts for jobs.
  */
 import type { z } from 'zod'
 import { toJson } from '../base/printjson.js'

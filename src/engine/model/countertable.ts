@@ -1,7 +1,7 @@
 import { integer, text } from '../../../schema/resource.js'
 import { define } from './statetable.js'
 
-/** What the metrics need that no other table tells. Used by jobtable.ts; written by src/engine/warehouse/counters.ts. */
+/** What the metrics need that no other table tells. Used by features/schedule/tables.ts; written by src/engine/warehouse/counters.ts. */
 export const counterTables = {
   sync_counters: define({
     doc: 'Lifetime totals of the runs on record, for the metrics (docs/operations.md, Metrics): a process that cron started does not begin at 0.',

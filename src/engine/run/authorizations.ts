@@ -1,6 +1,6 @@
 /*
  * The list of authorizations as the API shows it: which tenants are granted, and whether every authorization that the
- * list counts was seen. run/grants.ts judges with it which tenants are revoked.
+ * list counts was seen. run/granted.ts judges with it which tenants are revoked.
  */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'

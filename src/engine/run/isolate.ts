@@ -1,6 +1,6 @@
 /*
  * Reads a page that never answers in smaller pages, so that one record that breaks every answer keeps back itself
- * alone. CursorList (list.ts) turns to it when a page has failed for good.
+ * alone. CursorList (cursorlist.ts) turns to it when a page has failed for good.
  */
 
 import { Skip } from '../base/errors.js'

@@ -1,6 +1,6 @@
 /*
  * Tries the remembered holes of a cursor again, at two requests a run, and lets walks begin behind those that stay.
- * incremental.ts does so before each walk.
+ * cursorwalk.ts does so before each walk.
  */
 import { endOfSecond } from '../base/timestamp.js'
 import type { Hole } from '../walk/anomalies.js'

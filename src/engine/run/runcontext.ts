@@ -39,7 +39,7 @@ export interface Dependencies {
   readonly readAhead?: number
   /** Page sizes of a walk's passes; default: those of walk.ts. */
   readonly pageSizes?: readonly number[]
-  /** Milliseconds between two answers by id that have to agree: see reconcile/wentback.ts. */
+  /** Milliseconds between two answers by id that have to agree: see reconcile/sourceregression.ts. */
   readonly answersApartMs?: number
   /** Where a comparison places its cut points; default: by chance. */
   readonly random?: () => number

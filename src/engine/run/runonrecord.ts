@@ -1,6 +1,6 @@
 /*
  * A run on record: its row in sync_runs is there from its beginning, and says how it ended, whichever way that was. Used
- * by run.ts, and by job.ts, whose steps share one row.
+ * by run.ts, and by steps.ts, whose steps share one row.
  */
 import { Stop } from '../base/errors.js'
 import { inSpan } from '../base/trace.js'

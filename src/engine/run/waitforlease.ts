@@ -1,4 +1,4 @@
-/* Waiting for the warehouse while another run holds it. Used by job.ts. */
+/* Waiting for the warehouse while another run holds it. Used by steps.ts. */
 import { Stop } from '../base/errors.js'
 import type { Dependencies } from './runcontext.js'
 

@@ -1,6 +1,6 @@
 /*
  * The state of a cursor that commits with the pages of its walk: parts of the walk under way, its progress, its end.
- * Used by incremental.ts, which stores each page together with these statements.
+ * Used by cursorwalk.ts, which stores each page together with these statements.
  */
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../base/reasons.js'

@@ -2,7 +2,7 @@ import { addMicros, endOfSecond } from '../base/timestamp.js'
 
 /**
  * Older than every record: the floor of a first load, and the open lower end of a range. Before the year 1, because .NET
- * stamps with 0001-01-01 what has no time. Neither databases nor the API know it: see LiveRows, and run/beginning.ts.
+ * stamps with 0001-01-01 what has no time. Neither databases nor the API know it: see LiveRows, and run/wholelists.ts.
  */
 export const epoch = '0000-12-31T12:00:00.000000Z'
 

@@ -197,7 +197,7 @@ export class RangeWalk<P> {
     return Math.min(perPage, this.#most ?? perPage)
   }
 
-  /** Reads on behind the end that the total tells, until a page ends the list: see overrun.ts. */
+  /** Reads on behind the end that the total tells, until a page ends the list: see readpastend.ts. */
   async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
     const { perPage, shown, repeats } = reading
     for (;;) {

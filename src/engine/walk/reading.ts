@@ -1,6 +1,6 @@
 /**
  * One reading of the list: it enters each page into the books and hands the page to the warehouse.
- * begin.ts and resume.ts start a reading, close.ts ends it, judge.ts judges it.
+ * beginwalk.ts and resumewalk.ts start a reading, closebooks.ts ends it, judge.ts judges it.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'

@@ -1,6 +1,6 @@
 /**
  * The walk: reads a list that moves while it is read, newest record first, and says what the reading can claim.
- * sync/walks/incremental.ts walks a cursor with it, sync/reconcile a whole list.
+ * run/cursorwalk.ts walks a cursor with it, sync/reconcile a whole list.
  */
 import { Bug } from '../base/errors.js'
 import { beginReading } from './beginwalk.js'

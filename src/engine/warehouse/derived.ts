@@ -1,6 +1,6 @@
 /**
  * Computes what follows from stored records again, from their stored rows, where a rule or its settings have changed
- * (rederive.ts). The caller's transaction makes it one with what it is part of.
+ * (recompute.ts). The caller's transaction makes it one with what it is part of.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { RuleSettings, Stored, StoredRow } from '../../../schema/derive.js'

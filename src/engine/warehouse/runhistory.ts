@@ -1,5 +1,5 @@
 /*
- * The history of runs: what is too old goes, and idle runs are thinned. Used by run/prune.ts, in the run that holds the
+ * The history of runs: what is too old goes, and idle runs are thinned. Used by run/prunehistory.ts, in the run that holds the
  * lease.
  */
 import type { CompiledQuery } from 'kysely'

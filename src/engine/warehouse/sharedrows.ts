@@ -1,6 +1,6 @@
 /*
  * Nested rows that two live records show: a row moved from one record to another and kept its id, and the record that
- * lost it was not read since. Looked for by sync/reconcile/askshared.ts; what is known of them stands with the cursor, in
+ * lost it was not read since. Looked for by reconcile/askshared.ts; what is known of them stands with the cursor, in
  * sync_cursors.shared_services.
  */
 import { type CompiledQuery, sql } from 'kysely'

@@ -1,6 +1,6 @@
 /**
  * The warehouse: the one place through which rows and state are written, and read again while the database is away.
- * Opened by open.ts; used by every command but demo and config.
+ * Opened by openwarehouse.ts; used by every command but demo and config.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'

@@ -1,5 +1,5 @@
 /*
- * The incidents that the warehouse knows, brought up to date after a run: what opened, what is over. Used by alerts.ts.
+ * The incidents that the warehouse knows, brought up to date after a run: what opened, what is over. Used by alerts/work.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'

@@ -1,4 +1,4 @@
-/* Brings one message to whom a rule tells, within a time of its own. Used by alerts.ts and by the test of alerts. */
+/* Brings one message to whom a rule tells, within a time of its own. Used by alerts/work.ts and by the test of alerts. */
 
 import { toJson } from '../../engine/base/printjson.js'
 import type { AlertRule } from '../../engine/config/config.js'

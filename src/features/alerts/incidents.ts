@@ -1,6 +1,6 @@
 /*
  * Which incidents there are: from the state of the warehouse and from the run that has just ended. No input or output.
- * Used by alerts.ts, which compares them with those that are known.
+ * Used by alerts/work.ts, which compares them with those that are known.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { count, isOlderThan } from '../../engine/base/format.js'

@@ -1,4 +1,4 @@
-/* The body of an alert, and its name. Used by alerts.ts, and by the test message of `check --alerts`. */
+/* The body of an alert, and its name. Used by alerts/work.ts, and by the test message of `check --alerts`. */
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Config } from '../../engine/config/config.js'

@@ -1,6 +1,6 @@
 /*
  * What each rule is to be told: which incidents it has not heard of, and which it heard of are over. No input or output.
- * Used by alerts.ts.
+ * Used by alerts/work.ts.
  */
 import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'

@@ -1,6 +1,6 @@
 /*
  * What concerns a whole run: the credentials were refused, the API was away when it began, nobody grants anything, or
- * the run before it was killed. Used by alerts.ts.
+ * the run before it was killed. Used by alerts/work.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import type { LastRun } from '../../engine/run/lastrun.js'

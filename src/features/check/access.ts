@@ -1,5 +1,5 @@
 /*
- * Which tenants can be read, and which resources: the part of `shopsync check` that asks for lists. Used by check.ts.
+ * Which tenants can be read, and which resources: the part of `shopsync check` that asks for lists. Used by check/work.ts.
  */
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'

@@ -1,5 +1,5 @@
 /*
- * What the trials of `shopsync check` may find. check.ts and access.ts make them, src/features/check/words.ts puts them into
+ * What the trials of `shopsync check` may find. check/work.ts and access.ts make them, src/features/check/words.ts puts them into
  * words.
  */
 import type { Int64 } from '../../../schema/resource.js'

@@ -2,7 +2,7 @@ import { Stop } from '../../engine/base/errors.js'
 import type { Command } from '../../shell/command.js'
 
 /** The command that prints the words of all commands, itself included. */
-export const completionCommand = (commands: () => readonly Command[]): Command => ({
+export const completionCommand: Command = {
   name: 'completion',
   summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',
   help: `
@@ -13,12 +13,13 @@ The script goes where the shell looks for completions. It knows commands, flags,
     ['shopsync completion fish > ~/.config/fish/completions/shopsync.fish', 'fish'],
   ],
   argument: { name: 'shell', description: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish'] },
-  run: async ({ argument = '', out }) => {
+  run: async ({ argument = '', out, features }) => {
     const [
       { completionScript, shells },
       { resources },
       { jobNames },
       { packageFolder },
+      { commandsOf },
       { join },
       { model },
     ] = await Promise.all([
@@ -26,6 +27,7 @@ The script goes where the shell looks for completions. It knows commands, flags,
       import('../../../schema/index.js'),
       import('../jobs/jobfile.js'),
       import('../../shell/package.js'),
+      import('../../shell/command.js'),
       import('node:path'),
       import('../../engine/model/registry.js'),
     ])
@@ -36,7 +38,7 @@ The script goes where the shell looks for completions. It knows commands, flags,
         hint: 'Type shopsync completion bash',
       })
     const script = completionScript(shell, {
-      commands: commands(),
+      commands: commandsOf(features),
       resources: Object.keys(resources),
       tables: model(resources, {}).list.flatMap(({ tables }) => tables.map(({ name }) => name)),
       jobs: jobNames([join(packageFolder(), 'jobs')]),
@@ -45,4 +47,4 @@ The script goes where the shell looks for completions. It knows commands, flags,
     else out.result(script)
     return 0
   },
-})
+}

@@ -1,6 +1,6 @@
 /*
  * The steps of a job: each is checked, carried out as a run, a comparison, a snapshot or a report, and told. Used by
- * jobrun.ts.
+ * features/jobs/work.ts.
  */
 
 import { lastDays } from '../../engine/config/duration.js'

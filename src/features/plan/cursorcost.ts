@@ -1,5 +1,5 @@
 /*
- * What a run would cost in one cursor. Used by plan.ts, which adds up the cursors.
+ * What a run would cost in one cursor. Used by plan/work.ts, which adds up the cursors.
  */
 
 import { pageRecords } from '../../engine/compare/comparisoncost.js'

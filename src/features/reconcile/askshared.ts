@@ -1,6 +1,6 @@
 /*
  * Rows that two live records show (warehouse/sharedrows.ts): when a cursor's work is done, the source is asked by id for
- * the record that was shown earlier, which may have lost the row without a new stamp. run/modes.ts puts this behind the
+ * the record that was shown earlier, which may have lost the row without a new stamp. sync/modes.ts puts this behind the
  * work of every cursor whose records have such rows.
  */
 import type { Int64 } from '../../../schema/resource.js'

@@ -2,7 +2,6 @@
  * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs what differs.
  * `reconcile` and jobs use it.
  */
-
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'

@@ -7,7 +7,7 @@
 export type ChartUnit = 'money' | 'moneyToTheCent' | 'hours' | 'count' | 'percent'
 
 /**
- * Names of the page's colors: style.ts gives each a value for light and for dark. `blue` to `rust` tell series apart,
+ * Names of the page's colors: reportstyle.ts gives each a value for light and for dark. `blue` to `rust` tell series apart,
  * also for people who do not see red or green; `step1` to `step5` are one hue, for ages and lengths of time.
  */
 export type ChartColor =

@@ -1,6 +1,6 @@
 /*
  * The job files that `shopsync schedule` goes by, read again when one of them changes. A file that breaks while the
- * program stays up costs nothing: the job goes on as it was, and what is wrong is said once. Used by schedule.ts.
+ * program stays up costs nothing: the job goes on as it was, and what is wrong is said once. Used by scheduler.ts.
  */
 import { statSync } from 'node:fs'
 import { describeError, Stop } from '../../engine/base/errors.js'

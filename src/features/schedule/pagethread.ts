@@ -37,7 +37,7 @@ async function make({ globals, io: given }: PageCall): Promise<PageAnswer> {
   }
   try {
     return await withContext(
-      { command: 'schedule', globals, ...rest, out, signals, io },
+      { features: [], command: 'schedule', globals, ...rest, out, signals, io },
       async (context) => ({
         page: (await drawReport(context, context.choice.tenants)).text,
       }),

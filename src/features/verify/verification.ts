@@ -1,5 +1,5 @@
 /*
- * Verifies one cursor: compares it with the source and writes nothing. reconcile/verifyrun.ts runs it on every chosen
+ * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every chosen
  * cursor.
  */
 

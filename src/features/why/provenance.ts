@@ -1,5 +1,5 @@
 /*
- * Which request and which run brought a row, as far as sync_requests and sync_run_cursors still tell. Used by why.ts.
+ * Which request and which run brought a row, as far as sync_requests and sync_run_cursors still tell. Used by why/work.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'

@@ -4,9 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { commands } from '../../../src/main.js'
+import { features } from '../../../src/main.js'
+import { commandsOf } from '../../../src/shell/command.js'
 import { shopsync } from '../../support/call.js'
 import { scratch } from '../../support/scratch.js'
+
+const commands = commandsOf(features)
 
 const folder = scratch()
 const script = async (shell: string): Promise<string> => {

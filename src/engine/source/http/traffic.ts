@@ -13,7 +13,7 @@ export interface SentRequest {
   readonly seconds: number
 }
 
-/** The requests of one source, by what they were for and how they were answered. Used by counter.ts. */
+/** The requests of one source, by what they were for and how they were answered. Used by requestcounter.ts. */
 export class Traffic {
   readonly #answers = new Map<string, { purpose: string; status: string; requests: number }>()
   readonly #times = new Map<string, Distribution>()

@@ -1,6 +1,6 @@
 /**
  * Postgres as a warehouse: tables in a schema, several connections, statements sent without waiting for each other.
- * Opened by open.ts.
+ * Opened by openwarehouse.ts.
  */
 import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'

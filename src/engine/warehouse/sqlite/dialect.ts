@@ -1,6 +1,6 @@
 /**
  * SQLite as a warehouse: one file, one writer at a time.
- * open.ts opens it for commands, thread/writerthread.ts for the writer thread.
+ * openwarehouse.ts opens it for commands, thread/writerthread.ts for the writer thread.
  */
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

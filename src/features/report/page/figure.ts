@@ -10,7 +10,7 @@ export type Draw = (chart: Chart, size: DrawingSize) => string
 const barsHeight = (chart: Chart): number =>
   16 + chart.categories.length * (chart.series.length > 1 ? 38 : 40)
 
-/** The sizes in which a figure is drawn, by the class that style.ts shows at the page's widths. */
+/** The sizes in which a figure is drawn, by the class that reportstyle.ts shows at the page's widths. */
 function sizesOf({ chart, isWide = false }: Figure): readonly (readonly [string, DrawingSize])[] {
   const lying = chart.shape === 'bars'
   const size = (width: number, height: number, isNarrow = false): DrawingSize => ({

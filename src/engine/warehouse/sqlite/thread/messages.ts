@@ -1,6 +1,6 @@
 /**
  * The messages between the main thread and the writer thread, as plain data.
- * client.ts sends batches; main.ts replies.
+ * writerclient.ts sends batches; writerthread.ts replies.
  */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../base/errors.js'

@@ -1,6 +1,6 @@
 /**
  * The writer thread as the main thread sees it: it stores large pages while the main thread reads and parses the next.
- * Used by sqlite/dialect.ts; the thread itself runs main.ts.
+ * Used by sqlite/dialect.ts; the thread itself runs writerthread.ts.
  */
 import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../base/errors.js'
