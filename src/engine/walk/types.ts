@@ -210,3 +210,12 @@ export interface RangeOutcome {
   /** Records of the range at the beginning of the reading, by the source's count. */
   readonly expected: number
 }
+
+const rank = ({ verdict }: Pick<WalkOutcome, 'verdict'>): number => worstFirst.indexOf(verdict)
+
+/** The worse of two claims; of two that are alike, the one with a reason. */
+export const worse = (
+  one: Pick<WalkOutcome, 'verdict' | 'reason'>,
+  other: Pick<WalkOutcome, 'verdict' | 'reason'>,
+): Pick<WalkOutcome, 'verdict' | 'reason'> =>
+  rank(other) < rank(one) || (rank(other) === rank(one) && other.reason !== null) ? other : one

@@ -28,7 +28,7 @@ import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { Source } from '../../engine/source/source.js'
 import { epoch, forever } from '../../engine/walk/cutpoint.js'
 import { limited, type Memory, storedMemory } from '../../engine/walk/memory.js'
-import { movesWatermark, type WalkOutcome, worstFirst } from '../../engine/walk/types.js'
+import { movesWatermark, type WalkOutcome, worse } from '../../engine/walk/types.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { cursorName, moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
@@ -301,12 +301,3 @@ export class Reconciliation implements CursorWork, Repair {
     return this.#breaker
   }
 }
-
-const rank = ({ verdict }: Pick<WalkOutcome, 'verdict'>): number => worstFirst.indexOf(verdict)
-
-/** The worse of two claims; of two that are alike, the one with a reason. */
-const worse = (
-  one: Pick<WalkOutcome, 'verdict' | 'reason'>,
-  other: Pick<WalkOutcome, 'verdict' | 'reason'>,
-): Pick<WalkOutcome, 'verdict' | 'reason'> =>
-  rank(other) < rank(one) || (rank(other) === rank(one) && other.reason !== null) ? other : one
