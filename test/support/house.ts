@@ -1,0 +1,125 @@
+/**
+ * The figures of the house: how much code there is, what one has to read to follow one cursor's walk, and whether a thing
+ * lies in one place. `npm run house` prints them; test/architecture.test.ts holds those that say what they are held at.
+ */
+import { basename, dirname } from 'node:path'
+import { filesIn, targetsOf, textOf, withoutComments } from './tree.js'
+
+/** The program's own files: the sandbox is a second program. */
+export const programFiles = (): string[] =>
+  filesIn('src', '.ts').filter((file) => !file.startsWith('src/sandbox/'))
+
+const linesOf = (file: string): number => textOf(file).split('\n').length - 1
+
+export const linesIn = (files: readonly string[]): number =>
+  files.reduce((sum, file) => sum + linesOf(file), 0)
+
+const isDialect = (file: string): boolean => /\/(sqlite|postgres)\//.test(file)
+
+/** A file of src that one cursor's walk begins with. */
+export const cursorWalk = 'src/engine/run/cursorwalk.ts'
+
+/** The files of src that a file imports, all told, itself included; imports of types count. */
+export function importedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(file) || !file.startsWith('src/')) return found
+  found.add(file)
+  for (const target of targetsOf(file)) importedBy(target, found)
+  return found
+}
+
+/** Names that say what part a file has in its feature, and so repeat. */
+const roles = new Set(['command', 'words', 'work', 'sql', 'settings', 'tables', 'step'])
+
+/** File names that stand for more than one thing: "name: its files". */
+export function repeatedNames(): string[] {
+  const places = new Map<string, Set<string>>()
+  for (const file of programFiles()) {
+    const name = basename(file, '.ts')
+    if (file.startsWith('src/features/') && roles.has(name)) continue
+    // A method of the dialects is declared in warehouse/, and made in each of their folders, by one name.
+    const place = file.replace(/warehouse\/(sqlite|postgres)\//, 'warehouse/')
+    places.set(name, (places.get(name) ?? new Set()).add(place))
+  }
+  return [...places]
+    .filter(([, files]) => files.size > 1)
+    .map(([name, files]) => `${name}: ${[...files].join(', ')}`)
+}
+
+const verdict = `'(?:proven|repaired|listed|unproven|none)'`
+/** A comparison, a type, or a list of several verdicts: none of them gives one. */
+const naming = new RegExp(
+  `[!=]== ${verdict}|${verdict}(?: \\| ${verdict})+|(?<=\\[)${verdict}(?:, ${verdict})+|(?<=^\\s*)${verdict},$|case ${verdict}`,
+  'g',
+)
+
+/** Where a file gives the verdict `proven`, rather than comparing with it or naming its type: "file:line". */
+export function placesOfProven(): string[] {
+  return programFiles().flatMap((file) =>
+    textOf(file)
+      .split('\n')
+      .flatMap((line, i) => (line.replaceAll(naming, '').includes("'proven'") ? [`${file}:${i + 1}`] : [])),
+  )
+}
+
+/** The files that handle the fence of a lease. */
+export const filesOfFence = (): string[] =>
+  programFiles().filter((file) => /\bfence\b/.test(withoutComments(textOf(file))))
+
+/**
+ * The folders that a feature is in: its own, and those of other files that nobody else imports. Of the dialects nothing
+ * counts: what only a database can do is there.
+ */
+export function foldersOf(feature: string): ReadonlySet<string> {
+  const files = programFiles()
+  const importers = new Map<string, string[]>()
+  for (const file of files)
+    for (const target of targetsOf(file)) importers.set(target, [...(importers.get(target) ?? []), file])
+  const own = new Set(files.filter((file) => file.startsWith(`src/features/${feature}/`)))
+  for (let before = -1; before < own.size; ) {
+    before = own.size
+    for (const file of files) {
+      const users = importers.get(file) ?? []
+      if (!isDialect(file) && users.length > 0 && users.every((user) => own.has(user))) own.add(file)
+    }
+  }
+  return new Set([...own].map((file) => file.split('/').slice(0, 3).join('/')).map(folderOf))
+}
+
+const folderOf = (path: string): string => (path.endsWith('.ts') ? dirname(path) : path)
+
+const table = (rows: readonly (readonly [string, string | number, string, string])[]): string => {
+  const head = ['', 'now', 'wanted', 'held by'] as const
+  const all = [head, ...rows.map((row) => row.map(String))]
+  const widths = head.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
+  return all
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** The table of figures, as `npm run house` prints it. */
+export function houseText(): string {
+  const files = programFiles()
+  const walk = [...importedBy(cursorWalk)]
+  const folders = ['adopt', 'forget', 'snapshot'].map((feature) => foldersOf(feature).size)
+  const test = 'test/architecture.test.ts'
+  return table([
+    ['files of src without the sandbox', files.length, '330 (a sign)', 'nothing'],
+    ['lines of them, all', linesIn(files), '40000 (a sign)', 'nothing'],
+    [`files that ${basename(cursorWalk)} imports, all told`, walk.length, '90', test],
+    ['lines of them, all', linesIn(walk), '9000', test],
+    ['files that the first parameter of a run passes through, names it bears', '', '12, 14', 'by hand'],
+    ['places that make the verdict proven', placesOfProven().length, '1', test],
+    ['folders that adopt, forget, snapshot are in', folders.join(', '), '1, 1, 1', test],
+    ['file names that repeat, but for roles and dialects', repeatedNames().length, '0', test],
+    ['files that know the fence', filesOfFence().length, '10', test],
+    ['circles', 0, '0', 'biome.json'],
+    ['arrows upwards', '', '0', test],
+  ])
+}
+
+if (process.argv[1]?.endsWith('house.js')) console.log(houseText())
