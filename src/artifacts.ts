@@ -1,5 +1,5 @@
 /** Writes the committed files that are generated from the declarations. Run at the end of `npm run build`. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resources } from '../schema/index.js'
 import { Bug } from './engine/base/errors.js'
@@ -9,6 +9,20 @@ import { tablesOf } from './engine/model/table.js'
 import { describeModel } from './features/dictionary/describe.js'
 import { toMarkdown } from './features/dictionary/markdown.js'
 import { jobSchema } from './features/jobs/jobfile.js'
+import { metricReference } from './features/telemetry/metricnames.js'
+import { features } from './main.js'
+import { commandsOf } from './shell/command.js'
+import { commandReference } from './shell/commandreference.js'
+import { messageReference, reasonReference } from './shell/messagereference.js'
+
+/** Replaces what stands between the two marks of that name in a page that people write. */
+function writeBetween(file: URL, name: string, text: string): void {
+  const page = readFileSync(file, 'utf8')
+  const [before, after] = [`<!-- ${name}: written by the build -->`, `<!-- end of ${name} -->`]
+  const [from, to] = [page.indexOf(before), page.indexOf(after)]
+  if (from < 0 || to < from) throw new Bug(`${file.pathname} lacks the marks of ${name}`)
+  writeWhenChanged(file, `${page.slice(0, from + before.length)}\n${text}\n${page.slice(to)}`)
+}
 
 /** The folder of package.json, whether this file runs from `dist` or from the sources. */
 function projectRoot(): URL {
@@ -25,6 +39,13 @@ function writeWhenChanged(file: URL, text: string): void {
   process.stderr.write(`wrote ${fileURLToPath(file)}\n`)
 }
 
+/** The texts of the program's source files. */
+const sources = (folder: URL): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('sandbox'))
+    .sort()
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+
 const root = projectRoot()
 writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(describeModel(Object.values(resources))))
 const config = configSchema(tablesOf)
@@ -32,3 +53,7 @@ const job = jobSchema()
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)
 writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(job, null, 2)}\n`)
 writeWhenChanged(new URL('docs/configuration.md', root), configReference(config, job))
+writeWhenChanged(new URL('docs/commands.md', root), commandReference(commandsOf(features)))
+writeBetween(new URL('docs/operations.md', root), 'metrics', metricReference())
+writeBetween(new URL('docs/messages.md', root), 'codes', reasonReference())
+writeBetween(new URL('docs/messages.md', root), 'messages', messageReference(sources(new URL('src/', root))))

@@ -15,11 +15,34 @@ const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 
 
 const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
 
-const exitCodes = `
-Exit codes: 0 done, all of it; 1 finished, but something failed or differs; 2 wrong usage or configuration, nothing
-was done; 3 could not start: credentials refused, API or warehouse unreachable; 4 another run holds the lock.
+/** What each exit code means; docs/commands.md has them, too. */
+export const exitCodes = [
+  ['0', 'done, all of it'],
+  ['1', 'finished, but something failed or differs'],
+  ['2', 'wrong usage or configuration, nothing was done'],
+  ['3', 'could not start: credentials refused, API or warehouse unreachable'],
+  ['4', 'another run holds the lock'],
+] as const
+
+const closing = `
+Exit codes: ${exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.
 
 Nothing configured yet? Type shopsync demo`
+
+/** The flags of every command. */
+export const globalOptions: readonly Option[] = [
+  {
+    flags: '--config <file>',
+    description: 'configuration file (default: SHOPSYNC_CONFIG, else config.json)',
+  },
+  {
+    flags: '--env-file <file>',
+    description: 'file with variables (default: shopsync.env beside the configuration)',
+  },
+  { flags: '--json', description: 'one JSON document on stdout, nothing else there' },
+  { flags: '--quiet', description: 'say nothing but errors and what needs somebody' },
+  { flags: '--log-level <level>', description: 'least severe messages to log', choices: levels },
+]
 
 export interface ParsedCall {
   readonly command: Command
@@ -40,15 +63,11 @@ export function program(
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('--help', 'print help')
     .helpCommand(false)
-    .option('--config <file>', 'configuration file (default: SHOPSYNC_CONFIG, else config.json)')
-    .option('--env-file <file>', 'file with variables (default: shopsync.env beside the configuration)')
-    .option('--json', 'one JSON document on stdout, nothing else there')
-    .option('--quiet', 'say nothing but errors and what needs somebody')
-    .addOption(new CommanderOption('--log-level <level>', 'least severe messages to log').choices(levels))
     .configureHelp({ showGlobalOptions: true, helpWidth: columns, minWidthToWrap: 20 })
-    .addHelpText('after', () => `\n${proseText(exitCodes, columns)}`)
+    .addHelpText('after', () => `\n${proseText(closing, columns)}`)
     .exitOverride()
     .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined })
+  for (const option of globalOptions) root.addOption(commanderOption(option))
   for (const command of commands) root.addCommand(subcommand(command, root, { columns, act }))
   return root.addCommand(helpCommand(root), { hidden: false })
 }

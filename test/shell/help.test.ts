@@ -8,13 +8,7 @@ import { compiledOf } from '../support/compiled.js'
 
 const commands = commandsOf(features)
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-
 describe.each(commands.map((command) => [command.name, command] as const))('%s', (name, command) => {
-  test('is documented in the README', () => {
-    expect(readme).toMatch(new RegExp(`^\\| \`shopsync ${name}\\b`, 'm'))
-  })
-
   test('has help that explains it and every option', async () => {
     const { code, stdout, stderr } = await shopsync([name, '--help'])
     expect(code).toBe(0)

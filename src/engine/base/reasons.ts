@@ -32,3 +32,35 @@ export const reasons = {
 } as const
 
 export type Reason = keyof typeof reasons
+
+/** The exit code of a run with each reason, and what its reader does: for docs/messages.md. */
+export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: string]>> = {
+  read_again: ['0', 'nothing'],
+  ties: ['0', 'nothing'],
+  future_stamps: ['0', "tell the API's operator if it stays: these records are read again by each run"],
+  order: ['0 or 1', 'nothing while it is `repaired`; each run reads every page. Tell the operator'],
+  listed_twice: ['0', 'nothing'],
+  counted_not_shown: ['1, later 0', '`shopsync reconcile --full` of that cursor, once'],
+  no_count: ['0', 'nothing: the verdict is `listed`'],
+  unreadable: ['1', 'tell the operator the times that `status` shows'],
+  moving: ['1', 'nothing; if it stays, a run at a quiet hour'],
+  totals_disagree: ['1', 'nothing; if it stays, `shopsync reconcile --full`'],
+  loss_suspected: ['1', 'was it meant? `shopsync reconcile --accept-deletes`'],
+  breaker: ['1', 'the same'],
+  record_unstorable: ['1', '`shopsync quarantine list`; mended at the source: `shopsync quarantine replay`'],
+  answers_differ: ['1', 'nothing: the next reconcile asks again'],
+  before_all: ['1', 'nothing: the list is read without the filter from now on'],
+  gone: ['1', '`resources.NAME.path` if it has moved, `"enabled": false` if it is gone'],
+  unreachable: ['1, or 3', 'nothing, unless it stays: `shopsync check`'],
+  grants_incomplete: ['1', 'tell the operator if it stays; nobody is taken for revoked'],
+  revoked: ['1', 'a grant, `sync.exceptTenants`, or `shopsync forget --tenant ID`'],
+  no_grants: ['1', 'ask the operator'],
+  source_went_back: [
+    '0; 1 of `sync --full`',
+    'of `reconcile`: nothing, what the source says twice is stored and counted; of `sync --full`: `shopsync reconcile`',
+  ],
+  told_to_wait: ['1, or 3', 'nothing, unless it stays; `api.maxWait`'],
+  warehouse: ['1', 'what the message says; the other cursors are stored'],
+  time_limit: ['1', 'nothing: the next run goes on with those that waited longest'],
+  interrupted: ['130, 143', 'nothing: the next run resumes'],
+}

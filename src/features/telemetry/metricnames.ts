@@ -34,8 +34,13 @@ export const stateGauges = {
   },
 } as const
 
-const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: object) =>
-  Object.keys(metrics).map((name) => ({ name, type }))
+interface Metric {
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
+const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
+  Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
 
 /** Every metric that there is, by name. */
 export const metricNames = [
@@ -44,3 +49,13 @@ export const metricNames = [
   ...typed('histogram', keptHistograms),
   ...typed('gauge', keptGauges),
 ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+/** The table of docs/operations.md. Used by the build. */
+export const metricReference = (): string =>
+  [
+    '| metric | type | labels | says |',
+    '| --- | --- | --- | --- |',
+    ...metricNames.map(
+      ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(', ')} | ${help} |`,
+    ),
+  ].join('\n')

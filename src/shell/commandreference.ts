@@ -1,0 +1,59 @@
+/* docs/commands.md: every command, flag and exit code, from the declarations that the help is made of. Used by the build. */
+import type { Argument, Command, Option } from './command.js'
+import { exitCodes, globalOptions } from './program.js'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim()
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows.map((row) => row.map(cell))]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n')
+
+const wordOf = ({ name, isOptional }: Argument): string => (isOptional ? `[${name}]` : `<${name}>`)
+
+function flagRow({ flags, description, repeatable, choices }: Option): string[] {
+  const values = choices ? `${description}: ${choices.map((word) => `\`${word}\``).join(', ')}` : description
+  return [`\`${flags}\``, repeatable && !/repeated/.test(values) ? `${values}; may be repeated` : values]
+}
+
+function section({ name, summary, help, argument, second, options = [], examples }: Command): string {
+  const words = [argument, second].flatMap((word) => word ?? [])
+  const usage = ['shopsync', name, ...words.map(wordOf), ...(options.length > 0 ? ['[flags]'] : [])].join(' ')
+  const rows = [...words.map((word) => [`\`${wordOf(word)}\``, word.description]), ...options.map(flagRow)]
+  return [
+    `## shopsync ${name}`,
+    `\`${usage}\`: ${summary}.`,
+    ...(help ? [help.trim()] : []),
+    ...(rows.length > 0 ? [table(['word, flag', 'means'], rows)] : []),
+    ['```sh', ...examples.map(([line, says]) => `${line}   # ${says}`), '```'].join('\n'),
+  ].join('\n\n')
+}
+
+/** The page, whole. */
+export function commandReference(commands: readonly Command[]): string {
+  const parts = [
+    '# Commands',
+    'The build writes this page from the declarations of the commands, which `shopsync COMMAND --help` prints, too.',
+    table(
+      ['command', 'does'],
+      commands.map(({ name, summary }) => [`[\`shopsync ${name}\`](#shopsync-${name})`, summary]),
+    ),
+    '## Flags of every command',
+    'They may stand before or after the command.',
+    table(['flag', 'means'], globalOptions.map(flagRow)),
+    'With `--json`, the document of a command that could not do its work is `{"error": {"message", "hint", "exit_code"}}`; the exit code is the same as without it. Logs go to stderr: text on a terminal, else one JSON object per line (`log.format`).',
+    '## Exit codes',
+    table(
+      ['code', 'means'],
+      [
+        ...exitCodes.map(([code, meaning]) => [code, meaning]),
+        [
+          '130, 143',
+          'stopped by SIGINT, SIGTERM: the transaction in hand is committed, and a message says where the next run resumes',
+        ],
+      ],
+    ),
+    ...commands.map(section),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
