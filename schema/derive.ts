@@ -1,7 +1,7 @@
 /**
  * The vocabulary in which derived tables are declared, once, each as one file of schema/derived/: rows that follow from
  * one record, computed where the whole record is in hand and stored in the record's own transaction
- * (docs/architecture.md, Derived tables). Adding a derived table is adding a file.
+ * (docs/architecture.md, What else the engine rests on). Adding a derived table is adding a file.
  *
  * The rule is pure. It gets the stored rows of one record as objects by column, the paths of the record that are in
  * quarantine, and the settings; it returns the rows. It must give the same rows from the warehouse as from the page that

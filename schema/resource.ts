@@ -11,7 +11,7 @@
  * - page:      the records of one response of a list request.
  * - cursor:    one resource of one tenant; the unit in which work is done, counted and judged.
  * - watermark: of a cursor: every record whose `updated_at` is at or before it is in the warehouse.
- * - walk:      reading a cursor's list from the newest record to the floor (docs/architecture.md, The walk).
+ * - walk:      reading a cursor's list from the newest record to the floor (docs/architecture.md, Why a walk can be complete).
  * - floor:     of a walk: records at or before it are not asked for (watermark minus overlap).
  * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
  * - boundary:  of a walk: how far down it has come; everything between ceiling and boundary is stored.

@@ -29,7 +29,7 @@ const rounds = 4
  * Asks the source how many records are newer than t, at cut points that part the warehouse's rows evenly. Where the
  * difference of the counts is the same at both ends of a range, both sides hold as many records in the range. Where the
  * difference is not the same, the bisection parts the range, until a list of the range costs less
- * (docs/architecture.md, Counting as an oracle).
+ * (docs/architecture.md, What else the engine rests on).
  *
  * The source may move meanwhile. A created or updated record goes to the top of the list, and every response shows the
  * newest record. If the newest record is not known, the bisection asks for a whole page and stores it before it

@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../config/address.js'
 import type { Traffic } from './http/traffic.js'
 
-/** Which request goes first when the rate limit is short (docs/architecture.md, The rate governor): in this order. */
+/** Which request goes first when the rate limit is short (docs/architecture.md, What else the engine rests on): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
 
 /** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`), and sent unless it is empty. */

@@ -15,7 +15,7 @@ import type { Balance, Doubts } from './types.js'
  * T0 is `total_count` of the first response, c the newest `updated_at` of that response, S the set of all ids seen.
  * `entered` are the ids of S that came into the list after the first response. T1 is the total of one more first page
  * that shows nothing newer than the pages before. The books close if T0 + entered = T1 = |S| and no total ever fell in
- * between (docs/architecture.md, What the books count).
+ * between (docs/architecture.md, Why a walk can be complete).
  *
  * The equation holds only if `entered` leaves out no record: then |S| = T0 + entered says that the walk saw every record
  * that the first response counted. A record newer than c has plainly entered. A late record is no newer than c and

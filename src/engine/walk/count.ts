@@ -1,6 +1,6 @@
 import type { ListPort } from './types.js'
 
-/** How many records are newer than t, for one request (docs/architecture.md, Counting as an oracle). */
+/** How many records are newer than t, for one request (docs/architecture.md, What else the engine rests on). */
 export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<number> =>
   (await port.fetch(t, 1, 1)).total
 

@@ -12,7 +12,7 @@ export const outcomeOf = (
   reason: Reason | null,
 ): WalkOutcome => ({ verdict, ceiling: book.ceiling, books: book.balance(), reason })
 
-/** The verdict on a reading whose last page showed nothing new (docs/architecture.md, What proven claims). */
+/** The verdict on a reading whose last page showed nothing new (docs/architecture.md, Why a walk can be complete). */
 export function judgeReading<P>(reading: Reading<P>, isFinal: boolean): WalkOutcome {
   const { walk, places, own, joint } = reading
   const { search } = walk

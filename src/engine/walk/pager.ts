@@ -45,11 +45,11 @@ interface PagerStep {
  * After each step the pager is at one page of the list, in one of two states.
  *
  * - One by one: takes the next page. If the total fell, records moved forward across the end of a page, so the pager
- *   goes back by as many pages as the fall covers (docs/architecture.md, Why a list can only slip where its total falls).
+ *   goes back by as many pages as the fall covers (docs/architecture.md, Why a walk can be complete).
  * - In bursts, where `readAhead` allows several pages at once: responses that overlap in time show the list at different
  *   moments, and an update between two responses can push a record from an unread page to a read one. A burst counts only
  *   if the head of the list was the same before the first burst and after this one. Otherwise the pager reads the
- *   burst again in smaller bursts, and in the end one by one (docs/architecture.md, Pages read together).
+ *   burst again in smaller bursts, and in the end one by one (docs/architecture.md, Why a walk can be complete).
  */
 export class Pager<P> {
   #head: ListHead | undefined

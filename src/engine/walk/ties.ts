@@ -20,7 +20,7 @@ export interface Edges {
  * begins at or before the end of the response before, because the walk steps back when the total falls. So a tie is
  * whole in one response, unless one response ends in the tie and the next begins in or before it. A doubtful tie stays
  * doubtful until a response shows the tie with newer and older records around it
- * (docs/architecture.md, Records of one updated_at).
+ * (docs/architecture.md, Why a walk can be complete).
  */
 export class TieWatch {
   /** Doubtful times; empty for one that an earlier process has met. */

@@ -9,7 +9,7 @@ import type { Clocks } from './clocks.js'
 import type { Sighting } from './observed.js'
 import type { OlderCount } from './olderpart.js'
 
-/** What a walk can claim about its completeness (docs/architecture.md, What proven claims). */
+/** What a walk can claim about its completeness (docs/architecture.md, Why a walk can be complete). */
 export type Verdict = (typeof worstFirst)[number]
 export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
 
@@ -142,7 +142,7 @@ export interface WalkPort<P> {
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
   /** Stores a page with its commit in one transaction; returns the versions that the warehouse had before, by id. */
   store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
-  /** How many records are newer than t (docs/architecture.md, Counting as an oracle). */
+  /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
   /**
    * How many pages may be under way at once. 0: the walk asks for a page when the page before is stored. 1: the walk

@@ -21,7 +21,7 @@ const mostReadings = 25
 const oftenUpTo = 5000
 
 /**
- * The states of a walk (docs/architecture.md, The walk), and what may happen in each:
+ * The states of a walk (docs/architecture.md, Why a walk can be complete), and what may happen in each:
  *
  * 1. Resume (first reading only): counts how far an earlier process had come. Goes on to 3; or to 2, where there is no
  *    progress for this floor or the list has lost too many records.

@@ -1,5 +1,5 @@
 /**
- * The lease: one run writes at a time (docs/architecture.md, The lease).
+ * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on).
  * warehouse.ts claims it for commands that write; apply.ts checks its token in every commit.
  */
 import { readFileSync, readlinkSync } from 'node:fs'

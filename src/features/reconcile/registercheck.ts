@@ -1,5 +1,5 @@
 /*
- * Holds the live rows of one cursor against its register (docs/architecture.md, The register). `reconcile` and `verify`
+ * Holds the live rows of one cursor against its register (docs/architecture.md, What else the engine rests on). `reconcile` and `verify`
  * look for rows that have vanished; a comparison that ends even, and a full sync, put the register right.
  */
 import type { Int64 } from '../../../schema/resource.js'

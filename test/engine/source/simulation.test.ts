@@ -1,4 +1,4 @@
-/** The rate governor's parts, against a simulated server in virtual time (docs/architecture.md, The rate governor). */
+/** The rate governor's parts, against a simulated server in virtual time (docs/architecture.md, What else the engine rests on). */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
 import { Headroom } from '../../../src/engine/source/rate/headroom.js'

@@ -1,6 +1,6 @@
 /**
  * Grants every request to the API its permit, one governor for the whole process: who is next (queue.ts), whether now
- * (budget.ts), and when to look again. Used by exchange.ts (docs/architecture.md, The rate governor).
+ * (budget.ts), and when to look again. Used by exchange.ts (docs/architecture.md, What else the engine rests on).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'

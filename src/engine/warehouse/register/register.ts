@@ -1,5 +1,5 @@
 /**
- * The register: which live rows a cursor should have (docs/architecture.md, The register).
+ * The register: which live rows a cursor should have (docs/architecture.md, What else the engine rests on).
  * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/sync/reconcile).
  */
 import { type CompiledQuery, sql } from 'kysely'
