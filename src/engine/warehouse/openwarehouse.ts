@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
 import type { Model } from '../model/registry.js'
+import type { BiTools, ToolPlace } from './bitools.js'
 import type { Dialect } from './dialect.js'
 import { type RulesReader, Warehouse } from './warehouse.js'
 
@@ -46,4 +47,12 @@ async function dialectOf({
 /** Opens a warehouse; `migrate` makes its tables. Throws Stop when the warehouse cannot be reached or used. */
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   return new Warehouse({ ...options, dialect: await dialectOf(options) })
+}
+
+/** What other tools have to know of the warehouse at an address; it need not be there. */
+export async function biToolsOf(place: ToolPlace): Promise<BiTools> {
+  const kind = place.url.startsWith('sqlite:')
+    ? import('./sqlite/bitools.js')
+    : import('./postgres/bitools.js')
+  return (await kind).biTools(place)
 }

@@ -16,20 +16,22 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
 const anHour = 3_600_000
 
 async function dbtSources(content: Dictionary, { warehouse, views, staleAfter }: Outline): Promise<string> {
-  const [{ toDbt }, { dbtTargetOf }] = await Promise.all([
+  const [{ toDbt }, { biToolsOf }] = await Promise.all([
     import('./dbtmodels.js'),
-    import('../../engine/warehouse/dbt.js'),
+    import('../../engine/warehouse/openwarehouse.js'),
   ])
   const staleHours = Math.max(1, Math.round(staleAfter / anHour))
-  return toDbt(content, { ...(await dbtTargetOf({ ...warehouse, views })), staleHours })
+  const { dbt } = await biToolsOf({ ...warehouse, views })
+  return toDbt(content, { ...dbt, staleHours })
 }
 
 async function supersetDatasets(content: Dictionary, { warehouse, views }: Outline): Promise<Buffer> {
-  const [{ toSuperset }, { supersetTargetOf }] = await Promise.all([
+  const [{ toSuperset }, { biToolsOf }] = await Promise.all([
     import('./supersetexport.js'),
-    import('../../engine/warehouse/superset.js'),
+    import('../../engine/warehouse/openwarehouse.js'),
   ])
-  return toSuperset(content, await supersetTargetOf({ ...warehouse, views }))
+  const { superset } = await biToolsOf({ ...warehouse, views })
+  return toSuperset(content, superset)
 }
 
 async function describe(

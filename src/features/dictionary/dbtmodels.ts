@@ -3,19 +3,10 @@
  * warehouse. What differs between databases comes as a `DbtTarget` from the folder of the dialect.
  */
 import { stringify } from 'yaml'
+import type { DbtTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryJoin, DictionaryTable } from './dictionary.js'
 import { dataTables } from './dictionary.js'
 import { namingColumn } from './joins.js'
-
-/** What dbt has to know of the database. */
-export interface DbtTarget {
-  /** Where the tables are, and where the views of the analysts are. */
-  readonly schema: string
-  readonly views: string
-  typeOf(column: DictionaryColumn): string
-  /** SQL for the instant up to which a table is complete; undefined where dbt cannot ask for it. */
-  completeThrough?(resource: string): string
-}
 
 export interface DbtOptions extends DbtTarget {
   /** Hours after which dbt warns that a table is behind. */

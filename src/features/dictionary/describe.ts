@@ -1,12 +1,13 @@
 /**
- * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, by
- * the build, which writes schema/dictionary.md, and by the dialects, which take the columns' types from here.
+ * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and by
+ * the build, which writes schema/dictionary.md.
  */
 import { derivedTables } from '../../../schema/index.js'
 import { openQuestions } from '../../../schema/openquestions.js'
-import type { Kind, Resource } from '../../../schema/resource.js'
+import type { Resource } from '../../../schema/resource.js'
 import type { View, ViewColumn, ViewKind } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
+import { columnTypes } from '../../engine/model/columntypes.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import { stateTableList } from '../../engine/model/state.js'
 import type { Column, Table } from '../../engine/model/table.js'
@@ -16,20 +17,6 @@ import type { Dictionary, DictionaryColumn, DictionaryTable, Nulls } from './dic
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
 import { unitOf } from './units.js'
-
-/** Column types by kind. */
-export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; readonly sqlite: string }>> = {
-  id: { postgres: 'bigint', sqlite: 'INTEGER' },
-  integer: { postgres: 'bigint', sqlite: 'INTEGER' },
-  cents: { postgres: 'bigint', sqlite: 'INTEGER' },
-  number: { postgres: 'numeric', sqlite: 'REAL' },
-  boolean: { postgres: 'boolean', sqlite: 'INTEGER' },
-  text: { postgres: 'text', sqlite: 'TEXT' },
-  timestamp: { postgres: 'timestamptz', sqlite: 'TEXT' },
-  json: { postgres: 'jsonb', sqlite: 'TEXT' },
-  // Text all the same: clients take the column for one of days, and order and ranges are those of the text.
-  day: { postgres: 'date', sqlite: 'DATE' },
-}
 
 /** Column types of views: a sum of hours has room for all of them, and SQLite's flags say what they are. */
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {

@@ -5,24 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import { stringify } from 'yaml'
+import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
 import { zip } from './zip.js'
-
-/** What Superset has to know of the database. */
-export interface SupersetTarget {
-  /** What the connection is called: Superset knows each name once. */
-  readonly name: string
-  /** SQLAlchemy's address; the mask of Superset in the place of a password makes the import ask for it. */
-  readonly uri: string
-  /** Where the views are. */
-  readonly schema: string
-  typeOf(column: DictionaryColumn): string
-  /** How a filter of time is written for the column; undefined where Superset must not take it for one of time. */
-  timeOf(column: DictionaryColumn, table: DictionaryTable): { readonly format: string | null } | undefined
-}
-
-/** What Superset puts in the place of a password. */
-export const supersetMask = 'XXXXXXXXXX'
 
 /** The same warehouse and view have the same name in every import, so that a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {

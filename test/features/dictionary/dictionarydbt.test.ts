@@ -2,7 +2,7 @@
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { dbtTargetOf } from '../../../src/engine/warehouse/dbt.js'
+import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { toDbt } from '../../../src/features/dictionary/dbtmodels.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
@@ -57,7 +57,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.migrate()
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
-    const text = toDbt(dictionary, { ...(await dbtTargetOf(address)), staleHours: 26 })
+    const text = toDbt(dictionary, { ...(await biToolsOf(address)).dbt, staleHours: 26 })
     ;({ sources } = parse(text) as Sources)
   })
   afterAll(() => warehouse.close())

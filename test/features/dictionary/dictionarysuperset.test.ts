@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { views } from '../../../schema/views/index.js'
-import { supersetTargetOf } from '../../../src/engine/warehouse/superset.js'
+import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { toSuperset } from '../../../src/features/dictionary/supersetexport.js'
 import { known } from '../../support/run.js'
@@ -38,7 +38,7 @@ const unzip = [
 async function unpacked(url: string) {
   const folder = scratch()
   const archive = join(folder, 'datasets.zip')
-  const target = await supersetTargetOf({ url, schema: 'shops' })
+  const { superset: target } = await biToolsOf({ url, schema: 'shops' })
   writeFileSync(archive, toSuperset(dictionary, target))
   mkdirSync(join(folder, 'out'))
   execFileSync('python3', [...unzip, archive, join(folder, 'out')])
@@ -112,6 +112,6 @@ describe.each([
 })
 
 it('are named alike whenever they are made, so that a later import replaces them', async () => {
-  const target = await supersetTargetOf({ url: 'sqlite:/data/warehouse.db', schema: '' })
+  const { superset: target } = await biToolsOf({ url: 'sqlite:/data/warehouse.db', schema: '' })
   expect(toSuperset(dictionary, target).equals(toSuperset(dictionary, target))).toBe(true)
 })

@@ -4,9 +4,9 @@
  */
 import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
-import { columnTypes } from '../../../features/dictionary/describe.js'
 import { Bug } from '../../base/errors.js'
 import { exact } from '../../base/int64.js'
+import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn, Session } from '../dialect.js'

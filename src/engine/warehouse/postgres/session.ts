@@ -5,7 +5,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { Int64, Kind } from '../../../../schema/resource.js'
-import { columnTypes } from '../../../features/dictionary/describe.js'
+import { columnTypes } from '../../model/columntypes.js'
 import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
 import type { Db } from '../database.js'

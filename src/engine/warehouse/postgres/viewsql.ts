@@ -2,7 +2,7 @@
 import pg from 'pg'
 import type { Kind } from '../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
-import { columnTypes } from '../../../features/dictionary/describe.js'
+import { columnTypes } from '../../model/columntypes.js'
 import { mostShare, type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
 
 /** The type of a column of that kind. Hours are a numeric of nine decimals: a sum of them is no binary float anywhere. */

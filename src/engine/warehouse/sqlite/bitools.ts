@@ -1,12 +1,22 @@
 import { resolve } from 'node:path'
-import type { SupersetTarget } from '../../../features/dictionary/supersetexport.js'
+import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../bitools.js'
+
+/**
+ * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. No freshness: timestamps are text here, and dbt
+ * wants an instant.
+ */
+const dbtTarget = (): DbtTarget => ({
+  schema: 'main',
+  views: 'main',
+  typeOf: (column) => column.sqlite,
+})
 
 /**
  * A SQLite warehouse as Superset sees it. Superset compares a day with an instant, as text: without a format of its own
  * for days, the first day of a range falls out. The instants of the views are written as Superset writes its own; those
  * of the tables are not, and would lose a day's rows.
  */
-export const supersetTarget = (url: string): SupersetTarget => ({
+const supersetTarget = (url: string): SupersetTarget => ({
   name: `shopsync ${resolve(url.slice('sqlite:'.length))}`,
   uri: `sqlite:///${resolve(url.slice('sqlite:'.length))}`,
   schema: 'main',
@@ -15,4 +25,9 @@ export const supersetTarget = (url: string): SupersetTarget => ({
     if (kind === 'day') return { format: '%Y-%m-%d' }
     return kind === 'timestamp' && part === 'view' ? { format: null } : undefined
   },
+})
+
+export const biTools = ({ url }: ToolPlace): BiTools => ({
+  dbt: dbtTarget(),
+  superset: supersetTarget(url),
 })
