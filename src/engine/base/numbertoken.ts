@@ -1,6 +1,6 @@
 /**
  * Numbers as they were sent. A double would round 123456789012345.123456, and forget the zero of `1.10`; a token keeps
- * the text. src/api makes tokens, src/model/flatten converts them.
+ * the text. src/engine/source makes tokens, src/engine/model/flatten converts them.
  */
 
 export class NumberToken {

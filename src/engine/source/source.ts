@@ -1,6 +1,6 @@
 /**
  * The API as the rest of the product sees it: read only, one request in, one answer out. Implemented by client.ts over
- * HTTP; used by everything in src/sync, and by commands that ask the API.
+ * HTTP; used by everything in src/engine/run, and by commands that ask the API.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../config/address.js'

@@ -1,6 +1,6 @@
 /**
  * One page on its way into the warehouse, and the result of storing it.
- * Walks, backfills and reconciles make batches (src/sync); apply.ts stores them.
+ * Walks, backfills and reconciles make batches (src/engine/run, src/features); apply.ts stores them.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'

@@ -1,7 +1,7 @@
 import { field, id, integer, text, timestamp } from '../../../schema/resource.js'
 import { define } from '../../engine/model/statetable.js'
 
-/** The tables that the views for analysts rest on, beside those of the resources. src/analytics/ fills them. */
+/** The tables that the views for analysts rest on, beside those of the resources. src/features/analytics fills them. */
 export const reportTables = {
   report_days: define({
     doc: 'When each day begins in each time zone in use, from 1990 to ten years from now; the last row of a zone has no day, and ends the last one.',

@@ -1,6 +1,6 @@
 /*
- * A chart in the report's own terms: what is drawn, in which unit and in which colors. src/report/figures/ makes charts
- * of the data, src/report/draw/ draws them.
+ * A chart in the report's own terms: what is drawn, in which unit and in which colors. src/features/report/figures/ makes charts
+ * of the data, src/features/report/draw/ draws them.
  */
 
 /** Units decide how values are written, on axes and in the tables below the charts. */

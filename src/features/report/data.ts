@@ -1,5 +1,5 @@
 /*
- * What the report knows, as plain values: src/report/read/ fills them from the warehouse, src/report/page/ and reporttext.ts
+ * What the report knows, as plain values: src/features/report/read/ fills them from the warehouse, src/features/report/page/ and reporttext.ts
  * put them into words and figures. Money is cents, days are the shops' own, months are `YYYY-MM`.
  */
 

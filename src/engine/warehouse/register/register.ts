@@ -1,6 +1,6 @@
 /**
  * The register: which live rows a cursor should have (docs/architecture.md, What else the engine rests on).
- * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/sync/reconcile).
+ * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/features/reconcile).
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'

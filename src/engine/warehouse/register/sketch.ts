@@ -1,6 +1,6 @@
 /**
  * A set of rows in a kilobyte, so that two sets can be compared without listing either.
- * Used by register.ts, and by the comparison of a register with the rows (src/sync/reconcile).
+ * Used by register.ts, and by the comparison of a register with the rows (src/features/reconcile).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import { exact } from '../../base/int64.js'
