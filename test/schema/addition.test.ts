@@ -131,6 +131,7 @@ beforeAll(async () => {
   for (const part of [
     'schema',
     'src',
+    'docs',
     'jobs',
     'test/schema',
     'test/support/scratch.ts',

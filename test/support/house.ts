@@ -30,7 +30,7 @@ export function importedBy(file: string, found = new Set<string>()): ReadonlySet
 /** Names that say what part a file has in its feature, and so repeat. */
 const roles = new Set(['command', 'words', 'work', 'sql', 'settings', 'tables', 'step'])
 
-/** File names that stand for more than one thing: "name: its files". */
+/** File names that stand for more than one thing, each with its files and what to do. */
 export function repeatedNames(): string[] {
   const places = new Map<string, Set<string>>()
   for (const file of programFiles()) {
@@ -42,7 +42,7 @@ export function repeatedNames(): string[] {
   }
   return [...places]
     .filter(([, files]) => files.size > 1)
-    .map(([name, files]) => `${name}: ${[...files].join(', ')}`)
+    .map(([name, files]) => `${name}.ts stands for ${[...files].join(' and ')}: name each by what it holds`)
 }
 
 const verdict = `'(?:proven|repaired|listed|unproven|none)'`
@@ -60,6 +60,15 @@ export function placesOfProven(): string[] {
       .flatMap((line, i) => (line.replaceAll(naming, '').includes("'proven'") ? [`${file}:${i + 1}`] : [])),
   )
 }
+
+/** The folders of features. */
+export const featureNames = (): string[] => [
+  ...new Set(
+    programFiles()
+      .filter((file) => file.startsWith('src/features/'))
+      .map((file) => file.split('/')[2] ?? ''),
+  ),
+]
 
 /** The files that handle the fence of a lease. */
 export const filesOfFence = (): string[] =>
