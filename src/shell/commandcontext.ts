@@ -17,6 +17,7 @@ import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { Change } from '../engine/warehouse/change.js'
 import type { Rules } from '../engine/warehouse/derived.js'
+import type { DialectWriter } from '../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { ViewsMade, ViewsWanted } from '../features/analytics/makeviews.js'
 import { chosenByFlags } from './chosenbyflags.js'
@@ -169,7 +170,7 @@ export class CommandContext {
   }
 
   /** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
-  async refreshAnalytics(warehouse: Warehouse): Promise<void> {
+  async refreshAnalytics(warehouse: DialectWriter): Promise<void> {
     const { refreshAnalytics } = await import('../features/analytics/refresh.js')
     const { model, clock, config } = this
     const nowMicros = (): bigint => clock.nowMicros()

@@ -3,7 +3,7 @@
  * and by the steps of a job.
  */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
-import { within } from '../engine/run/ending.js'
+import { timeLimit } from '../engine/run/ending.js'
 import { runSync } from '../engine/run/run.js'
 import { type Dependencies, now } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../engine/run/runreport.js'
@@ -49,18 +49,17 @@ export const rangesByFlags = (context: CommandContext): TimeRange[] => {
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
 export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
-  const limit = timeLimitOf(context.invocation.options)
   const deps = await context.dependencies(await context.readyWarehouse())
-  return watched(context, deps, (watching) =>
-    within(limit, watching, (limited) => runSync({ ...watching, ...limited }, request)),
-  )
+  using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
+  const { signal, timeLimited } = limited
+  return await watched(context, { ...deps, signal, timeLimited }, (watching) => runSync(watching, request))
 }
 
 /** Does the work of a run, or of a step of a job, under the eyes of the progress display and of the log. */
-export async function watched(
+export async function watched<D extends Pick<Dependencies, 'observer' | 'source'>>(
   context: CommandContext,
-  deps: Dependencies,
-  work: (watching: Dependencies) => Promise<RunReport>,
+  deps: D,
+  work: (watching: D) => Promise<RunReport>,
 ): Promise<RunReport> {
   const tracker = new Tracker()
   const observer = { ...deps.observer, ...observerOf(context, tracker) }
@@ -89,16 +88,15 @@ export async function compareWithSource(
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const limit = timeLimitOf(context.invocation.options)
   const warehouse = await context.readingWarehouse()
   await checkTables({ warehouse })
   const deps = await context.dependencies(warehouse)
-  return shown(context, { stats: () => deps.source.stats() }, (shows) =>
-    within(limit, deps, (limited) => {
-      const observer = { ...deps.observer, ...shows }
-      return runVerify({ ...deps, ...limited, observer }, choice, options)
-    }),
-  )
+  using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
+  const { signal, timeLimited } = limited
+  return await shown(context, { stats: () => deps.source.stats() }, (shows) => {
+    const observer = { ...deps.observer, ...shows }
+    return runVerify({ ...deps, signal, timeLimited, observer }, choice, options)
+  })
 }
 
 /** An error that ends a cursor ends the whole run where no cursor has begun. */

@@ -1,3 +1,5 @@
+import { systemClock } from '../../src/engine/base/clock.js'
+import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { rederive } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
@@ -15,8 +17,7 @@ export async function computeAnew(warehouse: Warehouse): Promise<void> {
       .values({ tenant_id } as never)
       .onConflict((c) => c.column('tenant_id').doNothing())
       .execute()
-  const { token, release } = await warehouse.claim({ runId: 'anew', command: 'test', leaseMs: 60_000 })
+  await using lease = await openLease({ warehouse, clock: systemClock }, 'test')
   const at = (): string => '2026-02-01T00:00:00.000000Z'
-  await rederive(warehouse, known, { fence: token, signal: new AbortController().signal, at })
-  await release()
+  await rederive(lease.warehouse, known, { signal: lease.signal, at })
 }

@@ -1,7 +1,9 @@
 /** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
+import { systemClock } from '../../src/engine/base/clock.js'
 import type { Rules } from '../../src/engine/warehouse/derived.js'
+import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { readOutdated, rederive } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { labor, order, stamp, storeOrders } from '../support/orders.js'
@@ -80,7 +82,7 @@ describe.each(warehouses())('$name', (kind) => {
       warehouse.db.deleteFrom(table).compile(),
     ])
 
-    const { token, release } = await warehouse.claim({ runId: 'anew', command: 'test', leaseMs: 60_000 })
+    const held = await openLease({ warehouse, clock: systemClock }, 'test')
     /** Computes anew; `dies`: the transaction at which the work is cut short. */
     const run = async (dies = Number.POSITIVE_INFINITY): Promise<unknown> => {
       let transactions = 0
@@ -89,16 +91,16 @@ describe.each(warehouses())('$name', (kind) => {
         dialect: warehouse.dialect,
         rules: warehouse.rules,
         read: warehouse.read.bind(warehouse),
-        transaction: ((work, fence) => {
+        transaction: ((work) => {
           transactions++
-          return warehouse.transaction(async (session) => {
+          return held.warehouse.transaction(async (session) => {
             const result = await work(session)
             if (transactions === dies) throw new Error('killed')
             return result
-          }, fence)
+          })
         }) as Warehouse['transaction'],
       }
-      const lease = { fence: token, signal: ended.signal, at: () => stamp(200) }
+      const lease = { signal: ended.signal, at: () => stamp(200) }
       return rederive(watched, known, lease).catch((error: Error) => error.message)
     }
     const inTable = async (): Promise<number> => (await rowsOf(warehouse, table)).length
@@ -115,7 +117,7 @@ describe.each(warehouses())('$name', (kind) => {
     const rows = await rowsOf(warehouse, table)
     expect(rows.map(({ labor_tax_cents }) => labor_tax_cents)).toEqual(many.map((_, i) => i * 10_000 * 10))
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([{ records: 1200, done_to: null }])
-    await release()
+    await held[Symbol.asyncDispose]()
     await warehouse.close()
   })
 })

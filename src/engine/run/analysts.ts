@@ -9,35 +9,31 @@ import { describeError, Skip } from '../base/errors.js'
 import { settleDerived } from './catchup.js'
 import type { RunContext } from './runcontext.js'
 
-type Context = Pick<RunContext, 'config' | 'model' | 'warehouse' | 'clock' | 'observer' | 'fence' | 'signal'>
+/** What follows from stored records is computed anew where the rules have changed. */
+export async function beforeCursors(context: RunContext): Promise<void> {
+  await refreshForAnalysts(context)
+  await settleDerived(context)
+}
 
-/**
- * Does the work on the cursors between the two. What follows from stored records is computed anew before it, where the
- * rules have changed, and behind it, where a zone has come with the records. A run that is to end leaves that to the
- * next one.
- */
-export async function forAnalysts<T>(context: Context, work: () => Promise<T>): Promise<T> {
+/** Computes anew where a zone has come with the records. A run that is to end leaves that to the next one. */
+export async function afterCursors(context: RunContext): Promise<void> {
   await refreshForAnalysts(context)
-  await settleDerived(context, context)
-  const done = await work()
-  await refreshForAnalysts(context)
-  if (context.signal.aborted) return done
+  if (context.signal.aborted) return
   await context.warehouse.learnRules()
-  await settleDerived(context, context)
-  return done
+  await settleDerived(context)
 }
 
 /**
  * undefined where the run's caller has no such settings. A table that refuses what is written takes nothing from the
  * rows: it is said, and tried again by the next run.
  */
-async function refreshForAnalysts(context: Context): Promise<ZonesNow | undefined> {
-  const { config, model, warehouse, clock, observer, fence } = context
+async function refreshForAnalysts(context: RunContext): Promise<ZonesNow | undefined> {
+  const { config, model, warehouse, clock, observer } = context
   const { report } = config
   if (!report) return undefined
   try {
     const nowMicros = (): bigint => clock.nowMicros()
-    const zones = await refreshAnalytics({ warehouse, model, report, nowMicros, fence })
+    const zones = await refreshAnalytics({ warehouse, model, report, nowMicros })
     for (const { tenantId, shopId, origin } of zones.changed)
       if (origin === 'unknown')
         observer.warning?.('A shop has a time zone that nobody knows; report.timeZone holds there', {

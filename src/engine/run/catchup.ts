@@ -1,9 +1,10 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { count } from '../base/format.js'
+import { openLease } from '../warehouse/leasedwarehouse.js'
 import type { MovedColumn } from '../warehouse/migratecolumns.js'
 import { type Rederived, readOutdated, rederive } from '../warehouse/recompute.js'
-import { asWriter, type Dependencies, now, type WriterLease } from './runcontext.js'
+import { type Dependencies, now, type Writing } from './runcontext.js'
 
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',
@@ -16,26 +17,30 @@ const words: Readonly<Record<MovedColumn['to'], string>> = {
  * Moves values to where the configuration wants them, before a run stores anything: a record that comes during the move
  * would else be moved or not, as chance has it.
  */
-export async function settleColumns(
-  { warehouse, observer }: Pick<Dependencies, 'warehouse' | 'observer'>,
-  lease: Pick<WriterLease, 'fence' | 'signal'>,
-): Promise<readonly MovedColumn[]> {
-  const moved = await warehouse.settleColumns(lease)
+export async function settleColumns({
+  warehouse,
+  observer,
+  signal,
+}: Pick<Writing, 'warehouse' | 'observer' | 'signal'>): Promise<readonly MovedColumn[]> {
+  const moved = await warehouse.settleColumns(signal)
   for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
   return moved
 }
 
 /** Computes anew what a changed rule, or changed settings, have left behind (src/engine/warehouse/recompute.ts). */
-export async function settleDerived(
-  { warehouse, model, clock, observer }: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'observer'>,
-  lease: Pick<WriterLease, 'fence' | 'signal'>,
-): Promise<readonly Rederived[]> {
+export async function settleDerived({
+  warehouse,
+  model,
+  clock,
+  observer,
+  signal,
+}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal'>): Promise<readonly Rederived[]> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
-  const how = { ...lease, at: () => now({ clock }), progress }
+  const how = { signal, at: () => now({ clock }), progress }
   const done = await rederive(warehouse, model, how).catch((error) => {
     // The next run goes on where a signal has ended the work.
-    if (lease.signal.aborted) return []
+    if (signal.aborted) return []
     // One table's trouble is that table's: the next run tries again.
     if (!(error instanceof Skip)) throw error
     observer.warning?.('Rows that follow from others were not computed anew', { error: describeError(error) })
@@ -61,8 +66,11 @@ export async function settleAlone(
   await warehouse.learnRules()
   if (!(await warehouse.isUnsettled()) && (await readOutdated(warehouse, model)).length === 0)
     return { moved: [], rederived: [] }
-  return asWriter(deps, 'migrate', async (lease) => ({
-    moved: await warehouse.settleColumns(lease),
-    rederived: await settleDerived(deps, lease),
-  }))
+  await using lease = await openLease(deps, 'migrate')
+  const done = {
+    moved: await lease.warehouse.settleColumns(lease.signal),
+    rederived: await settleDerived({ ...deps, ...lease }),
+  }
+  lease.throwIfLost()
+  return done
 }

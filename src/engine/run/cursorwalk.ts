@@ -75,7 +75,7 @@ export class CursorWalk implements CursorWork {
     const { warehouse, signal } = context
     this.#asked = asked
     this.mode = walkMode(this.#state, asked)
-    const form = warehouse.dialect.numbers
+    const form = warehouse.numbers
     const options = { priority: 'incremental', signal, form, whenFree: () => warehouse.free() } as const
     this.#list = new CursorList(source, task, options, (page) => warehouse.encode(page, keyOf(task)))
     this.#pace = new Pace(context)

@@ -22,21 +22,26 @@ export function endingOf(signal: AbortSignal): Ending | null {
   return reason instanceof Stop && reason.details.code === 'time_limit' ? 'time_limit' : 'interrupted'
 }
 
-/** Does the work under a signal that fires when the given one does, or when so many milliseconds are over. */
-export async function within<T>(
+/** What a run with a time limit listens to; `using` ends the waiting for it. */
+export interface TimeLimit extends Disposable {
+  readonly signal: AbortSignal
+  readonly timeLimited: boolean
+}
+
+/** A signal that fires when the given one does, or when so many milliseconds are over. */
+export function timeLimit(
   milliseconds: number | undefined,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  work: (limited: { readonly signal: AbortSignal; readonly timeLimited: boolean }) => Promise<T>,
-): Promise<T> {
-  if (milliseconds === undefined) return work({ signal, timeLimited: false })
+): TimeLimit {
+  if (milliseconds === undefined) return { signal, timeLimited: false, [Symbol.dispose]: () => {} }
   const limit = new AbortController()
   const done = new AbortController()
   void clock.sleep(milliseconds, done.signal).then(() => {
     if (!done.signal.aborted) limit.abort(timeIsOver())
   })
-  try {
-    return await work({ signal: AbortSignal.any([signal, limit.signal]), timeLimited: true })
-  } finally {
-    done.abort()
+  return {
+    signal: AbortSignal.any([signal, limit.signal]),
+    timeLimited: true,
+    [Symbol.dispose]: () => done.abort(),
   }
 }

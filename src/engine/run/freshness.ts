@@ -105,12 +105,12 @@ export class Freshness {
   }
 
   async #keepLateness(outcome: WalkOutcome): Promise<void> {
-    const { warehouse, fence } = this.context
+    const { warehouse } = this.context
     const day = now(this.context).slice(0, 10)
     const { name } = this.task.resource
     const added = addLateness(warehouse.db, { resource: name, day, way: 'walk' }, this.#meter.buckets)
     if (added.length === 0) return
     const cursor = moveCursor(warehouse.db, keyOf(this.task), this.columns(outcome))
-    await warehouse.write(this.#meter.largestMicros > 0 ? [...added, cursor] : added, fence)
+    await warehouse.write(this.#meter.largestMicros > 0 ? [...added, cursor] : added)
   }
 }

@@ -3,10 +3,12 @@
  * authorizations alone say that a tenant is revoked, twice in one run: a list that shows less than it counts revokes
  * nobody, since rows that stop being fetched in a green run were judged worse than a run that fails.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import { type KnownTenant, knownTenants, wasForgotten } from '../warehouse/tenants.js'
+import type { ReadingWarehouse } from '../warehouse/writer.js'
 import {
   type AuthorizationList,
   isShort,
@@ -39,7 +41,10 @@ export interface Asking {
   readonly forgotten: ReadonlySet<Int64>
 }
 
-type GrantQuestion = Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>
+type GrantQuestion = Pick<
+  Dependencies<ReadingWarehouse>,
+  'source' | 'signal' | 'observer' | 'warehouse' | 'config'
+>
 
 /**
  * Asks which tenants there are, and writes nothing. Costs one request a hundred tenants; as many again where a tenant

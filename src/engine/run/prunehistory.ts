@@ -15,7 +15,7 @@ import {
   thinRun,
 } from '../warehouse/runhistory.js'
 import { knownTenants } from '../warehouse/tenants.js'
-import { type Dependencies, now, type WriterLease } from './runcontext.js'
+import { now, type Writing } from './runcontext.js'
 
 const dayMicros = 86_400_000_000n
 /** How long idle runs are kept whole, in days. */
@@ -30,7 +30,7 @@ const epoch = '1970-01-01T00:00:00.000000Z'
 const before = (time: string, micros: bigint): string => fromMicros(toMicros(time) - micros)
 const dayOf = (time: string): string => `${time.slice(0, 10)}T00:00:00.000000Z`
 
-type Needs = Pick<Dependencies, 'warehouse' | 'source' | 'clock' | 'config' | 'observer'> & WriterLease
+type Needs = Pick<Writing, 'warehouse' | 'source' | 'clock' | 'config' | 'observer' | 'signal'>
 
 /** History promises nothing: where it cannot be put in order, the run that has ended loses nothing by it. */
 export async function pruneHistory(context: Needs): Promise<void> {
@@ -44,7 +44,7 @@ export async function pruneHistory(context: Needs): Promise<void> {
 }
 
 async function prune(context: Needs): Promise<void> {
-  const { warehouse, fence, config } = context
+  const { warehouse, config } = context
   const marks = await readMarks(warehouse)
   if (marks.get('history_pruned_on') === dayOf(now(context))) return
   const time = await believedNow(context)
@@ -56,7 +56,7 @@ async function prune(context: Needs): Promise<void> {
   // A mark that lies ahead was set by a clock that was wrong.
   await thin(context, { from: thinned > today ? epoch : thinned, today }, budget)
   if (budget.rows > 0)
-    await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(context)))], fence)
+    await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(context)))])
 }
 
 /**
@@ -77,21 +77,21 @@ interface Budget {
   rows: number
 }
 
-async function removeOld({ warehouse, fence }: Needs, kept: string, budget: Budget): Promise<void> {
+async function removeOld({ warehouse }: Needs, kept: string, budget: Budget): Promise<void> {
   const { db } = warehouse
   for (const { runId } of await runsBetween(warehouse, epoch, kept, mostRuns)) {
     if (budget.rows <= 0) return
-    budget.rows -= await warehouse.write(removeRun(db, runId), fence)
+    budget.rows -= await warehouse.write(removeRun(db, runId))
   }
   for (const { tenantId } of await knownTenants(warehouse)) {
     if (budget.rows <= 0) return
-    budget.rows -= await warehouse.write([removeRequests(db, tenantId, kept, 1000)], fence)
+    budget.rows -= await warehouse.write([removeRequests(db, tenantId, kept, 1000)])
   }
 }
 
 /** Goes from day to day; a day that is thinned is not looked at again. */
 async function thin(
-  { warehouse, fence }: Needs,
+  { warehouse }: Needs,
   { from, today }: { readonly from: string; readonly today: string },
   budget: Budget,
 ): Promise<void> {
@@ -103,8 +103,8 @@ async function thin(
     const next = first ? before(day, -dayMicros) : end
     const runs = (await runsBetween(warehouse, day, next, mostRuns)).map(({ runId }) => runId)
     for (const [i, runId] of runs.slice(0, -1).entries())
-      budget.rows -= await warehouse.write(thinRun(warehouse.db, runId, runs.slice(i + 1)), fence)
-    await warehouse.write([thinnedTo(next)], fence)
+      budget.rows -= await warehouse.write(thinRun(warehouse.db, runId, runs.slice(i + 1)))
+    await warehouse.write([thinnedTo(next)])
     day = next
   }
 }

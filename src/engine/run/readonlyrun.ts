@@ -4,6 +4,7 @@ import { readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { checkBelonging, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
+import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
 import type { Begin } from './cursorwork.js'
@@ -26,7 +27,7 @@ export interface ReadOnlyEnd {
  * so that nothing is read from it either.
  */
 export async function readOnlyRun(
-  deps: Dependencies,
+  deps: Dependencies<ReadingWarehouse>,
   choice: CursorChoice,
   begin: (context: CursorContext) => Begin,
   isNew = false,

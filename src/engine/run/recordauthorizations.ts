@@ -9,7 +9,7 @@ import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import { grantTenant, revokeTenant } from '../warehouse/tenants.js'
 import type { Grants } from './granted.js'
-import type { CursorContext } from './runcontext.js'
+import type { RunContext } from './runcontext.js'
 
 /** The tenant of an authorization that names none: nobody has this id. */
 const noTenant = 0
@@ -18,9 +18,8 @@ const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTena
 
 /** Records which tenants there are. Returns the grants, so that it stands behind the question. */
 export async function recordGrants(
-  { warehouse, observer, counted }: Pick<CursorContext, 'warehouse' | 'observer' | 'counted'>,
+  { warehouse, observer, counted }: Pick<RunContext, 'warehouse' | 'observer' | 'counted'>,
   grants: Grants,
-  fence: Int64 | undefined,
 ): Promise<Grants> {
   const { list, fresh, reason } = grants
   const { db } = warehouse
@@ -40,7 +39,7 @@ export async function recordGrants(
     for (const found of list.findings)
       entries.push(...(await writeDrift(db, session, { tenantId: tenantOf(found), syncedAt }, found.drift)))
     return entries
-  }, fence)
+  })
   for (const tenant_id of fresh)
     observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
   if (list.isSettled)

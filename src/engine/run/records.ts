@@ -19,7 +19,7 @@ import {
 } from '../warehouse/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
-import { type Dependencies, keyOf, type RunContext, stateOf, type WriterLease } from './runcontext.js'
+import { type Dependencies, keyOf, type RunContext, stateOf, type Writing } from './runcontext.js'
 import type { Mode, RunReport, RunRequest } from './runreport.js'
 
 /** Cursors in one statement. */
@@ -30,15 +30,8 @@ const cursorsAtOnce = 200
  * theirs, even if the clock was set back since. Unknown fields that have columns by now are known, and no drift.
  */
 export async function recordStart(
-  {
-    warehouse,
-    model,
-    stamps,
-    runId,
-    fence,
-  }: Pick<Dependencies, 'warehouse' | 'model' | 'stamps'> & WriterLease,
+  { warehouse, model, stamps, runId, startedAt }: Writing & { readonly startedAt: string },
   { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
-  startedAt: string,
 ): Promise<void> {
   const newest = await newestOrphanStamp(warehouse)
   if (newest !== undefined) stamps.raise(toMicros(newest))
@@ -67,7 +60,7 @@ export async function recordStart(
     const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
     const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
     for (const statement of statements) await session.run(statement)
-  }, fence)
+  })
 }
 
 /**
@@ -76,7 +69,7 @@ export async function recordStart(
  * again by each run.
  */
 export async function recordFailures(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
-  const { warehouse, runId, fence } = context
+  const { warehouse, runId } = context
   const changes = ends.flatMap(({ task, report, interrupted }) => {
     if (report.status === 'ok' || interrupted) return []
     const before = stateOf(context, task)
@@ -91,12 +84,12 @@ export async function recordFailures(context: RunContext, ends: readonly CursorE
     return [moveCursor(warehouse.db, keyOf(task), change)]
   })
   for (let i = 0; i < changes.length; i += cursorsAtOnce)
-    await warehouse.write(changes.slice(i, i + cursorsAtOnce), fence)
+    await warehouse.write(changes.slice(i, i + cursorsAtOnce))
 }
 
 /** `mode`: what the step did that the cursors belong to. */
 export async function recordCursors(
-  { warehouse, runId, fence }: Pick<Dependencies, 'warehouse'> & WriterLease,
+  { warehouse, runId }: Pick<Writing, 'warehouse' | 'runId'>,
   ends: readonly CursorEnd[],
   mode: Mode,
 ): Promise<void> {
@@ -113,20 +106,25 @@ export async function recordCursors(
     }
   })
   for (let i = 0; i < rows.length; i += cursorsAtOnce)
-    await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))], fence)
+    await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))])
 }
 
-/** What a run has counted, for the lifetime totals. */
-type Counted = Pick<EndedWork, 'counted' | 'cursors'>
+type Ended = Pick<EndedWork, 'cursors'> & { readonly status: string; readonly error: unknown }
 
 /**
- * Records the end of the run, and adds it to the lifetime totals once, however often its end is recorded. Without the
- * fence: a run that has lost its lease records its end all the same.
+ * Records the end of the run, and adds it to the lifetime totals once, however often its end is recorded. In the
+ * warehouse as everybody writes it: a run that has lost its lease records its end all the same.
  */
 export async function recordEnd(
-  { warehouse, source, stamps, runId }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & WriterLease,
+  {
+    warehouse,
+    source,
+    stamps,
+    runId,
+    counted,
+  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<RunContext, 'runId' | 'counted'>,
   report: RunReport,
-  { status, error, ...counts }: { readonly status: string; readonly error: unknown } & Counted,
+  { status, error, cursors }: Ended,
 ): Promise<void> {
   const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
   const row = {
@@ -139,7 +137,7 @@ export async function recordEnd(
     error: error === null ? null : describeError(error),
   }
   const { db } = warehouse
-  const { added, found } = entriesOf({ report, outcome: status, stats: source.stats(), ...counts })
+  const { added, found } = entriesOf({ report, outcome: status, stats: source.stats(), counted, cursors })
   await warehouse.transaction(async (session) => {
     const { rows: ended } = await session.run(hasEnded(db, runId))
     const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]

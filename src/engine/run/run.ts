@@ -8,10 +8,11 @@ import { fromMicros } from '../base/timestamp.js'
 import { type ResourceModel, writtenTables } from '../model/registry.js'
 import { readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
+import { openLease } from '../warehouse/leasedwarehouse.js'
 import { lastTurns } from '../warehouse/runs.js'
 import { checkBelonging, readListsFrom, storeListsFrom } from '../warehouse/sourceidentity.js'
 import { readForgotten } from '../warehouse/tenants.js'
-import { forAnalysts } from './analysts.js'
+import { afterCursors, beforeCursors } from './analysts.js'
 import { settleColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { endingOfRun } from './cursor.js'
@@ -20,9 +21,9 @@ import { latenessOf } from './lateness.js'
 import { recordGrants } from './recordauthorizations.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnCursors } from './refilling.js'
-import { asWriter, type Dependencies, now, type RunContext, type WriterLease } from './runcontext.js'
+import { type Dependencies, now, type RunContext } from './runcontext.js'
 import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
-import { onRecord, type RecordedRun } from './runonrecord.js'
+import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { takeSource } from './takesource.js'
 import { Beginning, WholeLists } from './wholelists.js'
@@ -35,57 +36,49 @@ import { Beginning, WholeLists } from './wholelists.js'
 export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
   // A wrong choice is refused before anything is claimed.
   chooseResources(deps, request)
-  return asWriter(deps, request.job ?? request.mode, async (lease) => {
-    await checkBelonging(deps.warehouse, deps.source.address)
-    return onRecord(deps, lease, request, (run) => runStep(deps, lease, request, run))
-  })
+  await using lease = await openLease(deps, request.job ?? request.mode)
+  await checkBelonging(deps.warehouse, deps.source.address)
+  const report = await runOnRecord(deps, lease, request, (run) => runStep(run, request))
+  lease.throwIfLost()
+  return report
 }
 
 /** The work of a run, or of one step of a job: `run` is on record already. */
-export async function runStep(
-  deps: Dependencies,
-  lease: WriterLease,
-  request: RunRequest,
-  { counted }: Pick<RecordedRun, 'counted'>,
-  step = 1,
-): Promise<RunReport> {
-  const startedAt = now(deps)
-  const resources = chooseResources(deps, request)
+export async function runStep(run: RecordedRun, request: RunRequest, step = 1): Promise<RunReport> {
+  const startedAt = now(run)
+  const { warehouse, signal, asked, stamps } = run
+  const resources = chooseResources(run, request)
   // Every request under way listens to the signal.
-  setMaxListeners(0, lease.signal)
-  await settleColumns(deps, lease)
-  const forgotten = await readForgotten(deps.warehouse)
-  const ask = async (): Promise<Grants> =>
-    recordGrants({ ...deps, counted }, await askGrants(deps, { forgotten }), lease.fence)
-  const beginning = new Beginning(await readListsFrom(deps.warehouse), async (text) => {
-    await deps.warehouse.write([storeListsFrom(deps.warehouse, text)], lease.fence)
+  setMaxListeners(0, signal)
+  await settleColumns(run)
+  const forgotten = await readForgotten(warehouse)
+  const ask = async (): Promise<Grants> => recordGrants(run, await askGrants(run, { forgotten }))
+  const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
+    await warehouse.write([storeListsFrom(warehouse, text)])
   })
   const context: RunContext = {
-    ...deps,
-    source: new WholeLists(deps.source, beginning),
-    ...lease,
-    cursors: await readCursors(deps.warehouse),
-    lateness: latenessOf(await readLateness(deps.warehouse, startedAt)),
-    counted,
+    ...run,
+    source: new WholeLists(run.source, beginning),
+    cursors: await readCursors(warehouse),
+    lateness: latenessOf(await readLateness(warehouse, startedAt)),
     grants: new GrantWatch(ask),
   }
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
-  if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0))
-    deps.warehouse.warm()
-  const since = fromMicros(context.stamps.next())
+  if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0)) warehouse.warm()
+  const since = fromMicros(stamps.next())
   const done = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
   const end = inStep(await withQuarantine(context, done, since), step)
-  if (lease.signal.aborted && !deps.signal.aborted) throw lease.signal.reason
+  if (signal.aborted && !asked.aborted) throw signal.reason
   if (request.mode !== 'backfill') await recordFailures(context, end.ends)
   await recordCursors(context, end.ends, request.mode)
   const report = reportOf(context, request, startedAt, end)
-  if (report.rows_upserted > 0) await optimize(deps, resources)
+  if (report.rows_upserted > 0) await optimize(context, resources)
   return report
 }
 
 /** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
 async function optimize(
-  { warehouse, observer }: Dependencies,
+  { warehouse, observer }: RunContext,
   resources: readonly ResourceModel[],
 ): Promise<void> {
   try {
@@ -104,7 +97,9 @@ async function workOnAll(
   await takeSource(context, grants)
   const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
   const chosen = planTasks(context, request, { resources, grants, turns })
-  const ends = await forAnalysts(context, () => workOnCursors(context, request, chosen))
+  await beforeCursors(context)
+  const ends = await workOnCursors(context, request, chosen)
+  await afterCursors(context)
   return {
     ends,
     reason: endingOfRun(context, ends) ?? grants.reason,

@@ -2,7 +2,6 @@
  * What a run and its parts are given: the dependencies, the cursors' state, the lease. Everything in the sync takes one
  * of these contexts, or a part of it.
  */
-import { randomBytes } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
@@ -12,14 +11,15 @@ import type { Model, ResourceModel } from '../model/registry.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/cursors.js'
-import { usualLeaseMs } from '../warehouse/lease.js'
+import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../warehouse/writer.js'
 import type { ResourceLateness } from './lateness.js'
 import type { Note, Observer } from './runreport.js'
 import type { RunTally } from './runstats.js'
 
-/** What a run is given. */
-export interface Dependencies {
+/** What a run is given. `W`: the warehouse as it may use it. */
+export interface Dependencies<W extends ReadingWarehouse = Warehouse> {
   readonly config: Pick<Config, 'sync'> & {
     readonly reconcile?: { readonly maxDeletes: number }
     /** In milliseconds; default 90 days. */
@@ -30,7 +30,7 @@ export interface Dependencies {
     readonly report?: Config['report']
   }
   readonly model: Model
-  readonly warehouse: Warehouse
+  readonly warehouse: W
   readonly source: Source
   readonly clock: Clock
   readonly stamps: Stamps
@@ -52,7 +52,7 @@ export interface Dependencies {
 }
 
 /** What work on a cursor needs, whether it writes or not. */
-export interface CursorContext extends Dependencies {
+export interface CursorContext extends Dependencies<ReadingWarehouse> {
   /** Every cursor's state at the start of the run, by `cursorName`. */
   readonly cursors: ReadonlyMap<string, CursorState>
   /** How late records became visible in the last 30 days, by resource. */
@@ -66,9 +66,16 @@ export interface CursorContext extends Dependencies {
 /** `missing`: the list of authorizations does not show the tenant, and is shorter than its total. */
 export type GrantStanding = 'granted' | 'revoked' | 'missing'
 
-/** A run under way. */
-export interface RunContext extends CursorContext, WriterLease {
+/** What a run that writes is given, and the lease that it holds. */
+export interface Writing extends Dependencies<LeasedWarehouse> {
+  readonly runId: string
+  /** Fires when the run is to end, or has lost the lease. */
   readonly signal: AbortSignal
+}
+
+/** A run under way. */
+export interface RunContext extends CursorContext, Writing {
+  readonly warehouse: LeasedWarehouse
 }
 
 /** One cursor, as the work on it takes it. */
@@ -104,28 +111,3 @@ export function rootOf({ name, tables: [root] }: ResourceModel): Table {
 }
 
 export const now = (context: { clock: Clock }): string => fromMicros(context.clock.nowMicros())
-
-/** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
-export const newRunId = (context: { clock: Clock }): string =>
-  `${now(context).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
-
-/** What a writer works under. */
-export interface WriterLease {
-  readonly runId: string
-  /** The lease's token. */
-  readonly fence: Int64
-  /** Fires when the run is to end, or has lost the lease. */
-  readonly signal: AbortSignal
-}
-
-/** Works as the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
-export function asWriter<T>(
-  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & { readonly signal?: AbortSignal },
-  command: string,
-  work: (lease: WriterLease) => Promise<T>,
-): Promise<T> {
-  const { signal, leaseMs = usualLeaseMs } = deps
-  const runId = newRunId(deps)
-  const claim = { runId, command, leaseMs, ...(signal && { signal }) }
-  return deps.warehouse.withLease(claim, (lease) => work({ runId, fence: lease.token, signal: lease.signal }))
-}

@@ -4,18 +4,21 @@
  */
 import { Stop } from '../base/errors.js'
 import { inSpan } from '../base/trace.js'
+import type { Leased } from '../warehouse/leasedwarehouse.js'
 import { removeRun } from '../warehouse/runhistory.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prunehistory.js'
 import { recordEnd, recordStart } from './records.js'
-import { type Dependencies, now, type WriterLease } from './runcontext.js'
+import { type Dependencies, now, type Writing } from './runcontext.js'
 import { reasonOf, reportOf, rowsIn } from './runend.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { RunTally } from './runstats.js'
 
 /** A run that is on record and has not ended. */
-export interface RecordedRun {
+export interface RecordedRun extends Writing {
   readonly startedAt: string
+  /** Fires when the run is asked to end; not when its lease is lost. */
+  readonly asked: AbortSignal
   /** What it has counted so far. */
   readonly counted: RunTally
   /** What came of the steps that have ended. */
@@ -23,24 +26,6 @@ export interface RecordedRun {
 }
 
 type Purpose = Pick<RunRequest, 'job' | 'mode'>
-type Work = (run: RecordedRun) => Promise<RunReport>
-
-/** Does the work of a run under its lease, and records its beginning and its end. */
-export function onRecord(
-  deps: Dependencies,
-  lease: WriterLease,
-  purpose: Purpose,
-  work: Work,
-): Promise<RunReport> {
-  const names = { 'shopsync.job': purpose.job ?? undefined, 'shopsync.mode': purpose.mode }
-  return inSpan('run', { 'shopsync.run_id': lease.runId, ...names }, async (tell) => {
-    const report = await recorded(deps, lease, purpose, work)
-    const { status, requests, reason } = report
-    const ending = { 'shopsync.status': status, 'shopsync.reason': reason ?? undefined }
-    tell({ ...ending, 'shopsync.requests': requests, 'shopsync.cursors': report.cursors.length })
-    return report
-  })
-}
 
 /**
  * A mistyped --tenant shows only after the source was asked who is granted. Such a call did nothing: it must not stand
@@ -49,38 +34,64 @@ export function onRecord(
 const isWrongUsage = (error: unknown, { job }: Purpose): boolean =>
   job === null && error instanceof Stop && error.exitCode === 2
 
-async function recorded(
+/** Does the work of a run under its lease, and records its beginning and its end. */
+export function runOnRecord(
   deps: Dependencies,
-  lease: WriterLease,
+  lease: Leased,
   purpose: Purpose,
-  work: Work,
+  work: (run: RecordedRun) => Promise<RunReport>,
 ): Promise<RunReport> {
-  const run: RecordedRun = { startedAt: now(deps), counted: new RunTally(), done: [] }
-  const context = { ...deps, ...lease }
-  try {
-    await recordStart(context, purpose, run.startedAt)
-    const report = await work(run)
-    const status = report.reason === 'interrupted' ? 'interrupted' : report.status
-    const { counted } = run
-    await recordEnd(context, report, { status, error: null, counted, cursors: report.cursors })
-    await pruneHistory(context)
-    return report
-  } catch (error) {
-    if (isWrongUsage(error, purpose)) {
-      await deps.warehouse.write(removeRun(deps.warehouse.db, lease.runId), lease.fence).catch(() => {})
+  const { runId, warehouse, signal } = lease
+  const { job, mode } = purpose
+  const run: RecordedRun = {
+    ...{ ...deps, runId, warehouse, signal, asked: deps.signal },
+    ...{ startedAt: now(deps), counted: new RunTally(), done: [] },
+  }
+  const names = { 'shopsync.job': job ?? undefined, 'shopsync.mode': mode }
+  return inSpan('run', { 'shopsync.run_id': runId, ...names }, async (tell) => {
+    try {
+      await recordStart(run, purpose)
+      const report = await work(run)
+      await recordDone(deps, run, report)
+      const { status, requests, reason, cursors } = report
+      const ending = { 'shopsync.status': status, 'shopsync.reason': reason ?? undefined }
+      tell({ ...ending, 'shopsync.requests': requests, 'shopsync.cursors': cursors.length })
+      return report
+    } catch (error) {
+      if (isWrongUsage(error, purpose)) await warehouse.write(removeRun(warehouse.db, runId)).catch(() => {})
+      else await recordFailure(deps, run, purpose, error).catch(() => {})
       throw error
     }
-    const reason = endingOf(deps.signal) ?? reasonOf(error)
-    const { quarantined } = run.counted
-    const nothing = reportOf(context, purpose, run.startedAt, { ends: [], reason, quarantined })
-    const report = {
-      ...nothing,
-      rows_upserted: rowsIn(run.done, 'rows_upserted'),
-      rows_deleted: rowsIn(run.done, 'rows_deleted'),
-    }
-    const status = reason === 'interrupted' ? 'interrupted' : 'failed'
-    const cursors = run.done.flatMap((done) => done.cursors)
-    await recordEnd(context, report, { status, error, counted: run.counted, cursors }).catch(() => {})
-    throw error
+  })
+}
+
+async function recordDone(
+  { warehouse }: Pick<Dependencies, 'warehouse'>,
+  run: RecordedRun,
+  report: RunReport,
+): Promise<void> {
+  const status = report.reason === 'interrupted' ? 'interrupted' : report.status
+  await recordEnd({ ...run, warehouse }, report, { status, error: null, cursors: report.cursors })
+  await pruneHistory(run)
+}
+
+async function recordFailure(
+  { warehouse }: Pick<Dependencies, 'warehouse'>,
+  run: RecordedRun,
+  purpose: Purpose,
+  error: unknown,
+): Promise<void> {
+  const { done, counted } = run
+  const reason = endingOf(run.asked) ?? reasonOf(error)
+  const report = {
+    ...reportOf(run, purpose, run.startedAt, { ends: [], reason, quarantined: counted.quarantined }),
+    rows_upserted: rowsIn(done, 'rows_upserted'),
+    rows_deleted: rowsIn(done, 'rows_deleted'),
   }
+  const status = reason === 'interrupted' ? 'interrupted' : 'failed'
+  await recordEnd({ ...run, warehouse }, report, {
+    status,
+    error,
+    cursors: done.flatMap((one) => one.cursors),
+  })
 }

@@ -3,21 +3,19 @@
  * run's work on cursors, a comparison, a snapshot, a report. The command line makes the steps (src/features/jobs/jobstep.ts).
  */
 import { Retry, Skip, Stop } from '../base/errors.js'
+import type { Reader } from '../warehouse/cursors.js'
+import { openLease, type WriterLease } from '../warehouse/leasedwarehouse.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince, newestStamp } from '../warehouse/runs.js'
 import { checkBelonging } from '../warehouse/sourceidentity.js'
-import { type Ending, endingOf, within } from './ending.js'
-import { asWriter, type Dependencies, now, type WriterLease } from './runcontext.js'
+import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
+import { type Dependencies, now } from './runcontext.js'
 import { rowsIn } from './runend.js'
-import { onRecord, type RecordedRun } from './runonrecord.js'
+import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport } from './runreport.js'
-import { whenFree } from './waitforlease.js'
 
-/** What a step is given. */
-export interface StepGiven extends Pick<RecordedRun, 'counted'> {
-  /** The source counts the requests of this step alone. */
-  readonly deps: Dependencies
-  readonly lease: WriterLease
+/** What a step is given: the run, whose source counts the requests of this step alone. */
+export interface StepGiven extends RecordedRun {
   /** Of the job, from 1. */
   readonly step: number
 }
@@ -43,23 +41,40 @@ export interface JobPlan {
 }
 
 /** Runs a job. Throws what ended the job as a whole: with exit code 4 where another run holds the warehouse too long. */
-export function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
-  return whenFree(deps, plan.wait, (begun) =>
-    asWriter(deps, plan.name, async (lease) => {
-      begun()
-      // The run that was waited for may have set stamps that lie ahead of the clock.
-      deps.stamps.raise(await newestStamp(deps.warehouse))
-      await checkStillDue(deps, plan)
-      if (plan.steps.some(({ asksSource }) => asksSource))
-        await checkBelonging(deps.warehouse, deps.source.address)
-      return onRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
-        const cut = await within(plan.timeLimit, deps, (limited) =>
-          new Steps({ ...deps, ...lease, signal: deps.signal }, lease, plan, run, limited).carryOut(),
-        )
-        return reportOfJob(deps, lease, run, plan, cut)
-      })
-    }),
-  )
+export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
+  await using lease = await waitForLease(deps, plan)
+  // The run that was waited for may have set stamps that lie ahead of the clock.
+  deps.stamps.raise(await newestStamp(deps.warehouse))
+  await checkStillDue(deps, plan)
+  if (plan.steps.some(({ asksSource }) => asksSource))
+    await checkBelonging(deps.warehouse, deps.source.address)
+  const report = await runOnRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
+    using limited = timeLimit(plan.timeLimit, deps)
+    const cut = await new Steps(run, plan, limited).carryOut()
+    return reportOfJob(run, plan, cut)
+  })
+  lease.throwIfLost()
+  return report
+}
+
+/** Milliseconds between two looks at the lease: one statement each. */
+const betweenLooks = 5000
+
+/** Tries until nobody else holds the warehouse, or the job has waited long enough. */
+async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promise<WriterLease> {
+  const { clock, signal, observer } = deps
+  const until = clock.nowMicros() + BigInt(Math.round(wait)) * 1000n
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await openLease(deps, name)
+    } catch (error) {
+      const left = Number(until - clock.nowMicros()) / 1000
+      if (!(error instanceof Stop && error.exitCode === 4) || left <= 0) throw error
+      if (isFirst) observer.waiting?.(error.message, left)
+      await clock.sleep(Math.min(left, betweenLooks), signal)
+      if (signal.aborted) throw error
+    }
+  }
 }
 
 /** Two schedulers of one warehouse wait for each other's lock: the second one would do all the work again. */
@@ -72,8 +87,6 @@ async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): 
   })
 }
 
-type Limited = Pick<Dependencies, 'signal'> & { readonly timeLimited: boolean }
-
 /** The steps of a job, one after the other. */
 class Steps {
   /** What ended a step as a whole. */
@@ -82,11 +95,9 @@ class Steps {
   #isSourceAway = false
 
   constructor(
-    private readonly deps: Dependencies,
-    private readonly lease: WriterLease,
-    private readonly plan: JobPlan,
     private readonly run: RecordedRun,
-    private readonly limited: Limited,
+    private readonly plan: JobPlan,
+    private readonly limited: TimeLimit,
   ) {}
 
   /** Carries out the steps whose turn comes; says what cut them short, or throws it. */
@@ -97,7 +108,7 @@ class Steps {
       else await this.#one(work, i + 1)
     }
     if (this.#failure !== undefined) throw this.#failure
-    return left.length > 0 || this.deps.signal.aborted ? endingOf(this.limited.signal) : null
+    return left.length > 0 || this.run.asked.aborted ? endingOf(this.limited.signal) : null
   }
 
   /**
@@ -105,7 +116,7 @@ class Steps {
    * is away: a day without a snapshot can never be charted, and the step takes seconds.
    */
   #isOver({ asksSource }: JobWork): boolean {
-    if (this.deps.signal.aborted || this.#isStopped) return true
+    if (this.run.asked.aborted || this.#isStopped) return true
     return asksSource && (this.#isSourceAway || this.limited.signal.aborted)
   }
 
@@ -115,19 +126,21 @@ class Steps {
   }
 
   async #one(work: JobWork, step: number): Promise<void> {
-    const { deps, lease, limited } = this
-    const its = work.asksSource ? limited : { signal: deps.signal, timeLimited: false }
+    const { run, limited } = this
+    const { signal: asked, timeLimited } = work.asksSource
+      ? limited
+      : { signal: run.asked, timeLimited: false }
+    const signal = AbortSignal.any([run.signal, asked])
     try {
       const report = await work.carryOut({
-        deps: { ...deps, ...its, source: deps.source.tagged() },
-        lease: { ...lease, signal: AbortSignal.any([lease.signal, its.signal]) },
-        counted: this.run.counted,
+        ...{ ...run, asked, signal, timeLimited },
+        source: run.source.tagged(),
         step,
       })
       this.run.done.push(report)
     } catch (error) {
       const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
-      if (!isExpected || lease.signal.aborted) throw error
+      if (!isExpected || run.signal.aborted) throw error
       this.#failure ??= error
       this.#isSourceAway ||= work.asksSource
     }
@@ -136,9 +149,7 @@ class Steps {
 
 /** What came of all steps: the document of a job is that of a run. */
 async function reportOfJob(
-  { source, warehouse, clock }: Dependencies,
-  { runId }: WriterLease,
-  { startedAt, done }: RecordedRun,
+  { runId, source, warehouse, clock, startedAt, done }: RecordedRun,
   { name }: JobPlan,
   cut: Ending | null,
 ): Promise<RunReport> {
@@ -169,11 +180,7 @@ function statusOfJob(done: readonly RunReport[], cut: Ending | null): RunReport[
 }
 
 /** A value that several steps have met is in quarantine once. */
-async function quarantinedBy(
-  warehouse: Dependencies['warehouse'],
-  done: readonly RunReport[],
-  since: string,
-): Promise<number> {
+async function quarantinedBy(warehouse: Reader, done: readonly RunReport[], since: string): Promise<number> {
   const met = done.reduce((sum, { quarantined }) => sum + quarantined, 0)
   if (met === 0) return 0
   const counts = await quarantinedSince(warehouse, since)

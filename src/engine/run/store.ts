@@ -37,7 +37,7 @@ export interface PageDetails {
   readonly disowned?: ReadonlyMap<Int64, string>
 }
 
-type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId' | 'fence'>
+type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId'>
 
 /** Stores the pages of one cursor, counts what they bring, and tells of drift and of values in quarantine. */
 export class PageStore {
@@ -68,7 +68,7 @@ export class PageStore {
     { statements = [], expected, disowned }: PageDetails = {},
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
-    const { warehouse, runId, fence, observer, counted } = this.context
+    const { warehouse, runId, observer, counted } = this.context
     const { tenantId, resource } = this.key
     const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
     const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
@@ -81,7 +81,6 @@ export class PageStore {
         syncedAt: startedAt,
         statements,
         ...(!isMarked && { ifChanged: demandLook(warehouse.db, this.key) }),
-        fence,
         ...(disowned && { disowned }),
         ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
       })

@@ -7,7 +7,7 @@ import { now, type RunContext } from './runcontext.js'
  * none, must not have to be adopted away.
  */
 export async function takeSource(context: RunContext, { granted }: Grants): Promise<void> {
-  const { warehouse, source, fence } = context
+  const { warehouse, source } = context
   if (granted.length === 0 || (await checkBelonging(warehouse, source.address))) return
-  await warehouse.write([storeBelonging(warehouse, source.address, now(context))], fence)
+  await warehouse.write([storeBelonging(warehouse, source.address, now(context))])
 }

@@ -88,7 +88,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
 
 /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
 export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
-  const { warehouse, runId, fence } = context
+  const { warehouse, runId } = context
   const cursor = moveCursor(warehouse.db, keyOf(task), {
     status: 'failed',
     completeness: 'unproven',
@@ -99,5 +99,5 @@ export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: Wal
     ...stampsAheadColumns(outcome),
     ...unmeasured,
   })
-  await warehouse.write([forgetWalkParts(warehouse.db, { ...keyOf(task), slot }), cursor], fence)
+  await warehouse.write([forgetWalkParts(warehouse.db, { ...keyOf(task), slot }), cursor])
 }

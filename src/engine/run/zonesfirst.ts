@@ -84,5 +84,5 @@ async function learnZones(context: RunContext, tenantId: Int64): Promise<void> {
   const { warehouse } = context
   const before = warehouse.rules.textOf(tenantId)
   await warehouse.learnRules(tenantId)
-  if (warehouse.rules.textOf(tenantId) !== before) await settleDerived(context, context)
+  if (warehouse.rules.textOf(tenantId) !== before) await settleDerived(context)
 }

@@ -4,10 +4,9 @@
  * are made, and by status, check and alerts.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
 import { Stop, wordsOf } from '../base/errors.js'
 import type { Db } from './database.js'
-import type { Warehouse } from './warehouse.js'
+import type { ReadingWarehouse, Writer } from './writer.js'
 
 export interface FailedWork {
   /** `snapshot` or `report`. */
@@ -35,7 +34,7 @@ export const failedWorksOf = (rows: readonly { readonly value: string | null }[]
   rows.flatMap(({ value }) => (value === null ? [] : [JSON.parse(value) as FailedWork]))
 
 /** Those that failed when they were last tried. */
-export async function failedWorks(warehouse: Warehouse): Promise<FailedWork[]> {
+export async function failedWorks(warehouse: ReadingWarehouse): Promise<FailedWork[]> {
   if (!(await warehouse.has('sync_meta'))) return []
   const { rows } = await warehouse.read((db) => db.executeQuery(askFailedWorks(db)))
   return failedWorksOf(rows)
@@ -43,26 +42,25 @@ export async function failedWorks(warehouse: Warehouse): Promise<FailedWork[]> {
 
 interface Trying {
   readonly what: WorkName
-  readonly warehouse: Warehouse
-  readonly fence: Int64
+  readonly warehouse: Writer
   readonly now: string
   readonly signal?: AbortSignal | undefined
 }
 
 /** Does the work, and remembers whether it failed. What a signal ended has not failed. */
 export async function remembered<T>(trying: Trying, work: () => Promise<T>): Promise<T> {
-  const { what, warehouse, fence } = trying
+  const { what, warehouse } = trying
   const { db } = warehouse
   try {
     const done = await work()
     const forget = db.deleteFrom('sync_meta').where('name', '=', nameOf(what))
     if ((await failedWorks(warehouse)).some((failed) => failed.what === what))
-      await warehouse.write([forget.compile()], fence)
+      await warehouse.write([forget.compile()])
     return done
   } catch (error) {
     if (trying.signal?.aborted) throw error
     const failure = stopOf(what, error)
-    await warehouse.write([await keep(trying, failure)], fence).catch(() => {})
+    await warehouse.write([await keep(trying, failure)]).catch(() => {})
     throw failure
   }
 }

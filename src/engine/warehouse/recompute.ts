@@ -94,7 +94,7 @@ async function outdatedOf(
 interface DerivedWarehouse extends Reader {
   readonly dialect: Dialect
   readonly rules: Rules
-  transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T>
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
 }
 
 /** What is of another rule, or of other settings, than the present ones. */
@@ -197,16 +197,12 @@ async function rederiveOne(
 export async function rederive(
   warehouse: DerivedWarehouse,
   model: Model,
-  {
-    fence,
-    signal,
-    ...heard
-  }: Pick<Rederiving, 'at' | 'progress'> & { readonly fence: Int64; readonly signal: AbortSignal },
+  { signal, ...heard }: Pick<Rederiving, 'at' | 'progress'> & { readonly signal: AbortSignal },
 ): Promise<Rederived[]> {
   const { dialect, rules } = warehouse
   const transact: Transact = (work) => {
     signal.throwIfAborted()
-    return warehouse.transaction(work, fence)
+    return warehouse.transaction(work)
   }
   const how = { dialect, rules, transact, ...heard }
   const all = await readOutdated(warehouse, model)

@@ -6,6 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
+import type { NumberForm } from '../base/numbertoken.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
@@ -36,6 +37,7 @@ import type { Transact } from './pendingmoves.js'
 import { Patience } from './retrypolicy.js'
 import { tryWrite } from './trywrite.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
+import type { Writer } from './writer.js'
 
 /** See WarehouseOptions. */
 export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>
@@ -52,7 +54,7 @@ export interface WarehouseOptions {
   readonly readRules?: RulesReader
 }
 
-export class Warehouse {
+export class Warehouse implements Writer {
   readonly dialect: Dialect
   readonly #model: Model
   readonly #clock: Clock
@@ -84,6 +86,10 @@ export class Warehouse {
 
   get where(): string {
     return this.dialect.where
+  }
+
+  get numbers(): NumberForm {
+    return this.dialect.numbers
   }
 
   get tables(): readonly Table[] {
@@ -126,7 +132,7 @@ export class Warehouse {
   }
 
   /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */
-  settleColumns({ fence, signal }: { fence: Int64; signal: AbortSignal }): Promise<MovedColumn[]> {
+  settleColumns(signal: AbortSignal, fence?: Int64): Promise<MovedColumn[]> {
     const transact: Transact = (work) => {
       signal.throwIfAborted()
       return this.transaction(work, fence)
@@ -159,25 +165,12 @@ export class Warehouse {
   }
 
   /**
-   * Claims the warehouse, runs the work and releases. `signal` of the work aborts when the given one does, or when the
-   * lease is lost; work that ended because of a lost lease fails. A failing release is silent: the lease expires by
-   * itself, and to hide the work's own error, or to call finished work failed, would be worse. A database that is known
-   * to be away is not waited for once more.
+   * Gives a lease back. A failing release is silent: the lease expires by itself, and to hide the error of the work that
+   * held it, or to call finished work failed, would be worse. A database that is known to be away is not waited for again.
    */
-  async withLease<T>(
-    { signal, ...claim }: Omit<LeaseClaim, 'clock'> & { readonly signal?: AbortSignal },
-    work: (lease: { readonly token: Int64; readonly signal: AbortSignal }) => Promise<T>,
-  ): Promise<T> {
-    const { token, lost, release } = await this.claim(claim)
-    try {
-      await this.learnRules()
-      const result = await work({ token, signal: signal ? AbortSignal.any([signal, lost]) : lost })
-      lost.throwIfAborted()
-      return result
-    } finally {
-      const released = release().catch(() => {})
-      if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
-    }
+  async giveBack({ release }: Pick<Lease, 'release'>): Promise<void> {
+    const released = release().catch(() => {})
+    if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
   }
 
   /** Fetches a page when the warehouse can take another one soon. */

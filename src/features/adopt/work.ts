@@ -3,9 +3,10 @@
  */
 import type { SourceAddress } from '../../engine/config/address.js'
 import type { stateTables } from '../../engine/model/state.js'
-import { asWriter, type Dependencies, now } from '../../engine/run/runcontext.js'
+import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { isSame, readBelonging, sourceRow, storeBelonging } from '../../engine/warehouse/sourceidentity.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** The JSON document of `adopt`. */
 export interface Adopted {
@@ -39,7 +40,7 @@ const document = (source: SourceAddress): Adopted['to'] => ({
 
 /** What an adoption would do, for the question before it. */
 export async function planAdoption(
-  warehouse: Warehouse,
+  warehouse: ReadingWarehouse,
   to: SourceAddress,
   sameData: boolean,
 ): Promise<Adopted> {
@@ -57,27 +58,27 @@ export async function planAdoption(
  * Lets the warehouse belong to another source. Its rows stay. Unless the data is the same, everything goes that vouched
  * for them: the next sync walks every list, and `reconcile --full` finds the rows that the new source does not have.
  */
-export function adopt(
+export async function adopt(
   deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'>,
   to: SourceAddress,
   sameData: boolean,
 ): Promise<Adopted> {
-  const { warehouse } = deps
-  return asWriter(deps, 'adopt', async ({ fence }) => {
-    const plan = await planAdoption(warehouse, to, sameData)
-    if (!plan.changed) return plan
-    const { db } = warehouse
-    const dropped = sameData
-      ? []
-      : [
-          ...vouching.map((name) => db.deleteFrom(name).compile()),
-          db
-            .updateTable('sync_source')
-            .set({ probe: null, probed_at: null, lists_from: null })
-            .where('name', '=', sourceRow)
-            .compile(),
-        ]
-    await warehouse.write([...dropped, storeBelonging(warehouse, to, now(deps))], fence)
-    return plan
-  })
+  await using lease = await openLease(deps, 'adopt')
+  const { warehouse } = lease
+  const plan = await planAdoption(warehouse, to, sameData)
+  if (!plan.changed) return plan
+  const { db } = warehouse
+  const dropped = sameData
+    ? []
+    : [
+        ...vouching.map((name) => db.deleteFrom(name).compile()),
+        db
+          .updateTable('sync_source')
+          .set({ probe: null, probed_at: null, lists_from: null })
+          .where('name', '=', sourceRow)
+          .compile(),
+      ]
+  await warehouse.write([...dropped, storeBelonging(warehouse, to, now(deps))])
+  lease.throwIfLost()
+  return plan
 }

@@ -3,9 +3,8 @@
  * `report_stretches`, by which a view finds the day of each of many rows. It is filled when a zone comes into use, longer by a year when a year has passed, and anew when the rules of zones that come with Node have changed.
  */
 import { type CompiledQuery, sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { daySeconds, daysOf, dayText, endDay, firstDay } from './shopday.js'
 
 /** The zone whose days are all days. */
@@ -15,7 +14,7 @@ const allDays = 'UTC'
  * Makes the rows of a zone's days from one to another, and the row that ends the last day. The database counts the days
  * of each run: to write seventeen thousand rows down as text takes longer than to store them.
  */
-function filling({ dialect, db }: Warehouse, zone: string, from: number, end: number): CompiledQuery[] {
+function filling({ dialect, db }: DialectWriter, zone: string, from: number, end: number): CompiledQuery[] {
   const days = daysOf(zone)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1
     from (${dialect.dayRows(days.runs(from, end))}) as days where true`
@@ -30,7 +29,7 @@ function filling({ dialect, db }: Warehouse, zone: string, from: number, end: nu
 }
 
 /** The same days as stretches, all of them: there are two or three a year. */
-function stretching({ db }: Warehouse, zone: string, end: number): CompiledQuery[] {
+function stretching({ db }: DialectWriter, zone: string, end: number): CompiledQuery[] {
   const days = daysOf(zone)
   const endsAt = days.start(end) / 1000
   const row = (start: number, day: string | null) => ({
@@ -51,7 +50,7 @@ function stretching({ db }: Warehouse, zone: string, end: number): CompiledQuery
 }
 
 /** The number of the first day behind the calendar of a zone in the warehouse; undefined where it has none. */
-async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | undefined> {
+async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number | undefined> {
   const last = await warehouse.read((db) =>
     db
       .selectFrom('report_days')
@@ -69,7 +68,7 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
 const rules = `${process.versions.tz ?? 'unknown'}/2`
 const memory = 'calendar'
 
-async function knowsRules(warehouse: Warehouse): Promise<boolean> {
+async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
   const row = await warehouse.read((db) =>
     db.selectFrom('sync_meta').select('value').where('name', '=', memory).executeTakeFirst(),
   )
@@ -77,25 +76,23 @@ async function knowsRules(warehouse: Warehouse): Promise<boolean> {
 }
 
 async function fill(
-  warehouse: Warehouse,
+  warehouse: DialectWriter,
   zone: string,
   { from, end }: { readonly from: number; readonly end: number },
-  fence?: Int64,
 ): Promise<void> {
   const stale = warehouse.db
     .deleteFrom('report_days')
     .where('zone', '=', zone)
     .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))
   const days = [stale.compile(), ...filling(warehouse, zone, from, end)]
-  await warehouse.write([...days, ...stretching(warehouse, zone, end)], fence)
+  await warehouse.write([...days, ...stretching(warehouse, zone, end)])
 }
 
 /** Brings the days of these zones up to date. Returns the zones that had to be filled. */
 export async function refreshCalendar(
-  warehouse: Warehouse,
+  warehouse: DialectWriter,
   zones: Iterable<string>,
   now: bigint,
-  fence?: Int64,
 ): Promise<string[]> {
   const end = endDay(now)
   const isCurrent = await knowsRules(warehouse)
@@ -103,16 +100,15 @@ export async function refreshCalendar(
   for (const zone of new Set([allDays, ...zones])) {
     const stored = await storedEnd(warehouse, zone)
     if (isCurrent && stored !== undefined && stored >= end) continue
-    await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end }, fence)
+    await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end })
     filled.push(zone)
   }
   if (!isCurrent) {
     const row = { name: memory, value: rules }
     const keeping = warehouse.db.insertInto('sync_meta').values(row)
-    await warehouse.write(
-      [keeping.onConflict((c) => c.column('name').doUpdateSet({ value: rules })).compile()],
-      fence,
-    )
+    await warehouse.write([
+      keeping.onConflict((c) => c.column('name').doUpdateSet({ value: rules })).compile(),
+    ])
   }
   return filled
 }

@@ -1,13 +1,11 @@
 /** Names of tenants, kept in `report_tenants` as the configuration says, so that views can show them. */
-import type { Int64 } from '../../../schema/resource.js'
 import { exact } from '../../engine/base/int64.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 
 /** Only differences are written. */
 export async function refreshTenantNames(
-  warehouse: Warehouse,
+  warehouse: DialectWriter,
   tenantNames: Readonly<Record<string, string>>,
-  fence?: Int64,
 ): Promise<void> {
   const rows = await warehouse.read((db) => db.selectFrom('report_tenants').selectAll().execute())
   const before = new Map(rows.map(({ tenant_id, name }) => [String(tenant_id), name]))
@@ -15,19 +13,16 @@ export async function refreshTenantNames(
   const gone = rows.filter(({ tenant_id }) => !Object.hasOwn(tenantNames, String(tenant_id)))
   const differing = Object.entries(tenantNames).filter(([tenant, name]) => before.get(tenant) !== name)
   if (gone.length + differing.length === 0) return
-  await warehouse.write(
-    [
-      ...gone.map(({ tenant_id }) =>
-        db.deleteFrom('report_tenants').where('tenant_id', '=', tenant_id).compile(),
-      ),
-      ...differing.map(([tenant, name]) =>
-        db
-          .insertInto('report_tenants')
-          .values({ tenant_id: exact(BigInt(tenant)), name })
-          .onConflict((c) => c.column('tenant_id').doUpdateSet({ name }))
-          .compile(),
-      ),
-    ],
-    fence,
-  )
+  await warehouse.write([
+    ...gone.map(({ tenant_id }) =>
+      db.deleteFrom('report_tenants').where('tenant_id', '=', tenant_id).compile(),
+    ),
+    ...differing.map(([tenant, name]) =>
+      db
+        .insertInto('report_tenants')
+        .values({ tenant_id: exact(BigInt(tenant)), name })
+        .onConflict((c) => c.column('tenant_id').doUpdateSet({ name }))
+        .compile(),
+    ),
+  ])
 }

@@ -10,7 +10,7 @@ import type { ReportConfig } from '../../engine/config/config.js'
 import { isTimeZone } from '../../engine/config/timezone.js'
 import type { Model } from '../../engine/model/registry.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { railsZones } from './rails.js'
 
 /** Where a shop's zone comes from. `unknown`: the shop's own is no name that anybody knows, so that of all shops holds. */
@@ -42,7 +42,11 @@ export function zoneNamed(text: string): string | undefined {
 const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
 
 /** What the shops, of all tenants or of one, say of themselves. */
-async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Promise<readonly ShopZone[]> {
+async function saidByShops(
+  warehouse: DialectWriter,
+  model: Model,
+  only?: Int64,
+): Promise<readonly ShopZone[]> {
   const { resource, field } = zoneField
   const columns = model.tableByName.get(resource)?.columns ?? []
   const isColumn = columns.some(({ name }) => name === field)
@@ -87,7 +91,7 @@ function wantedZones(settings: ZoneSettings, said: readonly ShopZone[]): Map<str
   return wanted
 }
 
-async function storedZones(warehouse: Warehouse): Promise<ShopZone[]> {
+async function storedZones(warehouse: DialectWriter): Promise<ShopZone[]> {
   const rows = await warehouse.read((db) => db.selectFrom('report_zones').selectAll().execute())
   return rows.map(({ tenant_id, shop_id, zone, origin }) => ({
     tenantId: tenant_id,
@@ -112,7 +116,7 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
 
 /** The zones as they are now; `report_zones` may not know them yet. */
 export const readZones = async (
-  warehouse: Warehouse,
+  warehouse: DialectWriter,
   model: Model,
   settings: ZoneSettings,
   tenantId?: Int64,
@@ -122,10 +126,9 @@ export const readZones = async (
 
 /** Brings `report_zones` up to date. */
 export async function refreshZones(
-  warehouse: Warehouse,
+  warehouse: DialectWriter,
   model: Model,
   settings: ZoneSettings,
-  fence?: Int64,
 ): Promise<ZonesNow> {
   const stored = await storedZones(warehouse)
   const wanted = wantedZones(settings, await saidByShops(warehouse, model))
@@ -136,13 +139,10 @@ export async function refreshZones(
     return known?.zone !== zone.zone || known.origin !== zone.origin
   })
   if (gone.length + differing.length > 0)
-    await warehouse.write(
-      [
-        ...gone.map((zone) => removing(warehouse.db, zone)),
-        ...differing.map((zone) => storing(warehouse.db, zone)),
-      ],
-      fence,
-    )
+    await warehouse.write([
+      ...gone.map((zone) => removing(warehouse.db, zone)),
+      ...differing.map((zone) => storing(warehouse.db, zone)),
+    ])
   const moved = differing.filter((zone) => before.get(keyOf(zone))?.zone !== zone.zone)
   return { zones: [...wanted.values()], changed: [...gone, ...moved] }
 }

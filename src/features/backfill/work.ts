@@ -73,7 +73,7 @@ export class Backfill implements CursorWork {
     this.#list = flatList(source, task, {
       priority: 'backfill',
       signal: context.signal,
-      form: context.warehouse.dialect.numbers,
+      form: context.warehouse.numbers,
     })
     this.#pace = new Pace(context)
     this.#store = new PageStore(context, keyOf(task), 'backfill')
@@ -174,6 +174,6 @@ export class Backfill implements CursorWork {
   }
 
   async #write(statement: CompiledQuery): Promise<void> {
-    await this.context.warehouse.write([statement], this.context.fence)
+    await this.context.warehouse.write([statement])
   }
 }

@@ -2,6 +2,7 @@
  * The two passes of a copy: the first brings each table's rows to the target, the second reads both sides again and
  * compares them. Only the second one's word counts. Used by src/features/copy/work.ts.
  */
+
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -10,6 +11,7 @@ import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect, Session } from '../../engine/warehouse/dialect.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOfPlace } from './copiedtables.js'
 import { carrierOf, type Passage, type Print, printerOf, Unfit } from './copyvalues.js'
@@ -83,10 +85,9 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
 
 export interface Bringing {
   readonly source: Held
-  readonly target: Warehouse
+  readonly target: DialectWriter
   /** Eyes on the target that see what it held before. */
   readonly before: Warehouse
-  readonly fence: Int64
   /** Called with the rows of the table that are done. */
   readonly onRows: (rows: number) => void
   readonly signal: AbortSignal
@@ -110,7 +111,7 @@ export async function bringTable(table: Table, rows: number, bringing: Bringing)
 
 async function bringRows(
   table: Table,
-  { source, target, fence, onRows, signal }: Bringing,
+  { source, target, onRows, signal }: Bringing,
   had: Rowlists,
 ): Promise<void> {
   const passage = passageOf(source.dialect, target.dialect)
@@ -126,7 +127,7 @@ async function bringRows(
     target.transaction(async (session) => {
       for (const tuple of gone) await remove(target.dialect, session, table, tuple)
       if (added.length > 0) await session.load(table, added)
-    }, fence)
+    })
   // One list is written while the next one is read and encoded.
   let writing = Promise.resolve()
   try {

@@ -3,6 +3,7 @@
  * mark every other command refuses it (src/engine/warehouse/migrate.ts), because rows without their watermarks, or watermarks
  * without their rows, would pass for a warehouse.
  */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,15 +14,17 @@ import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** Tables whose rows the program makes by itself, without any source: `migrate` fills them in an empty warehouse. */
 const madeOfNothing = /^(sync_(meta|lease)|report_.*)$/
 
 /** Of the tables that are there, those that hold rows. */
 async function filled(
-  { dialect, tables }: Warehouse,
+  { dialect, tables }: Pick<Warehouse, 'dialect' | 'tables'>,
   names: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>()
@@ -45,7 +48,10 @@ export interface TargetState {
 }
 
 /** Stops where the target holds anything but an unfinished copy of this source. */
-export async function checkTarget(target: Warehouse, from: string): Promise<TargetState> {
+export async function checkTarget(
+  target: Pick<Warehouse, 'dialect' | 'where' | 'tables'>,
+  from: string,
+): Promise<TargetState> {
   const { dialect, where } = target
   const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
   const begun = live.has('sync_meta') ? await readMark(dialect) : undefined
@@ -79,36 +85,36 @@ const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table
  * nothing else meanwhile, and the lease has to be extended between two of them.
  */
 export async function makeIndexes(
-  target: Warehouse,
+  target: DialectWriter,
   tables: readonly Table[],
-  { fence, signal }: { readonly fence: Int64; readonly signal: AbortSignal },
+  { signal }: { readonly signal: AbortSignal },
 ): Promise<void> {
   const { dialect } = target
   const live = await target.read(() => dialect.liveColumns())
   const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
   const lacking = new Set(changes.map(({ table }) => table))
   for (const table of tables.filter(({ name }) => lacking.has(name))) {
-    await make(target, [table], fence)
+    await make(target, [table])
     await turn()
     signal.throwIfAborted()
   }
   const comments = target.dialect.comments(tables)
-  if (comments.length > 0) await target.write(comments, fence)
+  if (comments.length > 0) await target.write(comments)
 }
 
 /** Makes tables that are not there yet, without indexes: rows that come in the order of their keys are loaded faster so. */
-export const makeTables = (target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> =>
-  make(target, tables.map(bare), fence)
+export const makeTables = (target: DialectWriter, tables: readonly Table[]): Promise<void> =>
+  make(target, tables.map(bare))
 
 /** What is lacking is found out in the transaction that makes it, which may be repeated. */
-function make(target: Warehouse, tables: readonly Table[], fence?: Int64): Promise<void> {
+function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
   const { dialect } = target
   return target.transaction(async (session) => {
     await dialect.prepare(session)
     const live = await dialect.liveColumns()
     const changes = await missing({ dialect, live, isStrict: true }, tables)
     for (const { statements } of changes) for (const statement of statements) await session.run(statement)
-  }, fence)
+  })
 }
 
 /** The tables that the lease and the mark need. */
@@ -117,7 +123,7 @@ export const firstTables: readonly Table[] = stateTableList.filter(({ name }) =>
 )
 
 /** Marks the target as an unfinished copy. */
-export function markUnfinished({ db }: Warehouse, mark: UnfinishedCopy): CompiledQuery {
+export function markUnfinished({ db }: ReadingWarehouse, mark: UnfinishedCopy): CompiledQuery {
   const value = JSON.stringify(mark)
   return db
     .insertInto('sync_meta')
@@ -126,5 +132,5 @@ export function markUnfinished({ db }: Warehouse, mark: UnfinishedCopy): Compile
     .compile()
 }
 
-export const unmark = ({ db }: Warehouse): CompiledQuery =>
+export const unmark = ({ db }: ReadingWarehouse): CompiledQuery =>
   db.deleteFrom('sync_meta').where('name', '=', copyMark).compile()

@@ -6,9 +6,9 @@ import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/registry.js'
 import type { Column, Table } from '../../engine/model/table.js'
-import { newRunId, now } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/runcontext.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
-import { type Lease, usualLeaseMs } from '../../engine/warehouse/lease.js'
+import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type Loss, Losses } from './conversionerrors.js'
@@ -73,8 +73,7 @@ export interface ComparedTable extends Sum {
 
 /** A copy under way. */
 interface Copying extends CopyDependencies, CopiedTables {
-  readonly target: Warehouse
-  readonly fence: number | bigint
+  readonly target: LeasedWarehouse
   readonly source: Held
   readonly counts: ReadonlyMap<string, number>
 }
@@ -115,12 +114,14 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
       return found
     })
     const target = closing(await deps.openTarget({ existing: false }))
-    return holding(deps, source, async (signal) => {
-      await makeTables(target, firstTables)
-      return holding({ ...deps, signal }, target, (both, { token }) =>
-        copyHeld({ ...deps, signal: both, source, target, state, fence: token, closing }),
-      )
-    })
+    await using ofSource = await openLease({ ...deps, warehouse: source }, 'copy')
+    await makeTables(target, firstTables)
+    await using ofTarget = await openLease({ ...deps, signal: ofSource.signal, warehouse: target }, 'copy')
+    const { warehouse, signal } = ofTarget
+    const report = await copyHeld({ ...deps, source, target: warehouse, signal, state, closing })
+    ofTarget.throwIfLost()
+    ofSource.throwIfLost()
+    return report
   })
 
 /** Tables that `migrate` has made would hide from the next run what a warehouse of an older program lacks. */
@@ -132,27 +133,10 @@ function refuseNewerTables(found: TargetState, changes: number, from: string, to
   })
 }
 
-/** Holds the lease of a warehouse. A failing release is silent: the lease expires. */
-async function holding<T>(
-  { clock, signal, leaseMs = usualLeaseMs }: CopyDependencies,
-  warehouse: Warehouse,
-  work: (signal: AbortSignal, lease: Lease) => Promise<T>,
-): Promise<T> {
-  const lease = await warehouse.claim({ runId: newRunId({ clock }), command: 'copy', leaseMs })
-  try {
-    const result = await work(AbortSignal.any([signal, lease.lost]), lease)
-    lease.lost.throwIfAborted()
-    return result
-  } finally {
-    await lease.release().catch(() => {})
-  }
-}
-
 interface HeldBoth extends CopyDependencies {
   readonly source: Warehouse
-  readonly target: Warehouse
+  readonly target: LeasedWarehouse
   readonly state: TargetState
-  readonly fence: number | bigint
   readonly closing: Closing
 }
 
@@ -160,7 +144,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   const from = source.where
   // Looked at again behind the lease: another program may have begun to fill it meanwhile.
   await checkTarget(target, from)
-  await target.write([markUnfinished(target, { from, since: now(deps) })], deps.fence)
+  await target.write([markUnfinished(target, { from, since: now(deps) })])
   const known = await copiedTables(source.dialect, deps.model)
   const eyes = closing(await deps.openSource())
   const found = closing(await deps.openTarget({ existing: true }))
@@ -174,7 +158,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.optimize(known.tables)
-        await target.write([unmark(target)], deps.fence)
+        await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
       const status = isEqual ? 'ok' : 'differs'
@@ -206,12 +190,12 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
 }
 
 async function bring(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, counts, target, fence, source, signal } = copying
+  const { tables, counts, target, source, signal } = copying
   const progress = progressOf(copying, 'copying')
-  await makeTables(target, tables, fence)
+  await makeTables(target, tables)
   for (const table of tables) {
     const onRows = (rows: number): void => progress.rows(table, rows)
-    await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, fence, onRows, signal })
+    await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
     progress.done(table)
   }
   await makeIndexes(target, tables, copying)
@@ -263,8 +247,8 @@ function asCompared({ name }: Table, { source, target }: { source: Sum; target: 
 }
 
 /** Puts values that the target cannot hold into its quarantine. */
-async function keepLosses({ target, fence }: Copying, losses: readonly Loss[]): Promise<void> {
+async function keepLosses({ target }: Copying, losses: readonly Loss[]): Promise<void> {
   const { db } = target
   const statements = losses.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
-  if (statements.length > 0) await target.write(statements, fence)
+  if (statements.length > 0) await target.write(statements)
 }

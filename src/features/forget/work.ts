@@ -1,7 +1,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Table } from '../../engine/model/table.js'
-import { asWriter, type Dependencies, now } from '../../engine/run/runcontext.js'
+import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import {
   forgottenTenants,
   liftForgotten,
@@ -60,27 +61,28 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
  */
 export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
   await checkTenant(deps, tenantId)
-  const { warehouse, signal } = deps
-  return asWriter(deps, 'forget', async ({ fence }) => {
-    const { db } = warehouse
-    const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
-    const all = [...others, String(tenantId)]
-    await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))], fence)
-    const order = await tablesInOrder(deps)
-    const tables: { table: string; rows: number }[] = []
-    const remove = async (): Promise<void> => {
-      for (const name of order) {
-        signal?.throwIfAborted()
-        const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
-        const rows = await warehouse.write([gone.compile()], fence)
-        if (rows > 0) tables.push({ table: name, rows })
-      }
+  const { signal } = deps
+  await using lease = await openLease(deps, 'forget')
+  const { warehouse } = lease
+  const { db } = warehouse
+  const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
+  const all = [...others, String(tenantId)]
+  await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))])
+  const order = await tablesInOrder(deps)
+  const tables: { table: string; rows: number }[] = []
+  const remove = async (): Promise<void> => {
+    for (const name of order) {
+      signal?.throwIfAborted()
+      const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
+      const rows = await warehouse.write([gone.compile()])
+      if (rows > 0) tables.push({ table: name, rows })
     }
-    const { left, elsewhere } = await warehouse.erase(order, remove)
-    if (left === null) await warehouse.write([rememberTraces(db, others)], fence)
-    const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-    return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
-  })
+  }
+  const { left, elsewhere } = await deps.warehouse.erase(order, remove)
+  if (left === null) await warehouse.write([rememberTraces(db, others)])
+  lease.throwIfLost()
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
 }
 
 /** The JSON document of `forget --lift`. */
@@ -98,8 +100,8 @@ export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): P
       exitCode: 2,
       hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant stays away'}`,
     })
-  return asWriter(deps, 'forget', async ({ fence }) => {
-    await warehouse.write(liftForgotten(warehouse.db, tenantId), fence)
-    return { tenant_id: tenantId, lifted: true }
-  })
+  await using lease = await openLease(deps, 'forget')
+  await lease.warehouse.write(liftForgotten(warehouse.db, tenantId))
+  lease.throwIfLost()
+  return { tenant_id: tenantId, lifted: true }
 }

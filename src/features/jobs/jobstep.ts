@@ -41,9 +41,9 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep, te
   }
   return {
     asksSource: true,
-    carryOut: ({ deps, lease, counted, step: number }) =>
-      watched(context, deps, async (watching) => {
-        const report = await runStep(watching, lease, request, { counted }, number)
+    carryOut: ({ step: number, ...run }) =>
+      watched(context, run, async (watching) => {
+        const report = await runStep(watching, request, number)
         tell(report, runSummary(report, context.invocation.out.paper))
         return report
       }),
@@ -55,11 +55,10 @@ function verifyWork(context: CommandContext, job: Job, step: JobStep, tell: Tell
   const how = { full: step.full, sample: step.sample ?? 0 }
   return {
     asksSource: true,
-    carryOut: async (given) => {
-      const { deps } = given
-      const { found, report } = await shown(context, { stats: () => deps.source.stats() }, (shows) => {
-        const observer = { ...deps.observer, ...shows }
-        return verifyStep({ ...given, deps: { ...deps, observer } }, job.name, choice, how)
+    carryOut: async (run) => {
+      const { found, report } = await shown(context, { stats: () => run.source.stats() }, (shows) => {
+        const observer = { ...run.observer, ...shows }
+        return verifyStep({ ...run, observer }, job.name, choice, how)
       })
       tell(report, `${verifyText(found, context.invocation.out.paper)}\n`)
       return report
@@ -70,10 +69,10 @@ function verifyWork(context: CommandContext, job: Job, step: JobStep, tell: Tell
 function snapshotWork(context: CommandContext, job: Job, choice: CursorChoice, tell: Tell): JobWork {
   return {
     asksSource: false,
-    carryOut: async ({ deps, lease }) => {
-      await context.refreshAnalytics(deps.warehouse)
-      const needs = { ...deps, settings: snapshotSettings(context) }
-      const taken = await snapshotStep(needs, lease, choice)
+    carryOut: async (run) => {
+      await context.refreshAnalytics(run.warehouse)
+      const needs = { clock: run.clock, settings: snapshotSettings(context), signal: run.asked }
+      const taken = await snapshotStep(needs, run, choice)
       const report = asRunOfNothing(taken, job.name)
       tell(report, `${snapshotText(taken)}\n`)
       return report

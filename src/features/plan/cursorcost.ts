@@ -56,7 +56,7 @@ export class Forecast implements CursorWork {
     this.#list = flatList(source, task, {
       priority: 'reconcile',
       signal: context.signal,
-      form: context.warehouse.dialect.numbers,
+      form: context.warehouse.numbers,
     })
     this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
   }

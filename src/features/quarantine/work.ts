@@ -3,18 +3,13 @@ import { describeError, Skip } from '../../engine/base/errors.js'
 import { plural } from '../../engine/base/format.js'
 import { parseInt64 } from '../../engine/base/int64.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import {
-  asWriter,
-  type CursorTask,
-  type Dependencies,
-  keyOf,
-  type WriterLease,
-} from '../../engine/run/runcontext.js'
+import { type CursorTask, type Dependencies, keyOf, type Writing } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { RunTally } from '../../engine/run/runstats.js'
 import { PageStore } from '../../engine/run/store.js'
 import { epoch } from '../../engine/walk/cutpoint.js'
 import { cursorColumns } from '../../engine/warehouse/cursors.js'
+import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { checkBelonging } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -61,7 +56,7 @@ export interface Replayed {
   readonly detail: string | null
 }
 
-type ReplayRun = Dependencies & WriterLease
+type ReplayRun = Writing
 
 interface QuarantinedRecord extends CursorTask {
   readonly recordId: string
@@ -91,7 +86,7 @@ async function forgetGone(
   const { witness } = list
   const isById = witness === undefined ? total === 0 : (await list.item(witness)) !== undefined
   if (!isById) return 'the source does not answer by id: whether it is gone is not known'
-  await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)], run.fence)
+  await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)])
   return 'the source has it no longer: forgotten'
 }
 
@@ -114,7 +109,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     const list = flatList(run.source, record, {
       priority: 'lookup',
       signal: run.signal,
-      form: run.warehouse.dialect.numbers,
+      form: run.warehouse.numbers,
     })
     const fetched = await list.item(id)
     if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
@@ -132,16 +127,16 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
 }
 
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
-export function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
-  return asWriter(deps, 'quarantine replay', async (lease) => {
-    await checkBelonging(deps.warehouse, deps.source.address)
-    const outcomes: Replayed[] = []
-    const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
-    for (const record of records) {
-      if (lease.signal.aborted) break
-      deps.observer.step?.('asking for each record again', outcomes.length, records.length)
-      outcomes.push(await replayOne({ ...deps, ...lease }, record))
-    }
-    return outcomes
-  })
+export async function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
+  await using lease = await openLease(deps, 'quarantine replay')
+  await checkBelonging(deps.warehouse, deps.source.address)
+  const outcomes: Replayed[] = []
+  const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
+  for (const record of records) {
+    if (lease.signal.aborted) break
+    deps.observer.step?.('asking for each record again', outcomes.length, records.length)
+    outcomes.push(await replayOne({ ...deps, ...lease }, record))
+  }
+  lease.throwIfLost()
+  return outcomes
 }

@@ -90,7 +90,7 @@ export class SharedLook {
     const [nested = rootOf(task.resource)] = task.resource.tables.filter(({ moves }) => moves)
     this.#rows = new SharedRows(warehouse, task.tenantId, rootOf(task.resource), nested)
     this.#liveRows = new LiveRows(warehouse, task)
-    this.#list = flatList(source, task, { priority: 'lookup', signal, form: warehouse.dialect.numbers })
+    this.#list = flatList(source, task, { priority: 'lookup', signal, form: warehouse.numbers })
     this.#store = new PageStore(context, key, 'lookup')
     // A record that breaks its answer keeps no other from being asked for.
     this.#confirmation = new Confirmation(this.#list, context.stamps, noteOf(context, key), () => true)
@@ -117,14 +117,14 @@ export class SharedLook {
   }
 
   async run(): Promise<void> {
-    const { warehouse, fence, counted } = this.context
+    const { warehouse, counted } = this.context
     const key = keyOf(this.task)
     const before = knownShared(stateOf(this.context, this.task)?.shared)
     if (await this.isDue(before)) {
       const known = await this.#settle(before ?? { rows: 0, asked: [], tooMany: false })
       const isNews = counted.touched(key) !== undefined || JSON.stringify(known) !== JSON.stringify(before)
-      if (isNews) await warehouse.write([storeShared(warehouse.db, key, known)], fence)
-    } else if (counted.touched(key)) await warehouse.write([storeShared(warehouse.db, key, before)], fence)
+      if (isNews) await warehouse.write([storeShared(warehouse.db, key, known)])
+    } else if (counted.touched(key)) await warehouse.write([storeShared(warehouse.db, key, before)])
     counted.forgetTouched(key)
   }
 

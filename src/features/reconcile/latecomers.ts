@@ -33,7 +33,7 @@ export class Latecomers {
   }
 
   async keep(isEven: boolean): Promise<void> {
-    const { warehouse, fence } = this.context
+    const { warehouse } = this.context
     const { db } = warehouse
     const day = this.#began.slice(0, 10)
     const added = addLateness(
@@ -42,6 +42,6 @@ export class Latecomers {
       this.#meter.buckets,
     )
     const checked = isEven ? [moveCursor(db, keyOf(this.task), { deletes_checked_at: this.#began })] : []
-    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked], fence)
+    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked])
   }
 }

@@ -12,7 +12,7 @@ import { rootTable } from '../../engine/warehouse/database.js'
 import type { Register } from '../../engine/warehouse/register/register.js'
 import { digest, Sketch } from '../../engine/warehouse/register/sketch.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** As many cells as a comparison needs. A larger cursor has larger cells; ranges that differ are read in finer ones. */
 const mostCells = 2048
@@ -30,14 +30,14 @@ export class LiveRows {
   counted: Register | undefined
 
   constructor(
-    private readonly warehouse: Warehouse,
+    private readonly warehouse: ReadingWarehouse,
     { tenantId, resource }: CursorTask,
   ) {
     this.#tenantId = tenantId
     this.#root = rootOf(resource)
   }
 
-  #live(db: Warehouse['db'], after: string, until: string) {
+  #live(db: ReadingWarehouse['db'], after: string, until: string) {
     const rows = db
       .selectFrom(rootTable(this.#root))
       .where('tenant_id', '=', this.#tenantId)

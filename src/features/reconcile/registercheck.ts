@@ -2,7 +2,7 @@
  * Holds the live rows of one cursor against its register (docs/architecture.md, What else the engine rests on). `reconcile` and `verify`
  * look for rows that have vanished; a comparison that ends even, and a full sync, put the register right.
  */
-import type { Int64 } from '../../../schema/resource.js'
+
 import type { Table } from '../../engine/model/table.js'
 import { type CursorTask, type Dependencies, keyOf, rootOf } from '../../engine/run/runcontext.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
@@ -16,6 +16,7 @@ import {
   vanished,
 } from '../../engine/warehouse/register/register.js'
 import type { SetDifference } from '../../engine/warehouse/register/sketch.js'
+import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
 
 /**
  * What a look at a cursor's register says of its rows. `sound`: they are the rows that there should be. `unknown`: no
@@ -24,7 +25,7 @@ import type { SetDifference } from '../../engine/warehouse/register/sketch.js'
  */
 export type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
-type RegisterContext = Pick<Dependencies, 'warehouse' | 'model'>
+type RegisterContext = Pick<Dependencies<ReadingWarehouse>, 'warehouse' | 'model'>
 
 /** One cursor's register, and the live rows that it should list. */
 export class RegisterCheck {
@@ -34,11 +35,11 @@ export class RegisterCheck {
   readonly #isKept: boolean
   #finding: RegisterFinding | undefined
 
-  /** Without a fence the check only reads: nothing is locked or written. */
+  /** Without a writer the check only reads: nothing is locked or written. */
   constructor(
     { warehouse, model }: RegisterContext,
     task: CursorTask,
-    private readonly fence?: Int64,
+    private readonly writer?: Writer,
   ) {
     this.#warehouse = warehouse
     this.#key = keyOf(task)
@@ -81,17 +82,17 @@ export class RegisterCheck {
     work: (register: Register | null, found: () => Promise<Register>) => Promise<Register | undefined>,
   ): Promise<void> {
     const { db } = this.#warehouse
-    const [root, { tenantId }, fence] = [this.#root, this.#key, this.fence]
-    if (fence === undefined) {
+    const [root, { tenantId }, writer] = [this.#root, this.#key, this.writer]
+    if (writer === undefined) {
       const found = () =>
         countLive(db, (query) => this.#warehouse.read(() => db.executeQuery(query)), root, tenantId)
       await work(await this.#read(), found)
       return
     }
-    await this.#warehouse.transaction(async (session) => {
+    await writer.transaction(async (session) => {
       const found = () => countLive(db, (query) => session.run(query), root, tenantId)
       await changeRegister(db, session, this.#key, root, (register) => work(register, found))
-    }, fence)
+    })
   }
 
   /**

@@ -16,7 +16,7 @@ export interface GoneRow {
   readonly askedAt: string
 }
 
-type Writing = Pick<RunContext, 'warehouse' | 'fence'>
+type Writing = Pick<RunContext, 'warehouse'>
 
 const rowsAtOnce = 200
 
@@ -29,7 +29,7 @@ export async function markDeleted(
   task: CursorTask,
   gone: readonly GoneRow[],
 ): Promise<GoneRow[]> {
-  const { warehouse, fence } = context
+  const { warehouse } = context
   const key = keyOf(task)
   const marked: GoneRow[] = []
   for (let i = 0; i < gone.length; i += rowsAtOnce) {
@@ -49,7 +49,7 @@ export async function markDeleted(
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
       return done
-    }, fence)
+    })
     marked.push(...part)
   }
   return marked

@@ -12,7 +12,7 @@ const least = 16
  * often single records change. Of the rows that such a request brought, `why` can then tell the run only.
  */
 export async function trimRequests(
-  { warehouse, fence }: Pick<RunContext, 'warehouse' | 'fence'>,
+  { warehouse }: Pick<RunContext, 'warehouse'>,
   task: CursorTask,
   rows: number,
 ): Promise<void> {
@@ -27,6 +27,6 @@ export async function trimRequests(
       .deleteFrom('sync_requests')
       .where('tenant_id', '=', task.tenantId)
       .where('synced_at', 'in', stamps)
-    await warehouse.write([gone.compile()], fence)
+    await warehouse.write([gone.compile()])
   }
 }

@@ -89,11 +89,11 @@ export class Reconciliation implements CursorWork, Repair {
     this.#note = noteOf(context, keyOf(task))
     this.#warn = warningOf(context, keyOf(task))
     this.#liveRows = new LiveRows(context.warehouse, task)
-    this.#check = new RegisterCheck(context, task, context.fence)
+    this.#check = new RegisterCheck(context, task, context.warehouse)
     this.#list = flatList(source, task, {
       priority: 'reconcile',
       signal: context.signal,
-      form: context.warehouse.dialect.numbers,
+      form: context.warehouse.numbers,
     })
     this.#store = new PageStore(context, keyOf(task), 'reconcile')
     this.#comparing = new Comparing(context, {
@@ -173,7 +173,7 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** The comparison knows more of the list than the walk before it. */
   async #remember({ verdict, reason }: WalkOutcome, memory: Memory): Promise<void> {
-    const { warehouse, fence } = this.context
+    const { warehouse } = this.context
     if (memory === this.#walk.memory && verdict !== 'unproven' && reason === null) return
     const isDone = verdict !== 'unproven'
     const change = {
@@ -182,7 +182,7 @@ export class Reconciliation implements CursorWork, Repair {
       remembered: storedMemory(memory),
       ...(isDone && { status: 'ok', last_error: null, last_success_at: now(this.context) }),
     }
-    await warehouse.write([moveCursor(warehouse.db, keyOf(this.task), change)], fence)
+    await warehouse.write([moveCursor(warehouse.db, keyOf(this.task), change)])
   }
 
   recoverLostRows(): Promise<readonly Move[] | undefined> {

@@ -25,13 +25,12 @@ export function prepareReport(
   checkPlace(out, context.invocation.io)
   return {
     asksSource: false,
-    carryOut: async ({ deps, lease }) => {
+    carryOut: async ({ runId, warehouse, asked: signal }) => {
       const started = now(context)
-      const { warehouse, signal } = deps
-      const trying = { what: 'report', warehouse, fence: lease.fence, now: started, signal } as const
+      const trying = { what: 'report', warehouse, now: started, signal } as const
       const written = await remembered(trying, () => writeReport(context, out, tenants))
       const report: RunReport = {
-        run_id: lease.runId,
+        run_id: runId,
         job,
         mode: 'report',
         status: 'ok',

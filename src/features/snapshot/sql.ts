@@ -5,31 +5,29 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { withTables } from '../analytics/viewtext.js'
 import { type ViewSettings, viewWords } from '../analytics/viewwords.js'
 
 export interface SnapshotOptions extends ViewSettings {
   /** null: all. */
   readonly tenants: readonly Int64[] | null
-  /** The lease's token. */
-  readonly fence: Int64
 }
 
 const table = 'daily_snapshots'
 const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
 
 /** Returns for how many shops a row was written. */
-export async function writeSnapshot(warehouse: Warehouse, options: SnapshotOptions): Promise<number> {
+export async function writeSnapshot(warehouse: DialectWriter, options: SnapshotOptions): Promise<number> {
   const words = warehouse.dialect.views().sql
   const query = withTables(snapshotQuery(viewWords(words, options)), words)
   const columns = snapshotColumns.map((name) => sql.ref(name))
   const fresh = snapshotColumns.filter((name) => !key.includes(name))
-  const { tenants, fence } = options
+  const { tenants } = options
   const chosen = tenants === null ? sql`true` : sql`snapshot.tenant_id in (${sql.join(tenants)})`
   const statement = sql`insert into ${sql.raw(words.table(table))} (${sql.join(columns)})
     select ${sql.join(columns)} from (${sql.raw(query)}) as snapshot where ${chosen}
     on conflict (${sql.join(key.map((name) => sql.ref(name)))})
     do update set ${sql.join(fresh.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`))}`
-  return warehouse.write([statement.compile(warehouse.db)], fence)
+  return warehouse.write([statement.compile(warehouse.db)])
 }

@@ -1,6 +1,7 @@
-import { asWriter, type Dependencies, now, type WriterLease } from '../../engine/run/runcontext.js'
+import { type Dependencies, now } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
+import { type Leased, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
 import { writeSnapshot } from './sql.js'
 
@@ -20,18 +21,21 @@ type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
 }
 
 /** Writes today's row of each shop, as the only writer of the warehouse. Sends no request. */
-export function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
-  return asWriter(needs, 'snapshot', (lease) => snapshotStep(needs, lease, choice))
+export async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
+  await using lease = await openLease(needs, 'snapshot')
+  const taken = await snapshotStep(needs, lease, choice)
+  lease.throwIfLost()
+  return taken
 }
 
 /** As `takeSnapshot`, under a lease that is held already. */
 export async function snapshotStep(
-  { warehouse, clock, settings, signal }: Needs,
-  { runId, fence }: WriterLease,
+  { clock, settings, signal }: Pick<Needs, 'clock' | 'settings' | 'signal'>,
+  { runId, warehouse }: Pick<Leased, 'runId' | 'warehouse'>,
   { tenants }: Pick<CursorChoice, 'tenants'>,
 ): Promise<Snapshot> {
   const started_at = now({ clock })
-  const trying = { what: 'snapshot', warehouse, fence, now: started_at, signal } as const
-  const shops = await remembered(trying, () => writeSnapshot(warehouse, { ...settings, tenants, fence }))
+  const trying = { what: 'snapshot', warehouse, now: started_at, signal } as const
+  const shops = await remembered(trying, () => writeSnapshot(warehouse, { ...settings, tenants }))
   return { status: 'ok', run_id: runId, started_at, finished_at: now({ clock }), shops }
 }

@@ -78,7 +78,7 @@ function walkOf(context: RunContext, task: CursorTask, source: Source, mode: Ask
   const run = async (): Promise<CursorResult> => {
     const result = await walk.run()
     const { outcome, written } = result
-    const check = new RegisterCheck(context, task, context.fence)
+    const check = new RegisterCheck(context, task, context.warehouse)
     // Every record was read: the rows that there are now are the rows that there should be.
     if (walk.mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
     const live = written > 0 ? await check.live() : undefined

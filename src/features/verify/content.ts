@@ -7,7 +7,7 @@ import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.j
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
 import type { CursorTask } from '../../engine/run/runcontext.js'
 import { readJson } from '../../engine/warehouse/database.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** One value that differs between warehouse and source. */
 export interface ContentDifference {
@@ -57,7 +57,12 @@ const keyOf = (table: Table, row: Row): string =>
     .join('/')
 
 /** The rows of one record, table by table, as the warehouse has them. */
-async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, id: Int64): Promise<Row[]> {
+async function storedRows(
+  warehouse: ReadingWarehouse,
+  table: Table,
+  tenantId: Int64,
+  id: Int64,
+): Promise<Row[]> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom(table.name as 'tenants')
@@ -90,7 +95,7 @@ function compareRows(table: Table, stored: readonly Row[], brought: readonly Row
 
 /** Compares one record, as the source has it now, with its rows. */
 export async function compareContent(
-  warehouse: Warehouse,
+  warehouse: ReadingWarehouse,
   { tenantId, resource }: CursorTask,
   id: Int64,
   flattened: Flattened,

@@ -10,18 +10,18 @@ import { compareAll, type VerifiedCursor, type VerifyReport } from './work.js'
 
 /** Compares the chosen cursors with the source, and records what was found of each. */
 export async function verifyStep(
-  { deps, lease, step }: StepGiven,
+  run: StepGiven,
   job: string,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<{ readonly found: VerifyReport; readonly report: RunReport }> {
-  const { report: found, ends } = await compareAll({ ...deps, signal: lease.signal }, choice, options)
-  const report = asRun(found, job, lease.runId, step)
+  const { report: found, ends } = await compareAll(run, choice, options)
+  const report = asRun(found, job, run.runId, run.step)
   const told = ends.flatMap((end, i) => {
     const cursor = report.cursors[i]
     return cursor ? [{ ...end, report: cursor }] : []
   })
-  await recordCursors({ ...deps, ...lease }, told, 'verify')
+  await recordCursors(run, told, 'verify')
   return { found, report }
 }
 

@@ -111,7 +111,7 @@ export class Verification implements VerifyWork {
     this.#list = flatList(source, task, {
       priority: 'reconcile',
       signal: context.signal,
-      form: context.warehouse.dialect.numbers,
+      form: context.warehouse.numbers,
     })
     this.#liveRows = new LiveRows(context.warehouse, task)
     this.#dryRun = new DryRun({

@@ -10,6 +10,8 @@ import { type CursorTask, type Dependencies, keyOf, now } from '../../engine/run
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 import {
   isEqual,
   NamesVerification,
@@ -59,8 +61,10 @@ function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): Verified
   return { tenant_id, resource, status, requests, reason, error, ...found }
 }
 
+type PlannedWarehouse = ReadingWarehouse & Pick<Warehouse, 'plan'>
+
 /** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
-export async function checkTables({ warehouse }: Pick<Dependencies, 'warehouse'>): Promise<void> {
+export async function checkTables({ warehouse }: { readonly warehouse: PlannedWarehouse }): Promise<void> {
   const changes = await warehouse.plan()
   const [first, ...more] = changes
   if (!first) return
@@ -83,7 +87,7 @@ export interface VerifyEnds {
 
 /** Compares every chosen cursor with the source. Writes nothing. */
 export async function runVerify(
-  deps: Dependencies,
+  deps: Dependencies<PlannedWarehouse>,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
@@ -91,7 +95,7 @@ export async function runVerify(
 }
 
 export async function compareAll(
-  deps: Dependencies,
+  deps: Dependencies<PlannedWarehouse>,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyEnds> {

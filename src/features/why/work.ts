@@ -152,7 +152,7 @@ async function askSource(
   const list = flatList(deps.source, cursor, {
     priority: 'lookup',
     signal: deps.signal,
-    form: deps.warehouse.dialect.numbers,
+    form: deps.warehouse.numbers,
   })
   try {
     const item = await list.item(id)

@@ -27,15 +27,14 @@ for (const resource of resources)
 const choice = { tenants: null, resources }
 const does = (mode: Mode): JobWork => ({
   asksSource: true,
-  carryOut: ({ deps, lease, counted, step }) =>
-    runStep(deps, lease, { mode, job: 'mine', ...choice }, { counted }, step),
+  carryOut: ({ step, ...run }) => runStep(run, { mode, job: 'mine', ...choice }, step),
 })
 const compares: JobWork = {
   asksSource: true,
   carryOut: async (given) => (await verifyStep(given, 'mine', choice, { full: false, sample: 0 })).report,
 }
 const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => ({
-  ...{ run_id: given.lease.runId, job: 'mine', mode: 'snapshot', status: 'ok', reason: null, cursors: [] },
+  ...{ run_id: given.runId, job: 'mine', mode: 'snapshot', status: 'ok', reason: null, cursors: [] },
   ...{ started_at: '', finished_at: '', requests: 0, rate_limited: 0, retries: 0 },
   ...{ rows_upserted: 0, rows_deleted: 0, quarantined: 0 },
   ...more,
@@ -147,7 +146,7 @@ describe.each(warehouses())('$name', (kind) => {
       asksSource: true,
       carryOut: async (given) => {
         await new Promise<void>((resolve) => {
-          given.lease.signal.addEventListener('abort', () => resolve())
+          given.signal.addEventListener('abort', () => resolve())
         })
         return nothing(given)
       },

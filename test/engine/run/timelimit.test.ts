@@ -1,7 +1,7 @@
 /** A run under a time limit ends cleanly, and no cursor starves under a limit that ends every run. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { within } from '../../../src/engine/run/ending.js'
+import { timeLimit } from '../../../src/engine/run/ending.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { lastTurns } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -18,7 +18,7 @@ for (const resource of resources)
   sandbox.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
 
 /** A run whose time is over after so many answered list requests, counted from 1. */
-function limited(warehouse: Warehouse, answers: number, mutant: RunOptions = {}): Promise<RunReport> {
+async function limited(warehouse: Warehouse, answers: number, mutant: RunOptions = {}): Promise<RunReport> {
   let end = (): void => {}
   const over = new Promise<void>((resolve) => {
     end = resolve
@@ -34,9 +34,9 @@ function limited(warehouse: Warehouse, answers: number, mutant: RunOptions = {})
       return answer
     })
   const clock = { ...systemClock, sleep: () => over }
-  return within(1, { clock, signal: new AbortController().signal }, (limit) =>
-    syncInOrder(sandbox, warehouse, { resources, around, ...limit, ...mutant }),
-  )
+  using limit = timeLimit(1, { clock, signal: new AbortController().signal })
+  const { signal, timeLimited } = limit
+  return await syncInOrder(sandbox, warehouse, { resources, around, signal, timeLimited, ...mutant })
 }
 
 const done = (report: RunReport): string[] =>

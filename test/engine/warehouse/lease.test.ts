@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { isDead } from '../../../src/engine/warehouse/lease.js'
+import { openLease, type WriterLease } from '../../../src/engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
-const claim = { runId: 'run-1', command: 'sync', leaseMs: 60_000 }
-
-describe.each(bothWarehouses())('withLease on $name', (kind) => {
+describe.each(bothWarehouses())('a lease on $name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await open(kind)
@@ -17,12 +17,23 @@ describe.each(bothWarehouses())('withLease on $name', (kind) => {
 
   const holder = async (): Promise<unknown> => (await rowsOf(warehouse, 'sync_lease'))[0]?.owner
 
-  it('holds the lease while the work runs, and releases it', async () => {
-    const during = await warehouse.withLease(claim, async ({ token }) => {
-      await warehouse.write([], token)
-      return holder()
+  /** The work of a command under its lease. */
+  async function held<T>(
+    work: (lease: WriterLease) => Promise<T>,
+    needs: { readonly leaseMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<T> {
+    await using lease = await openLease({ warehouse, clock: systemClock, ...needs }, 'sync')
+    const result = await work(lease)
+    lease.throwIfLost()
+    return result
+  }
+
+  it('is held to the end of the block, and given back', async () => {
+    const during = await held(async (lease) => {
+      await lease.warehouse.write([])
+      return [await holder(), lease.runId]
     })
-    expect(during).toBe('run-1')
+    expect(during[0]).toBe(during[1])
     expect(await holder()).toBeNull()
   })
 
@@ -35,17 +46,14 @@ describe.each(bothWarehouses())('withLease on $name', (kind) => {
       parent.stdout.once('data', (line: Buffer) => resolve(line.toString().trim())),
     )
     await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
-    const host = await warehouse.withLease(
-      claim,
-      async () => (await rowsOf(warehouse, 'sync_lease'))[0]?.host,
-    )
+    const host = await held(async () => (await rowsOf(warehouse, 'sync_lease'))[0]?.host)
     expect(isDead({ host: String(host), pid: Number(pid) })).toBe(true)
     expect(isDead({ host: String(host), pid: parent.pid ?? 0 })).toBe(false)
     parent.kill('SIGKILL')
   })
 
   it("throws the work's error, and releases the lease", async () => {
-    const work = warehouse.withLease(claim, () => Promise.reject(new Error('of the work')))
+    const work = held(() => Promise.reject(new Error('of the work')))
     await expect(work).rejects.toThrow('of the work')
     expect(await holder()).toBeNull()
   })
@@ -55,7 +63,7 @@ describe.each(bothWarehouses())('withLease on $name', (kind) => {
     const dialect = warehouse.dialect as { transaction: Warehouse['dialect']['transaction'] }
     const { transaction } = dialect
     try {
-      return await warehouse.withLease(claim, async () => {
+      return await held(async () => {
         dialect.transaction = () => Promise.reject(new Error('of the release'))
         return work()
       })
@@ -73,23 +81,36 @@ describe.each(bothWarehouses())('withLease on $name', (kind) => {
   })
 
   it("aborts the work's signal when the lease is lost, and fails", async () => {
-    const lost = warehouse.withLease({ ...claim, leaseMs: 40 }, async ({ signal }) => {
+    const work = async ({ signal }: WriterLease): Promise<string> => {
       const taken = warehouse.db.updateTable('sync_lease').set((eb) => ({ token: eb('token', '+', 1) }))
       await warehouse.write([taken.compile()])
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       expect(signal.reason).toBeInstanceOf(Stop)
       return 'cut short'
-    })
-    await expect(lost).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
+    }
+    await expect(held(work, { leaseMs: 40 })).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
+    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+  })
+
+  it('writes nothing once another run has taken over', async () => {
+    const work = async (lease: WriterLease): Promise<unknown> => {
+      const taken = warehouse.db.updateTable('sync_lease').set((eb) => ({ token: eb('token', '+', 1) }))
+      await warehouse.write([taken.compile()])
+      const meta = warehouse.db.insertInto('sync_meta').values({ name: 'fenced', value: 'x' })
+      return lease.warehouse.write([meta.compile()])
+    }
+    await expect(held(work)).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
+    expect((await rowsOf(warehouse, 'sync_meta')).map(({ name }) => name)).not.toContain('fenced')
     await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
   })
 
   it('aborts the signal of the work when the given one aborts', async () => {
     const given = new AbortController()
-    await warehouse.withLease({ ...claim, signal: given.signal }, async ({ signal }) => {
+    const work = async ({ signal }: WriterLease): Promise<void> => {
       expect(signal.aborted).toBe(false)
       given.abort()
       expect(signal.aborted).toBe(true)
-    })
+    }
+    await held(work, { signal: given.signal })
   })
 })

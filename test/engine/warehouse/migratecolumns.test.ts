@@ -142,13 +142,14 @@ describe.each(warehouses())('$name', (kind) => {
         return next.dialect.transaction(work)
       },
     }
-    const lease = { fence: 0, signal: new AbortController().signal }
     await next.db
       .insertInto('sync_lease')
       .values({ name: 'run', token: 0 } as never)
       .onConflict((c) => c.column('name').doUpdateSet({ token: 0 }))
       .execute()
-    await expect(new Warehouse({ dialect, model: one }).settleColumns(lease)).rejects.toThrow('killed')
+    await expect(
+      new Warehouse({ dialect, model: one }).settleColumns(new AbortController().signal, 0),
+    ).rejects.toThrow('killed')
     expect(await held500(next)).toBe(500)
     await next.close()
 

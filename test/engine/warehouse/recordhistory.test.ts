@@ -28,7 +28,7 @@ const store = (
 ): Promise<unknown> => storeOrders(warehouse, records, syncedAt, { tenantId, model })
 
 const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string, tenantId = 7) =>
-  markDeleted({ warehouse, fence: undefined } as never, { tenantId, resource: model.byName.get(resource)! }, [
+  markDeleted({ warehouse } as never, { tenantId, resource: model.byName.get(resource)! }, [
     { id, updatedAt, askedAt },
   ])
 

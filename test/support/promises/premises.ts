@@ -555,8 +555,7 @@ export const premises: readonly Promised[] = [
     broken: 'asks the configuration for no time zone',
     breakage: breaking<typeof zones>('src/features/analytics/zones.ts').function(
       'refreshZones',
-      (sound) => (warehouse, model, settings, fence) =>
-        sound(warehouse, model, { ...settings, shopTimeZones: {} }, fence),
+      (sound) => (warehouse, model, settings) => sound(warehouse, model, { ...settings, shopTimeZones: {} }),
     ),
     test: 'test/features/analytics/days.test.ts',
     name: 'a shop has the zone of the configuration',

@@ -1,7 +1,7 @@
 /** What stays up around the runs (docs/operations.md, schedule): one function of it is broken at a time. */
 
 import type * as ending from '../../../src/engine/run/ending.js'
-import type * as whenfree from '../../../src/engine/run/waitforlease.js'
+import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as heartbeat from '../../../src/features/alerts/heartbeat.js'
@@ -82,9 +82,9 @@ export const service: readonly Promised[] = [
   {
     promise: 'a job is one run',
     broken: 'does not wait for the run that holds the warehouse',
-    breakage: breaking<typeof whenfree>('src/engine/run/waitforlease.ts').function(
-      'whenFree',
-      (sound) => (deps, _wait, attempt) => sound(deps, 0, attempt),
+    breakage: breaking<typeof steps>('src/engine/run/steps.ts').function(
+      'runJob',
+      (sound) => (deps, plan) => sound(deps, { ...plan, wait: 0 }),
     ),
     test: job,
     name: 'waits for the run that holds the warehouse',

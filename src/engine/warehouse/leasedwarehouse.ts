@@ -1,0 +1,172 @@
+/*
+ * The warehouse in the hands of the one run that may write it. Every commit looks at the lease, so that a run which was
+ * stopped for longer than its lease lasts writes nothing once another one has taken over (lease.ts).
+ */
+import { randomBytes } from 'node:crypto'
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { Clock } from '../base/clock.js'
+import { fromMicros } from '../base/timestamp.js'
+import type { Flattened } from '../model/flatten/batch.js'
+import type { Table } from '../model/table.js'
+import type { CursorKey } from './cursors.js'
+import type { Db } from './database.js'
+import type { Rules } from './derived.js'
+import type { Dialect, Session } from './dialect.js'
+import { type Lease, usualLeaseMs } from './lease.js'
+import type { PlannedChange } from './migrate.js'
+import type { MovedColumn } from './migratecolumns.js'
+import type { Applied, Batch, EncodedPage } from './versionbatch.js'
+import type { Warehouse } from './warehouse.js'
+import type { PageWriter, Writer } from './writer.js'
+
+/** A warehouse whose state is written, and which knows its database: with a lease or without one. */
+export interface DialectWriter extends Writer {
+  readonly dialect: Dialect
+}
+
+/** Writes as the holder of a lease. */
+export class LeasedWarehouse implements PageWriter {
+  readonly #warehouse: Warehouse
+  readonly #fence: Int64
+
+  constructor(warehouse: Warehouse, { token }: Pick<Lease, 'token'>) {
+    this.#warehouse = warehouse
+    this.#fence = token
+  }
+
+  get db(): Db {
+    return this.#warehouse.db
+  }
+
+  get dialect(): Dialect {
+    return this.#warehouse.dialect
+  }
+
+  get where(): string {
+    return this.#warehouse.where
+  }
+
+  get tables(): readonly Table[] {
+    return this.#warehouse.tables
+  }
+
+  get numbers() {
+    return this.#warehouse.numbers
+  }
+
+  get rules(): Rules {
+    return this.#warehouse.rules
+  }
+
+  learnRules(tenantId?: Int64): Promise<void> {
+    return this.#warehouse.learnRules(tenantId)
+  }
+
+  has(table: string): Promise<boolean> {
+    return this.#warehouse.has(table)
+  }
+
+  read<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#warehouse.read(work)
+  }
+
+  countRows(table: Table, tenantId?: Int64): Promise<number> {
+    return this.#warehouse.countRows(table, tenantId)
+  }
+
+  write(statements: readonly CompiledQuery[]): Promise<number> {
+    return this.#warehouse.write(statements, this.#fence)
+  }
+
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#warehouse.transaction(work, this.#fence)
+  }
+
+  encode(page: Flattened, key: CursorKey): EncodedPage {
+    return this.#warehouse.encode(page, key)
+  }
+
+  apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
+    return this.#warehouse.apply({ ...batch, fence: this.#fence })
+  }
+
+  hasMovingRows(resource: string): boolean {
+    return this.#warehouse.hasMovingRows(resource)
+  }
+
+  fetching<T>(fetch: () => Promise<T>): Promise<T> {
+    return this.#warehouse.fetching(fetch)
+  }
+
+  free(): Promise<void> {
+    return this.#warehouse.free()
+  }
+
+  warm(): void {
+    this.#warehouse.warm()
+  }
+
+  /** What `migrate` would change. */
+  plan(): Promise<PlannedChange[]> {
+    return this.#warehouse.plan()
+  }
+
+  settleColumns(signal: AbortSignal): Promise<MovedColumn[]> {
+    return this.#warehouse.settleColumns(signal, this.#fence)
+  }
+
+  optimize(tables: readonly Table[]): Promise<void> {
+    return this.#warehouse.optimize(tables)
+  }
+}
+
+/** What a writer works under, and with. */
+export interface Leased {
+  readonly runId: string
+  readonly warehouse: LeasedWarehouse
+  /** Fires when the run is to end, or has lost the lease. */
+  readonly signal: AbortSignal
+}
+
+/** Given back at the end of the block that has it: `await using lease = await openLease(…)`. */
+export interface WriterLease extends Leased, AsyncDisposable {
+  /** Work that ended because the lease was lost has failed, whatever came of it: asked before its result is returned. */
+  throwIfLost(): void
+}
+
+/** What the claim on a warehouse takes. */
+export interface LeaseNeeds {
+  readonly warehouse: Warehouse
+  readonly clock: Clock
+  /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */
+  readonly leaseMs?: number
+  /** Fires when the work is to end. */
+  readonly signal?: AbortSignal
+}
+
+/** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
+const newRunId = (clock: Clock): string =>
+  `${fromMicros(clock.nowMicros()).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
+
+/** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
+export async function openLease(
+  { warehouse, clock, leaseMs = usualLeaseMs, signal }: LeaseNeeds,
+  command: string,
+): Promise<WriterLease> {
+  const runId = newRunId(clock)
+  const lease = await warehouse.claim({ runId, command, leaseMs })
+  try {
+    await warehouse.learnRules()
+  } catch (error) {
+    await warehouse.giveBack(lease)
+    throw error
+  }
+  return {
+    runId,
+    warehouse: new LeasedWarehouse(warehouse, lease),
+    signal: signal ? AbortSignal.any([signal, lease.lost]) : lease.lost,
+    throwIfLost: () => lease.lost.throwIfAborted(),
+    [Symbol.asyncDispose]: () => warehouse.giveBack(lease),
+  }
+}
