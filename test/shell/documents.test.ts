@@ -1,0 +1,50 @@
+/**
+ * What scripts, dashboards and BI tools rely on, held against what was kept: the `--json` document and the exit code of
+ * each command, the columns of each table, the keys of the configuration. A wanted change shows in the diff of
+ * `npx vitest run test/shell/documents.test.ts -u` (with WAREHOUSES=both). SHOPSYNC_PROGRAM names another program to keep
+ * the documents of, such as an older release.
+ */
+import { dirname } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { shopsync } from '../support/call.js'
+import { documentNames, documents } from '../support/documents/scenario.js'
+import { settings } from '../support/documents/settings.js'
+import { tables } from '../support/documents/tables.js'
+import { Program } from '../support/process.js'
+import { root, textOf } from '../support/tree.js'
+import { warehouses } from '../support/warehouse.js'
+
+const { SHOPSYNC_PROGRAM: other, PATH = '' } = process.env
+
+/** Documents that name what only one database has, such as its types. */
+const ownOfDatabase = new Set(['plan-first', 'check', 'migrate', 'forget'])
+
+describe.each(warehouses())('on $name', (kind) => {
+  let found: ReadonlyMap<string, string>
+  let layout = ''
+  beforeAll(async () => {
+    const address = kind.address()
+    found = await documents(address, {
+      program: other ? dirname(dirname(dirname(other))) : root,
+      run: (words, { cwd, env }) =>
+        other
+          ? new Program(other, words, { cwd, env: { PATH, ...env } }).ended
+          : shopsync(words, { cwd, env }),
+    })
+    layout = await tables(address)
+  })
+
+  test('the columns of each table', async () => {
+    await expect(layout).toMatchFileSnapshot(`../fixtures/documents/tables.${kind.name}.txt`)
+  })
+
+  test.each(documentNames)('%s', async (name) => {
+    const file = ownOfDatabase.has(name) ? `${name}.${kind.name}` : name
+    await expect(found.get(name)).toMatchFileSnapshot(`../fixtures/documents/${file}.json`)
+  })
+})
+
+test.each(['config', 'job'])('the keys of schema/%s.schema.json', async (name) => {
+  const lines = settings(JSON.parse(textOf(`schema/${name}.schema.json`)))
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`../fixtures/documents/${name}.keys.txt`)
+})

@@ -1,0 +1,120 @@
+/**
+ * The stable part of a command's document: whatever differs from one run to the next (instants of today, durations,
+ * addresses, folders, the version) becomes a placeholder. Every key and every other value stays.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { root } from '../tree.js'
+
+/** A text of this world, and the placeholder that it becomes. */
+export type Replacement = readonly [text: string, placeholder: string]
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+
+/** No record has a later stamp; what is later belongs to the run. */
+export const lastStamp = '2026-01-02T00:00:00.000000Z'
+
+/** Keys whose numbers depend on the time of day, on the machine, or on the year in which the test runs. */
+const measured = /(_ms|_seconds|^minutes|^remaining|^digest)$/
+
+/** Texts that say the same in other places; the dictionary's are held by schema/dictionary.md. */
+const elsewhere = /^(description|grain|sql|source|about|title)$/
+
+const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
+
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/\b\d+(?:\.\d+)? (?:ms|seconds?|s)\b/g, '<duration>'],
+  [/\b[\d,]+ of [\d,]+ requests left\b/g, '<requests left>'],
+  [/\boldest: [\w ]+ of tenant \d+/g, '<oldest>'],
+  [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
+  [new RegExp(`\\b\\d{1,2} (${months}) 2\\d{3}\\b`, 'g'), '<day>'],
+  [new RegExp(`\\b(${months}) 2\\d{3}\\b`, 'g'), '<month>'],
+]
+
+const instant = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?/g
+const runId = /\b\d{8}T\d{6}-[0-9a-f]{6}\b/g
+
+/** Makes the documents of one scenario stable; a run bears the same number in all of them. */
+export class Stabilizer {
+  readonly #replacements: readonly Replacement[]
+  readonly #runs: string[] = []
+
+  constructor(replacements: readonly Replacement[]) {
+    const usual = [
+      [version, '<version>'],
+      [process.execPath, '<node>'],
+    ] as const
+    this.#replacements = [...replacements, ...usual].filter(([text]) => text !== '')
+  }
+
+  #text(text: string): string {
+    let changed = text
+    for (const [from, to] of this.#replacements) changed = changed.replaceAll(from, to)
+    for (const [pattern, placeholder] of patterns) changed = changed.replaceAll(pattern, placeholder)
+    return changed
+      .replaceAll(runId, (id) => `<run ${this.#numberOf(id)}>`)
+      .replaceAll(instant, (found) =>
+        found <= lastStamp ? found : found.length > 10 ? '<instant>' : '<day>',
+      )
+  }
+
+  #numberOf(id: string): number {
+    if (!this.#runs.includes(id)) this.#runs.push(id)
+    return this.#runs.indexOf(id) + 1
+  }
+
+  /** `withTexts`: false where the texts of a dictionary are left out. */
+  value(value: unknown, withTexts: boolean, key = ''): unknown {
+    if (value === null || typeof value === 'boolean') return value
+    if (measured.test(key)) return '<measured>'
+    if (typeof value === 'string') return withTexts || !elsewhere.test(key) ? this.#text(value) : '<text>'
+    if (Array.isArray(value)) return inOrder(value, key).map((item) => this.value(item, withTexts, key))
+    if (typeof value !== 'object') return value
+    const fields = Object.entries(withoutMovingRows(value)).map(([name, item]) => [
+      this.#text(name),
+      this.value(item, withTexts, name),
+    ])
+    return Object.fromEntries(fields)
+  }
+}
+
+/** Tables whose number of rows depends on the time: on the year, on how long requests took, on which tenant was first. */
+const movingTables = new Set(['report_days', 'report_stretches', 'sync_counters', 'sync_drift'])
+
+const rowsOfTable = z.looseObject({ table: z.string(), rows: z.number() })
+const rowsOfTables = z.looseObject({ rows: z.number(), tables: z.array(rowsOfTable) })
+
+function withoutMovingRows(value: object): object {
+  const { data } = rowsOfTable.safeParse(value)
+  if (data ? movingTables.has(data.table) : rowsOfTables.safeParse(value).success)
+    return { ...value, rows: '<measured>' }
+  return value
+}
+
+/** Lists in whose order it shows how long each of their items took. */
+const unordered = new Set(['cursors', 'lateness'])
+
+const sortKey = z.object({
+  step: z.number().default(1),
+  tenant_id: z.number().default(0),
+  resource: z.string(),
+})
+
+function inOrder(list: readonly unknown[], name: string): readonly unknown[] {
+  if (!unordered.has(name)) return list
+  const textOf = (item: unknown): string => JSON.stringify(Object.values(sortKey.parse(item)))
+  return list.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
+}
+
+/** JSON in which whatever fits a line is on one line: a change shows as few changed lines. */
+export function inLines(value: unknown, indent = ''): string {
+  const short = JSON.stringify(value) ?? 'null'
+  if (short.length + indent.length <= 160 || value === null || typeof value !== 'object') return short
+  const deeper = `${indent}  `
+  const lines = Array.isArray(value)
+    ? value.map((item) => `${deeper}${inLines(item, deeper)}`)
+    : Object.entries(value).map(([key, item]) => `${deeper}${JSON.stringify(key)}: ${inLines(item, deeper)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`
+}
