@@ -5,13 +5,14 @@ import { resources } from '../schema/index.js'
 import { Bug } from './engine/base/errors.js'
 import { configReference } from './engine/config/reference.js'
 import { configSchema } from './engine/config/schema.js'
+import { stateTableList } from './engine/model/state.js'
 import { tablesOf } from './engine/model/table.js'
 import { describeModel } from './features/dictionary/describe.js'
 import { toMarkdown } from './features/dictionary/markdown.js'
 import { jobSchema } from './features/jobs/jobfile.js'
 import { metricReference } from './features/telemetry/metricnames.js'
 import { features } from './main.js'
-import { commandsOf } from './shell/command.js'
+import { commandsOf, stateTablesOf } from './shell/command.js'
 import { commandReference } from './shell/commandreference.js'
 import { messageReference, reasonReference } from './shell/messagereference.js'
 
@@ -47,7 +48,9 @@ const sources = (folder: URL): string[] =>
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
 
 const root = projectRoot()
-writeWhenChanged(new URL('schema/dictionary.md', root), toMarkdown(describeModel(Object.values(resources))))
+const own = stateTableList(await stateTablesOf(features))
+const dictionary = toMarkdown(describeModel(Object.values(resources), own))
+writeWhenChanged(new URL('schema/dictionary.md', root), dictionary)
 const config = configSchema(tablesOf)
 const job = jobSchema()
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)

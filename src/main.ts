@@ -1,5 +1,7 @@
 import { adoptCommand } from './features/adopt/command.js'
-import { backfillCommand } from './features/backfill/command.js'
+import { alerts } from './features/alerts/feature.js'
+import { analytics } from './features/analytics/feature.js'
+import { backfill } from './features/backfill/feature.js'
 import { checkCommand } from './features/check/command.js'
 import { completionCommand } from './features/completion/command.js'
 import { copyCommand } from './features/copy/command.js'
@@ -16,21 +18,21 @@ import { reconcileCommand } from './features/reconcile/command.js'
 import { reportCommand } from './features/report/command.js'
 import { runsCommand } from './features/runs/command.js'
 import { sandboxCommand } from './features/sandbox/command.js'
-import { scheduleCommand } from './features/schedule/command.js'
-import { snapshotCommand } from './features/snapshot/command.js'
+import { schedule } from './features/schedule/feature.js'
+import { snapshot } from './features/snapshot/feature.js'
 import { statusCommand } from './features/status/command.js'
 import { syncCommand } from './features/sync/command.js'
 import { verifyCommand } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
 
-/** Every feature, its command in the order of the help. */
+/** Every feature, the commands in the order of the help. */
 export const features: readonly Feature[] = [
   { command: initCommand },
   { command: syncCommand },
   { command: reconcileCommand },
   { command: verifyCommand },
-  { command: backfillCommand },
+  backfill,
   { command: planCommand },
   { command: whyCommand },
   { command: statusCommand },
@@ -38,9 +40,9 @@ export const features: readonly Feature[] = [
   { command: checkCommand },
   { command: migrateCommand },
   { command: runCommand },
-  { command: scheduleCommand },
+  schedule,
   { command: jobsCommand },
-  { command: snapshotCommand },
+  snapshot,
   { command: quarantineCommand },
   { command: forgetCommand },
   { command: adoptCommand },
@@ -50,4 +52,6 @@ export const features: readonly Feature[] = [
   { command: sandboxCommand },
   { command: demoCommand },
   { command: completionCommand },
+  analytics,
+  alerts,
 ]

@@ -1,6 +1,6 @@
 import { resources } from '../../schema/index.js'
 import type { Kind } from '../../schema/resource.js'
-import { model } from '../../src/engine/model/registry.js'
+import { model } from '../../test/support/model.js'
 import type { ResourceName } from '../source/climate.js'
 import { tablesOf } from './flatten.js'
 

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { resources } from '../../schema/index.js'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { model } from '../../src/engine/model/registry.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { RunReport, RunRequest } from '../../src/engine/run/runreport.js'
 import { createSource } from '../../src/engine/source/client.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
 import { createSandbox, template } from '../../src/sandbox/index.js'
+import { model } from '../../test/support/model.js'
 
 const base = 1_700_000_000_000_000n
 export const timeOf = (id: number): string => fromMicros(base + BigInt(id) * 7_000_001n)

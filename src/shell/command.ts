@@ -1,4 +1,5 @@
 import type { LogLevel } from '../engine/config/config.js'
+import type { StateTables } from '../engine/model/statetable.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -66,14 +67,23 @@ export interface Command {
   run(invocation: Invocation): Promise<number>
 }
 
-/** What a folder of src/features adds to the program; src/main.ts lists them. */
+/**
+ * What a folder of src/features adds to the program; src/main.ts lists them. Every start reads the list: what a member is
+ * made of is loaded when it is asked for.
+ */
 export interface Feature {
   readonly command?: Command
+  /** Its state tables: made and migrated, described, copied and erased with those of the engine. */
+  tables?(): Promise<StateTables>
 }
 
 /** The commands of the features, in their order. */
 export const commandsOf = (features: readonly Feature[]): Command[] =>
   features.flatMap(({ command }) => command ?? [])
+
+/** The state tables of the features. */
+export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
+  Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
 
 /** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [

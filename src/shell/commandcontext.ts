@@ -11,6 +11,7 @@ import { describeError, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import { type Model, model } from '../engine/model/registry.js'
+import type { StateTables } from '../engine/model/statetable.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
@@ -21,7 +22,7 @@ import type { DialectWriter } from '../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { ViewsMade, ViewsWanted } from '../features/analytics/makeviews.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import type { Invocation } from './command.js'
+import { type Invocation, stateTablesOf } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
@@ -40,9 +41,10 @@ export class CommandContext {
   constructor(
     readonly invocation: Invocation,
     readonly config: Config,
+    stateTables: readonly StateTables[],
     readonly clock: Clock = systemClock,
   ) {
-    this.model = model(resources, config.resources)
+    this.model = model(resources, config.resources, stateTables)
     this.log = createLog({
       level: levelOf(invocation, config),
       text:
@@ -274,7 +276,7 @@ export async function withConfig<T>(
   use: (context: CommandContext) => Promise<T>,
   clock: Clock = systemClock,
 ): Promise<T> {
-  const context = new CommandContext(invocation, config, clock)
+  const context = new CommandContext(invocation, config, await stateTablesOf(invocation.features), clock)
   try {
     return await use(context)
   } finally {

@@ -5,7 +5,7 @@
  */
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
-import { type Model, model } from '../../src/engine/model/registry.js'
+import type { Model } from '../..//src/engine/model/registry.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import type { Note, RunReport, RunRequest } from '../../src/engine/run/runreport.js'
@@ -14,6 +14,7 @@ import type { Source } from '../../src/engine/source/source.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
+import { model } from './model.js'
 
 export const known: Model = model(resources)
 

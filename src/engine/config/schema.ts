@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { resources as declared } from '../../../schema/index.js'
 import { kinds, type Resource } from '../../../schema/resource.js'
-import { alerts } from '../../features/alerts/settings.js'
+import { alertSection } from '../../features/alerts/settings.js'
 import { report } from '../../features/analytics/settings.js'
 import { scheduleSection } from '../../features/schedule/settings.js'
 import { metricsSection } from '../../features/telemetry/settings.js'
@@ -254,7 +254,7 @@ export const configShape = (tablesOf: TableLister, resources: Resources = declar
         },
         'The history of runs, for `shopsync why` and for those who look back.',
       ),
-      alerts,
+      alerts: alertSection,
       report,
       schedule: scheduleSection,
       metrics: metricsSection,

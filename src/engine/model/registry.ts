@@ -10,6 +10,8 @@ import { withColumns } from './addedcolumns.js'
 import type { Flatten } from './flatten/flatten.js'
 import { compileFlatten } from './flatten/flatten.js'
 import { historyName, historyTable } from './historytable.js'
+import { stateTableList } from './state.js'
+import type { StateTables } from './statetable.js'
 import type { Table } from './table.js'
 import { derivedTable, tablesOf } from './table.js'
 
@@ -66,6 +68,8 @@ export interface Model {
   readonly tables: readonly Table[]
   /** The tables of versions that have ended, of the resources whose versions are kept. */
   readonly histories: readonly Table[]
+  /** The product's own tables, those of the features among them. */
+  readonly state: readonly Table[]
   readonly tableByName: ReadonlyMap<string, Table>
   /** The resource whose records also stand inside the records of others. */
   readonly embedded: ResourceModel | undefined
@@ -83,7 +87,12 @@ function checkNames(resources: Readonly<Record<string, Resource>>, settings: Set
   }
 }
 
-export function model(resources: Readonly<Record<string, Resource>>, settings: Settings = {}): Model {
+/** `features`: the state tables of the features, for whoever opens a warehouse. */
+export function model(
+  resources: Readonly<Record<string, Resource>>,
+  settings: Settings = {},
+  features: readonly StateTables[] = [],
+): Model {
   checkNames(resources, settings)
   const declared = Object.values(resources).map((resource) => {
     const { columns = {}, history = false } = settings[resource.name] ?? {}
@@ -114,6 +123,7 @@ export function model(resources: Readonly<Record<string, Resource>>, settings: S
     list,
     byName: new Map(list.map((entry) => [entry.name, entry])),
     tables,
+    state: stateTableList(features),
     histories: list.flatMap(({ history }) => history ?? []),
     tableByName: new Map(tables.map((table) => [table.name, table])),
     embedded: list.find((entry) => entry.resource === embedded),

@@ -1,17 +1,14 @@
-import type { Field, Kind, KindValue } from '../../../schema/resource.js'
 import { boolean, id, integer, json, text, timestamp } from '../../../schema/resource.js'
-import { alertTables } from '../../features/alerts/tables.js'
-import { reportTables } from '../../features/analytics/tables.js'
-import { jobTables } from '../../features/schedule/tables.js'
-import { snapshotTables } from '../../features/snapshot/tables.js'
 import { runTables } from './runtables.js'
-import { define, type StateTable } from './statetable.js'
+import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
 import type { Table } from './table.js'
-import { walkTables } from './walktables.js'
 
 const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
 
-/** The product's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them. */
+/**
+ * The engine's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them.
+ * Features have tables of their own beside them.
+ */
 export const stateTables = {
   tenants: define({
     doc: 'The tenants that have granted access, and those that once had. From the API document, Resources: Authorization.',
@@ -29,6 +26,7 @@ export const stateTables = {
   }),
   sync_forgotten: define({
     doc: 'Tenants that were forgotten: runs leave them out, granted or not, until shopsync forget --tenant ID --lift.',
+    vouches: true,
     key: ['tenant_id'],
     fields: {
       tenant_id: id('Tenant.'),
@@ -37,6 +35,7 @@ export const stateTables = {
   }),
   sync_cursors: define({
     doc: 'How far each resource of each tenant has come.',
+    vouches: true,
     key: ['tenant_id', 'resource'],
     fields: {
       ...cursor,
@@ -80,6 +79,7 @@ export const stateTables = {
   }),
   sync_registers: define({
     doc: 'Which live rows each resource of each tenant should have: kept in the transaction of every row that comes or goes, so that rows which vanish otherwise are noticed, and which they were.',
+    vouches: true,
     key: ['tenant_id', 'resource'],
     fields: {
       ...cursor,
@@ -89,7 +89,19 @@ export const stateTables = {
       ),
     },
   }),
-  ...walkTables,
+  sync_walk_parts: define({
+    doc: 'The ids that a walk under way has seen, a row a page; empty when none is.',
+    vouches: true,
+    key: ['tenant_id', 'resource', 'fills', 'part'],
+    grown: { column: 'fills', value: 0 },
+    fields: {
+      ...cursor,
+      fills: integer('1: of the walk in sync_cursors.refill_walk; 0: of the one in sync_cursors.walk.'),
+      part: integer('Number of the part.'),
+      ids: text('Ids first seen on that page: sorted, as differences in base 36.'),
+      entered: text('Ids that entered the list while it was read, likewise.'),
+    },
+  }),
   sync_quarantine: define({
     doc: 'Values that could not be stored as they came. Tenant 0: of authorizations that name no tenant.',
     key: ['tenant_id', 'resource', 'record_id', 'path'],
@@ -150,6 +162,7 @@ export const stateTables = {
   }),
   sync_lateness: define({
     doc: 'How late records became visible, by resource and day: the distribution, all tenants together.',
+    vouches: true,
     key: ['resource', 'day', 'way', 'up_to_ms'],
     fields: {
       resource: text('Resource.'),
@@ -187,43 +200,70 @@ export const stateTables = {
     },
   }),
   ...runTables,
-  ...alertTables,
-  ...reportTables,
-  ...snapshotTables,
-  ...jobTables,
+  sync_derived: define({
+    doc: 'With which rule and which settings the derived tables of each tenant were computed: when either changes, they are computed anew.',
+    key: ['tenant_id', 'name'],
+    fields: {
+      tenant_id: id('Tenant.'),
+      name: text('The derived table.'),
+      version: integer('Version of the rule.'),
+      settings: text('The settings that the rule used, as JSON.'),
+      done_to: id('While rows are computed anew: the last record that is done; null before the first.'),
+      records: integer('Records whose rows were computed anew; 0 where all came with their records.'),
+      finished_at: timestamp(
+        'When all rows were of this rule and these settings; null while they are computed anew.',
+      ),
+    },
+  }),
+  sync_counters: define({
+    doc: 'Lifetime totals of the runs on record, for the metrics (docs/operations.md, Metrics): a process that cron started does not begin at 0.',
+    key: ['metric', 'labels', 'part'],
+    fields: {
+      metric: text('Name of the metric, such as shopsync_runs_total.'),
+      labels: text('Its labels, as JSON: jobs, resources, outcomes and the like, and nothing of a tenant.'),
+      part: text(
+        'Of a histogram: the upper end of a range that counts what lies in it alone, or `sum`. Else empty.',
+      ),
+      value: integer(
+        'The total so far; where the metric is no total, what the last run found. Seconds are kept as microseconds.',
+      ),
+    },
+  }),
 } as const
 
-type StateRow<T> =
-  T extends StateTable<infer F, infer K>
-    ? {
-        [X in keyof F]: F[X] extends Field<infer V extends Kind>
-          ? KindValue[V] | (X extends K ? never : null)
-          : never
-      }
-    : never
+/** The engine's state tables as Kysely sees them. */
+export type StateRows = RowsOf<typeof stateTables>
 
-/** The state tables as Kysely sees them. */
-export type StateRows = { [T in keyof typeof stateTables]: StateRow<(typeof stateTables)[T]> }
-
-/** The state tables as tables of the warehouse, so that one generator makes the DDL of both. */
-export const stateTableList: readonly Table[] = Object.entries(stateTables).map(([name, table]) => {
-  const keys: readonly string[] = table.key
-  const indexes: readonly (readonly string[])[] = ('indexes' in table && table.indexes) || []
-  const grown = 'grown' in table ? table.grown : undefined
-  return {
-    name,
-    resource: '',
-    doc: table.doc,
-    grain: table.doc,
-    role: 'root',
-    key: keys,
-    indexes,
-    ...(grown && { grown }),
-    columns: Object.entries(table.fields).map(([column, field]: [string, Field]) => ({
-      name: column,
-      kind: field.kind,
-      nullable: !keys.includes(column),
-      doc: field.doc,
-    })),
-  }
+/** A state table as a table of the warehouse, so that one generator makes the DDL of both. */
+const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
+  name,
+  resource: '',
+  doc: declared.doc,
+  grain: declared.doc,
+  role: 'root',
+  key: declared.key,
+  indexes: declared.indexes ?? [],
+  ...(declared.grown && { grown: declared.grown }),
+  ...(declared.vouches && { vouches: declared.vouches }),
+  columns: Object.entries(declared.fields).map(([column, field]) => ({
+    name: column,
+    kind: field.kind,
+    nullable: !declared.key.includes(column),
+    doc: field.doc,
+  })),
 })
+
+/** The state tables of the engine and of the features, in the order of the data dictionary. */
+export function stateTableList(features: readonly StateTables[]): readonly Table[] {
+  const all: [string, StateTable][] = Object.entries(stateTables)
+  for (const tables of features) {
+    let place = all.length
+    for (const entry of Object.entries(tables)) {
+      const { after } = entry[1]
+      if (after !== undefined) place = all.findIndex(([name]) => name === after) + 1
+      all.splice(place, 0, entry)
+      place += 1
+    }
+  }
+  return all.map(asTable)
+}

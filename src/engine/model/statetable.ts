@@ -1,13 +1,20 @@
-import type { Field } from '../../../schema/resource.js'
+import type { Field, Kind, KindValue } from '../../../schema/resource.js'
 
-/** A table of the product's own, in the vocabulary of the resources. Used by state.ts and the files beside it. */
-export interface StateTable<F extends Record<string, Field>, K extends keyof F & string> {
+/**
+ * A table of the product's own, in the vocabulary of the resources. The engine declares its tables in state.ts, a feature
+ * its own in its folder (tables.ts), and src/main.ts lists the features.
+ */
+export interface StateTable {
   readonly doc: string
-  readonly key: readonly K[]
-  readonly fields: F
-  readonly indexes?: readonly (readonly (keyof F & string)[])[]
+  readonly key: readonly string[]
+  readonly fields: Readonly<Record<string, Field>>
+  readonly indexes?: readonly (readonly string[])[]
   /** A column that became part of the key later, and what the rows have in it that were there before. */
   readonly grown?: GrownKey
+  /** What it says was found out by asking the source: nothing of it stays when the warehouse gets another source. */
+  readonly vouches?: true
+  /** The table that it follows in the data dictionary; default: the one before it in its feature, else the last. */
+  readonly after?: string
 }
 
 /** See `StateTable.grown`. */
@@ -16,6 +23,27 @@ export interface GrownKey {
   readonly value: number
 }
 
+/** State tables by name. */
+export type StateTables = Readonly<Record<string, StateTable>>
+
+/** The same, with its columns known to the compiler. */
+interface Defined<F, K> extends StateTable {
+  readonly key: readonly (K & string)[]
+  readonly fields: F & StateTable['fields']
+}
+
 export const define = <F extends Record<string, Field>, const K extends keyof F & string>(
-  table: StateTable<F, K>,
-): StateTable<F, K> => table
+  table: Defined<F, K> & { readonly indexes?: readonly (readonly (keyof F & string)[])[] },
+): Defined<F, K> => table
+
+type RowOf<T> =
+  T extends Defined<infer F, infer K>
+    ? {
+        [X in keyof F]: F[X] extends Field<infer V extends Kind>
+          ? KindValue[V] | (X extends K ? never : null)
+          : never
+      }
+    : never
+
+/** State tables as Kysely sees them. A feature sees its own by `db.withTables<RowsOf<typeof …>>()`. */
+export type RowsOf<T> = { [N in keyof T]: RowOf<T[N]> }

@@ -46,6 +46,8 @@ export interface Table {
   readonly unique?: readonly string[]
   /** A column that became part of the key later. */
   readonly grown?: GrownKey
+  /** See `StateTable.vouches`. */
+  readonly vouches?: true
   /** Indexes that earlier versions made and that serve no longer: migration drops them. */
   readonly formerIndexes?: readonly (readonly string[])[]
 }

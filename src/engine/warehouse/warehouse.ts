@@ -11,7 +11,6 @@ import { fromMicros } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
 import { historyNames, type Model, type ResourceModel } from '../model/registry.js'
-import { stateTableList } from '../model/state.js'
 import type { Table } from '../model/table.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
@@ -93,7 +92,7 @@ export class Warehouse implements Writer {
   }
 
   get tables(): readonly Table[] {
-    return [...this.#model.tables, ...this.#model.histories, ...stateTableList]
+    return [...this.#model.tables, ...this.#model.histories, ...this.#model.state]
   }
 
   /** What `migrate` would change. */

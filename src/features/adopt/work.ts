@@ -2,8 +2,8 @@
  * Takes over a warehouse whose source has changed on purpose. Used by `shopsync adopt`.
  */
 import type { SourceAddress } from '../../engine/config/address.js'
-import type { stateTables } from '../../engine/model/state.js'
 import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import { rootTable } from '../../engine/warehouse/database.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { isSame, readBelonging, sourceRow, storeBelonging } from '../../engine/warehouse/sourceidentity.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
@@ -18,20 +18,6 @@ export interface Adopted {
   /** false: the warehouse belongs to that source already, and nothing was done. */
   readonly changed: boolean
 }
-
-/**
- * Tables of which nothing may stay: what they say of rows was found out by asking the former source. A cursor's row goes
- * whole, so that a column which is added to it later goes with it.
- */
-const vouching = [
-  'sync_cursors',
-  'sync_walk_parts',
-  'sync_registers',
-  'sync_backfills',
-  'sync_lateness',
-  // Whom the former source knew by these ids.
-  'sync_forgotten',
-] as const satisfies readonly (keyof typeof stateTables)[]
 
 const document = (source: SourceAddress): Adopted['to'] => ({
   base_url: source.baseUrl,
@@ -67,11 +53,11 @@ export async function adopt(
   const { warehouse } = lease
   const plan = await planAdoption(warehouse, to, sameData)
   if (!plan.changed) return plan
-  const { db } = warehouse
+  const { db, tables } = warehouse
   const dropped = sameData
     ? []
     : [
-        ...vouching.map((name) => db.deleteFrom(name).compile()),
+        ...tables.filter(({ vouches }) => vouches).map((table) => db.deleteFrom(rootTable(table)).compile()),
         db
           .updateTable('sync_source')
           .set({ probe: null, probed_at: null, lists_from: null })

@@ -63,7 +63,7 @@ const rule = z
   })
   .describe('Who is told of what: a command or a webhook.')
 
-export const alerts = section(
+export const alertSection = section(
   {
     name: textLeaf('a name such as "production"')
       .optional()
@@ -84,7 +84,7 @@ export const alerts = section(
   'Who is told when something needs somebody. Every command that records a run tells what opened and what is over.',
 )
 
-type AlertsDocument = z.output<typeof alerts>
+type AlertsDocument = z.output<typeof alertSection>
 type Text = string | { readonly file: string }
 
 /** The settings of `alerts` that hold secrets. */

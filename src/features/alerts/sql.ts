@@ -4,11 +4,14 @@
  */
 import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { StateRows } from '../../engine/model/state.js'
+import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import type { Session } from '../../engine/warehouse/dialect.js'
 import { bySeq } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type alertTables, withAlerts } from './tables.js'
+
+type Stored = Selectable<RowsOf<typeof alertTables>['sync_alerts']>
 
 /** When a rule was told of an incident; `claimed`: since when a process is about to tell it. */
 export interface Telling {
@@ -17,7 +20,7 @@ export interface Telling {
   readonly claimed?: string
 }
 
-export type AlertRow = Omit<Selectable<StateRows['sync_alerts']>, 'told'> & {
+export type AlertRow = Omit<Stored, 'told'> & {
   /** By rule. */
   readonly told: Readonly<Record<string, Telling>>
 }
@@ -67,27 +70,27 @@ export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
     .where('name', '=', markName)
     .compile()
 
-const asStored = (row: Selectable<StateRows['sync_alerts']>): AlertRow => ({
+const asStored = (row: Stored): AlertRow => ({
   ...row,
   told: (readJson(row.told) ?? {}) as AlertRow['told'],
 })
 
 /** All incidents that are open, the oldest first. */
 export async function openIncidentRows(db: Db): Promise<AlertRow[]> {
-  const open = db.selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
+  const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
   return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
 }
 
 /** The incidents of a tenant that are open. */
 export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>
   warehouse.read(async (db) => {
-    const open = db.selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
+    const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
     return (await open.where('resolved_at', 'is', null).execute()).map(asStored)
   })
 
 /** The incidents that are open, and those that were over no longer ago than that. */
 export async function incidentsSince(db: Db, session: Session, moment: string): Promise<AlertRow[]> {
-  const query = db
+  const query = withAlerts(db)
     .selectFrom('sync_alerts')
     .selectAll()
     .where((eb) => eb.or([eb('resolved_at', 'is', null), eb('resolved_at', '>=', moment)]))
@@ -113,7 +116,7 @@ export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery
     'told',
   ] as const
   return parts.map((part) =>
-    db
+    withAlerts(db)
       .insertInto('sync_alerts')
       .values(part)
       .onConflict((c) =>
@@ -129,7 +132,7 @@ export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery
 
 /** Forgets incidents that were over before that. */
 export const forgetIncidents = (db: Db, before: string): CompiledQuery =>
-  db.deleteFrom('sync_alerts').where('resolved_at', '<', before).compile()
+  withAlerts(db).deleteFrom('sync_alerts').where('resolved_at', '<', before).compile()
 
 /** What is in quarantine and was not before that moment, by cursor. */
 export async function quarantineOf(

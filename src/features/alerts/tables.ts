@@ -1,10 +1,13 @@
+import type { Kysely } from 'kysely'
 import { id, json, text, timestamp } from '../../../schema/resource.js'
-import { define } from '../../engine/model/statetable.js'
+import { define, type RowsOf } from '../../engine/model/statetable.js'
+import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** What needs, or needed, somebody, and who was told of it. Used by state.ts. */
+/** What needs, or needed, somebody, and who was told of it. */
 export const alertTables = {
   sync_alerts: define({
     doc: 'Incidents: what needs somebody, since when, and who was told.',
+    after: 'sync_requests',
     key: ['tenant_id', 'resource', 'kind', 'since'],
     fields: {
       tenant_id: id('Tenant; 0: the whole run.'),
@@ -26,3 +29,7 @@ export const alertTables = {
     },
   }),
 } as const
+
+/** The database with this table. */
+export const withAlerts = (db: Db): Kysely<Database & RowsOf<typeof alertTables>> =>
+  db.withTables<RowsOf<typeof alertTables>>()

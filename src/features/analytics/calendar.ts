@@ -6,6 +6,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { daySeconds, daysOf, dayText, endDay, firstDay } from './shopday.js'
+import { withAnalytics } from './tables.js'
 
 /** The zone whose days are all days. */
 const allDays = 'UTC'
@@ -18,11 +19,11 @@ function filling({ dialect, db }: DialectWriter, zone: string, from: number, end
   const days = daysOf(zone)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1
     from (${dialect.dayRows(days.runs(from, end))}) as days where true`
-  const filled = db
+  const filled = withAnalytics(db)
     .insertInto('report_days')
     .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday'])
     .expression(rows)
-  const last = db
+  const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n) })
   return [filled, last].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
@@ -45,14 +46,16 @@ function stretching({ db }: DialectWriter, zone: string, end: number): CompiledQ
     const rest = isLonger ? [row(behind, dayText(run.first + run.days - 1))] : []
     return [row(run.start, dayText(run.first)), ...rest]
   })
-  const all = db.insertInto('report_stretches').values([...rows, row(endsAt, null)])
-  return [db.deleteFrom('report_stretches').where('zone', '=', zone).compile(), all.compile()]
+  const all = withAnalytics(db)
+    .insertInto('report_stretches')
+    .values([...rows, row(endsAt, null)])
+  return [withAnalytics(db).deleteFrom('report_stretches').where('zone', '=', zone).compile(), all.compile()]
 }
 
 /** The number of the first day behind the calendar of a zone in the warehouse; undefined where it has none. */
 async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number | undefined> {
   const last = await warehouse.read((db) =>
-    db
+    withAnalytics(db)
       .selectFrom('report_days')
       .select('day_number')
       .where('zone', '=', zone)
@@ -80,7 +83,7 @@ async function fill(
   zone: string,
   { from, end }: { readonly from: number; readonly end: number },
 ): Promise<void> {
-  const stale = warehouse.db
+  const stale = withAnalytics(warehouse.db)
     .deleteFrom('report_days')
     .where('zone', '=', zone)
     .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))

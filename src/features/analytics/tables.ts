@@ -1,10 +1,13 @@
+import type { Kysely } from 'kysely'
 import { field, id, integer, text, timestamp } from '../../../schema/resource.js'
-import { define } from '../../engine/model/statetable.js'
+import { define, type RowsOf } from '../../engine/model/statetable.js'
+import type { Database, Db } from '../../engine/warehouse/database.js'
 
 /** The tables that the views for analysts rest on, beside those of the resources. src/features/analytics fills them. */
-export const reportTables = {
+export const analyticsTables = {
   report_days: define({
     doc: 'When each day begins in each time zone in use, from 1990 to ten years from now; the last row of a zone has no day, and ends the last one.',
+    after: 'sync_requests',
     key: ['zone', 'from_at'],
     fields: {
       zone: text('Time zone, by its IANA name. UTC is always there.'),
@@ -45,19 +48,8 @@ export const reportTables = {
     key: ['tenant_id'],
     fields: { tenant_id: id('Tenant.'), name: text('Its name.') },
   }),
-  sync_derived: define({
-    doc: 'With which rule and which settings the derived tables of each tenant were computed: when either changes, they are computed anew.',
-    key: ['tenant_id', 'name'],
-    fields: {
-      tenant_id: id('Tenant.'),
-      name: text('The derived table.'),
-      version: integer('Version of the rule.'),
-      settings: text('The settings that the rule used, as JSON.'),
-      done_to: id('While rows are computed anew: the last record that is done; null before the first.'),
-      records: integer('Records whose rows were computed anew; 0 where all came with their records.'),
-      finished_at: timestamp(
-        'When all rows were of this rule and these settings; null while they are computed anew.',
-      ),
-    },
-  }),
 } as const
+
+/** The database with these tables. */
+export const withAnalytics = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables>> =>
+  db.withTables<RowsOf<typeof analyticsTables>>()

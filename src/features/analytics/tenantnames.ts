@@ -1,13 +1,16 @@
 /** Names of tenants, kept in `report_tenants` as the configuration says, so that views can show them. */
 import { exact } from '../../engine/base/int64.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import { withAnalytics } from './tables.js'
 
 /** Only differences are written. */
 export async function refreshTenantNames(
   warehouse: DialectWriter,
   tenantNames: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const rows = await warehouse.read((db) => db.selectFrom('report_tenants').selectAll().execute())
+  const rows = await warehouse.read((db) =>
+    withAnalytics(db).selectFrom('report_tenants').selectAll().execute(),
+  )
   const before = new Map(rows.map(({ tenant_id, name }) => [String(tenant_id), name]))
   const { db } = warehouse
   const gone = rows.filter(({ tenant_id }) => !Object.hasOwn(tenantNames, String(tenant_id)))
@@ -15,10 +18,10 @@ export async function refreshTenantNames(
   if (gone.length + differing.length === 0) return
   await warehouse.write([
     ...gone.map(({ tenant_id }) =>
-      db.deleteFrom('report_tenants').where('tenant_id', '=', tenant_id).compile(),
+      withAnalytics(db).deleteFrom('report_tenants').where('tenant_id', '=', tenant_id).compile(),
     ),
     ...differing.map(([tenant, name]) =>
-      db
+      withAnalytics(db)
         .insertInto('report_tenants')
         .values({ tenant_id: exact(BigInt(tenant)), name })
         .onConflict((c) => c.column('tenant_id').doUpdateSet({ name }))

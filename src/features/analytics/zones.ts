@@ -12,6 +12,7 @@ import type { Model } from '../../engine/model/registry.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { railsZones } from './rails.js'
+import { withAnalytics } from './tables.js'
 
 /** Where a shop's zone comes from. `unknown`: the shop's own is no name that anybody knows, so that of all shops holds. */
 export type ZoneOrigin = 'configuration' | 'shop' | 'default' | 'unknown'
@@ -92,7 +93,9 @@ function wantedZones(settings: ZoneSettings, said: readonly ShopZone[]): Map<str
 }
 
 async function storedZones(warehouse: DialectWriter): Promise<ShopZone[]> {
-  const rows = await warehouse.read((db) => db.selectFrom('report_zones').selectAll().execute())
+  const rows = await warehouse.read((db) =>
+    withAnalytics(db).selectFrom('report_zones').selectAll().execute(),
+  )
   return rows.map(({ tenant_id, shop_id, zone, origin }) => ({
     tenantId: tenant_id,
     shopId: shop_id,
@@ -102,14 +105,14 @@ async function storedZones(warehouse: DialectWriter): Promise<ShopZone[]> {
 }
 
 const storing = (db: Db, { tenantId, shopId, zone, origin }: ShopZone): CompiledQuery =>
-  db
+  withAnalytics(db)
     .insertInto('report_zones')
     .values({ tenant_id: tenantId, shop_id: shopId, zone, origin })
     .onConflict((c) => c.columns(['tenant_id', 'shop_id']).doUpdateSet({ zone, origin }))
     .compile()
 
 const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
-  db
+  withAnalytics(db)
     .deleteFrom('report_zones')
     .where((eb) => eb.and({ tenant_id: tenantId, shop_id: shopId }))
     .compile()

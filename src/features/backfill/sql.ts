@@ -1,6 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import { type CursorKey, cursorColumns, type Reader } from '../../engine/warehouse/cursors.js'
-import type { Dialect } from '../../engine/warehouse/dialect.js'
+import type { Db } from '../../engine/warehouse/database.js'
+import { withBackfills } from './tables.js'
 
 /** The backfill of one cursor over one range, from an instant up to, and not including, another. */
 export interface BackfillKey extends CursorKey {
@@ -13,7 +14,7 @@ const columnsOf = (key: BackfillKey) => ({ ...cursorColumns(key), from_at: key.f
 /** How far a backfill that was cut short had come: every record of the range that is newer is stored. */
 export async function readBoundary(warehouse: Reader, key: BackfillKey): Promise<string | null> {
   const row = await warehouse.read((db) =>
-    db
+    withBackfills(db)
       .selectFrom('sync_backfills')
       .select('boundary')
       .where((eb) => eb.and(columnsOf(key)))
@@ -23,19 +24,19 @@ export async function readBoundary(warehouse: Reader, key: BackfillKey): Promise
 }
 
 export function moveBoundary(
-  db: Dialect['db'],
+  db: Db,
   key: BackfillKey,
   change: { readonly boundary: string; readonly run_id: string },
 ): CompiledQuery {
-  return db
+  return withBackfills(db)
     .insertInto('sync_backfills')
     .values({ ...columnsOf(key), ...change })
     .onConflict((c) => c.columns(['tenant_id', 'resource', 'from_at', 'to_at']).doUpdateSet(change))
     .compile()
 }
 
-export const forgetBoundary = (db: Dialect['db'], key: BackfillKey): CompiledQuery =>
-  db
+export const forgetBoundary = (db: Db, key: BackfillKey): CompiledQuery =>
+  withBackfills(db)
     .deleteFrom('sync_backfills')
     .where((eb) => eb.and(columnsOf(key)))
     .compile()

@@ -5,7 +5,6 @@
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/registry.js'
-import { stateTableList } from '../../engine/model/state.js'
 import { type Column, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
 
@@ -19,14 +18,14 @@ export interface CopiedTables {
 const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types'])
 
 /** Every table that any configuration of these resources could have made. */
-function everyTable({ list, tables }: Model): Table[] {
+function everyTable({ list, tables, state }: Model): Table[] {
   const known = list.flatMap(({ resource }) => {
     if (resource.list !== 'records') return []
     const kept = { ...resource, history: true }
     // The resource's own table has a column more where versions are kept, or were.
     return [...tablesOf(kept).slice(0, 1), historyTable(kept)]
   })
-  const all = [...tables, ...known.filter((table) => table !== undefined), ...stateTableList]
+  const all = [...tables, ...known.filter((table) => table !== undefined), ...state]
   return [...new Map(all.map((table) => [table.name, table])).values()]
 }
 

@@ -9,7 +9,6 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { count, plural } from '../../engine/base/format.js'
-import { stateTableList } from '../../engine/model/state.js'
 import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { missing } from '../../engine/warehouse/ddl.js'
@@ -118,9 +117,8 @@ function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
 }
 
 /** The tables that the lease and the mark need. */
-export const firstTables: readonly Table[] = stateTableList.filter(({ name }) =>
-  ['sync_meta', 'sync_lease'].includes(name),
-)
+export const firstTables = ({ tables }: Warehouse): Table[] =>
+  tables.filter(({ name }) => ['sync_meta', 'sync_lease'].includes(name))
 
 /** Marks the target as an unfinished copy. */
 export function markUnfinished({ db }: ReadingWarehouse, mark: UnfinishedCopy): CompiledQuery {

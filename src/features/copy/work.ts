@@ -115,7 +115,7 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
     })
     const target = closing(await deps.openTarget({ existing: false }))
     await using ofSource = await openLease({ ...deps, warehouse: source }, 'copy')
-    await makeTables(target, firstTables)
+    await makeTables(target, firstTables(target))
     await using ofTarget = await openLease({ ...deps, signal: ofSource.signal, warehouse: target }, 'copy')
     const { warehouse, signal } = ofTarget
     const report = await copyHeld({ ...deps, source, target: warehouse, signal, state, closing })

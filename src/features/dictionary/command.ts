@@ -1,4 +1,4 @@
-import type { Command, Invocation } from '../../shell/command.js'
+import { type Command, type Invocation, stateTablesOf } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
 import type { Dictionary } from './dictionary.js'
 
@@ -35,7 +35,7 @@ async function supersetDatasets(content: Dictionary, { warehouse, views }: Outli
 }
 
 async function describe(
-  invocation: Pick<Invocation, 'globals' | 'io'>,
+  invocation: Pick<Invocation, 'features' | 'globals' | 'io'>,
 ): Promise<{ content: Dictionary; outline: Outline }> {
   const [{ describeModel }, { model }, { resources }, configuration] = await Promise.all([
     import('./describe.js'),
@@ -44,8 +44,9 @@ async function describe(
     import('../../shell/configuration.js'),
   ])
   const outline = configuration.outline(invocation)
-  const { list } = model(resources, outline.resources)
-  return { content: describeModel(list.map((entry) => entry.resource)), outline }
+  const { list, state } = model(resources, outline.resources, await stateTablesOf(invocation.features))
+  const declared = list.map((entry) => entry.resource)
+  return { content: describeModel(declared, state), outline }
 }
 
 export const dictionaryCommand: Command = {

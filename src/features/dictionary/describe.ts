@@ -9,7 +9,6 @@ import type { View, ViewColumn, ViewKind } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import { columnTypes } from '../../engine/model/columntypes.js'
 import { historyTable } from '../../engine/model/historytable.js'
-import { stateTableList } from '../../engine/model/state.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { derivedTable, tablesOf } from '../../engine/model/table.js'
 import { asOfExamples } from './asof.js'
@@ -102,8 +101,8 @@ function connected(alone: readonly Alone[]): DictionaryTable[] {
   return joined.map((table) => ({ ...table, examples: table.examples ?? examplesOf(table, byName) }))
 }
 
-/** `resources`: as declared, or as the configuration extends them. */
-export function describeModel(resources: Iterable<Resource>): Dictionary {
+/** `resources`: as declared, or as the configuration extends them; `own`: the product's own tables. */
+export function describeModel(resources: Iterable<Resource>, own: readonly Table[]): Dictionary {
   const all = [...resources]
   const ofResources = all.flatMap((resource) =>
     tablesOf(resource).map((table) => describeTable(table, resource)),
@@ -118,7 +117,7 @@ export function describeModel(resources: Iterable<Resource>): Dictionary {
     const table = historyTable(resource)
     return table ? [{ ...describeTable(table, resource), examples: asOfExamples(table, resource) }] : []
   })
-  const state = stateTableList.map((table) => describeTable(table, undefined))
+  const state = own.map((table) => describeTable(table, undefined))
   const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
   return { tables, questions: openQuestions }
 }

@@ -1,22 +1,23 @@
 /* The rows of sync_jobs: what is planned, and what was last. Used by src/features/schedule/scheduler.ts and `jobs list`. */
 import type { CompiledQuery } from 'kysely'
-import type { StateRows } from '../../engine/model/state.js'
+import type { RowsOf } from '../../engine/model/statetable.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import type { Db } from '../../engine/warehouse/database.js'
+import { type jobTables, withJobs } from './tables.js'
 
-export type JobRow = StateRows['sync_jobs']
+export type JobRow = RowsOf<typeof jobTables>['sync_jobs']
 
 /** By name; empty in a warehouse of an older version, which has no such table. */
 export async function readJobRows(
   warehouse: Reader & { has(name: string): Promise<boolean> },
 ): Promise<Map<string, JobRow>> {
   if (!(await warehouse.has('sync_jobs'))) return new Map()
-  const rows = await warehouse.read((db) => db.selectFrom('sync_jobs').selectAll().execute())
+  const rows = await warehouse.read((db) => withJobs(db).selectFrom('sync_jobs').selectAll().execute())
   return new Map(rows.map((row) => [row.job, row]))
 }
 
 export function storeJobRow(db: Db, { job, ...row }: JobRow): CompiledQuery {
-  return db
+  return withJobs(db)
     .insertInto('sync_jobs')
     .values({ job, ...row })
     .onConflict((c) => c.column('job').doUpdateSet(row))

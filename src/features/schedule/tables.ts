@@ -1,11 +1,13 @@
+import type { Kysely } from 'kysely'
 import { integer, text, timestamp } from '../../../schema/resource.js'
-import { counterTables } from '../../engine/model/countertable.js'
-import { define } from '../../engine/model/statetable.js'
+import { define, type RowsOf } from '../../engine/model/statetable.js'
+import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** What `shopsync schedule` keeps of the jobs that it runs (src/features/schedule/sql.ts), and the totals of all runs. */
+/** What `shopsync schedule` keeps of the jobs that it runs (src/features/schedule/sql.ts). */
 export const jobTables = {
   sync_jobs: define({
     doc: 'When each job with a schedule is due next, and when it was last: so that what was missed is caught up.',
+    after: 'sync_derived',
     key: ['job'],
     fields: {
       job: text('Name of the job file.'),
@@ -19,5 +21,8 @@ export const jobTables = {
       attempts: integer('How often it was begun for planned_at and did not come to its end.'),
     },
   }),
-  ...counterTables,
 } as const
+
+/** The database with this table. */
+export const withJobs = (db: Db): Kysely<Database & RowsOf<typeof jobTables>> =>
+  db.withTables<RowsOf<typeof jobTables>>()

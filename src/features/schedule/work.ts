@@ -147,7 +147,12 @@ function served(context: CommandContext, { schedule, pages, warehouse }: Parts):
       }),
     }),
     dictionary: async () => {
-      dictionary ??= toHtml(describeModel(model.list.map(({ resource }) => resource)))
+      dictionary ??= toHtml(
+        describeModel(
+          model.list.map(({ resource }) => resource),
+          model.state,
+        ),
+      )
       return dictionary
     },
   }

@@ -5,6 +5,7 @@ import { define } from '../../engine/model/statetable.js'
 export const snapshotTables = {
   daily_snapshots: define({
     doc: 'How each shop stood on a day: one row a shop and day, written by `shopsync snapshot`; a second one of the same day replaces the first.',
+    after: 'sync_derived',
     key: ['tenant_id', 'shop_id', 'day'],
     fields: {
       tenant_id: id('Tenant.'),

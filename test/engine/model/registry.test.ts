@@ -5,8 +5,8 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { withColumns } from '../../../src/engine/model/addedcolumns.js'
 import { flattenAuthorization } from '../../../src/engine/model/flatten/authorization.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
-import { model } from '../../../src/engine/model/registry.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
+import { model } from '../../support/model.js'
 
 describe('promoted columns', () => {
   const vehicles = resources.vehicles!

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
+import { withBackfills } from '../../../src/features/backfill/tables.js'
 import { makePlan } from '../../../src/features/plan/work.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { runVerify } from '../../../src/features/verify/work.js'
@@ -168,7 +169,7 @@ describe.each(warehouses())('on $name', (kind) => {
           .insertInto('sync_walk_parts')
           .values({ ...cursor, fills: 0, part: 9, ids: '1', entered: '' })
           .compile(),
-        db
+        withBackfills(db)
           .insertInto('sync_backfills')
           .values({ ...cursor, ...range, run_id: 'x' })
           .compile(),

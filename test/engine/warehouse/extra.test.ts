@@ -1,8 +1,8 @@
 /** Two unknown fields whose paths become one name are both kept in `_extra`, and which is which does not change. */
 import { describe, expect, it } from 'vitest'
 import { number, object } from '../../../schema/resource.js'
-import { model } from '../../../src/engine/model/registry.js'
 import { box } from '../../support/boxes.js'
+import { model } from '../../support/model.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const boxes = box({ size: object({ width: number('Width.') }, 'Size.') })

@@ -1,9 +1,9 @@
 /** Items without ids inside of items: their key names every owner, so that the places of two owners are not one. */
 import { describe, expect, it } from 'vitest'
 import { id, integer, many, one, scalars, text } from '../../../schema/resource.js'
-import { model } from '../../../src/engine/model/registry.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
 import { box } from '../../support/boxes.js'
+import { model } from '../../support/model.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const slots = many({ table: 'slots', key: 'position', fields: { size: integer('Size.') } }, 'Slots.')

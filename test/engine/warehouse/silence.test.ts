@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
 import type { Ended } from '../../support/call.js'
 import { configure } from '../../support/place.js'
@@ -117,7 +118,7 @@ describe('postgres', () => {
       const warehouse = await openAt(address)
       const planned_at = '2026-01-01T04:00:00.000000Z'
       const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at }
-      await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])
+      await warehouse.write([withJobs(warehouse.db).insertInto('sync_jobs').values(missed).compile()])
       await warehouse.close()
       const off = sandbox.onRequest(async ({ resource }) => {
         if (resource !== 'notes') return

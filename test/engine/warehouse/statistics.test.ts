@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { model } from '../../../src/engine/model/registry.js'
+import { model } from '../../support/model.js'
 import { bothWarehouses, openAt } from '../../support/warehouse.js'
 
 const known = model(resources)

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { model } from '../../../src/engine/model/registry.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { model } from '../../support/model.js'
 import { pagesToThreads } from '../../support/thread.js'
 import { contents, open, sqliteBothWays, warehouses } from '../../support/warehouse.js'
 

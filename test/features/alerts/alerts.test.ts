@@ -10,6 +10,7 @@ import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { startRun } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { openIncidents } from '../../../src/features/alerts/openincidents.js'
+import { withAlerts } from '../../../src/features/alerts/tables.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, type Bites, lineOf, receiver, ruleOf, signingKey } from '../../support/alerting.js'
@@ -153,7 +154,7 @@ describe.each(warehouses())('$name', (kind) => {
 
 const [anyKind] = warehouses()
 const set = (values: object) => (warehouse: Warehouse) =>
-  warehouse.write([warehouse.db.updateTable('sync_alerts').set(values).compile()])
+  warehouse.write([withAlerts(warehouse.db).updateTable('sync_alerts').set(values).compile()])
 const mutants: [name: string, bites: Bites][] = [
   ['what was told is forgotten', { afterwards: set({ told: '{}' }) }],
   ['nothing is ever over', { afterwards: set({ lasts: 'reconcile' }) }],

@@ -4,10 +4,15 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
+import type { RowsOf } from '../../../src/engine/model/statetable.js'
+import type { Db } from '../../../src/engine/warehouse/database.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { snapshotTables } from '../../../src/features/snapshot/tables.js'
 import { type BusinessPlace, businessIn } from '../../support/business.js'
 import { ask } from '../../support/views.js'
 import { warehouses } from '../../support/warehouse.js'
+
+const withSnapshots = (db: Db) => db.withTables<RowsOf<typeof snapshotTables>>()
 
 describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
@@ -355,7 +360,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a snapshot keeps how the shops stand, and replaces that of the same day', async () => {
     const { db } = warehouse
     const taken = async (): Promise<number[][]> => {
-      const found = await db
+      const found = await withSnapshots(db)
         .selectFrom('daily_snapshots')
         .selectAll()
         .orderBy('tenant_id')
@@ -371,10 +376,10 @@ describe.each(warehouses())('$name', (kind) => {
     ]
     expect((await run(['snapshot'])).stdout).toContain('4 shops')
     expect(await taken()).toEqual(expected)
-    await db.updateTable('daily_snapshots').set({ stock_cents: 1 }).execute()
+    await withSnapshots(db).updateTable('daily_snapshots').set({ stock_cents: 1 }).execute()
     expect((await run(['snapshot', '--json'])).json()).toMatchObject({ status: 'ok', shops: 4 })
     expect((await taken()).slice(-4)).toEqual(expected)
-    const days = await db.selectFrom('daily_snapshots').select(['day', 'taken_at']).execute()
+    const days = await withSnapshots(db).selectFrom('daily_snapshots').select(['day', 'taken_at']).execute()
     for (const { day, taken_at } of days) {
       const apart = Date.parse(String(taken_at)) - Date.parse(`${day}T12:00:00Z`)
       expect([day, Math.abs(apart) < 36 * 3_600_000]).toEqual([day, true])

@@ -7,12 +7,13 @@ import { resources } from '../../../schema/index.js'
 import appointmentLoad from '../../../schema/views/appointment_load.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
-import { model } from '../../../src/engine/model/registry.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { railsZones } from '../../../src/features/analytics/rails.js'
 import { dayOf, endDay } from '../../../src/features/analytics/shopday.js'
+import { withAnalytics } from '../../../src/features/analytics/tables.js'
 import { viewText } from '../../../src/features/analytics/viewtext.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
+import { model } from '../../support/model.js'
 import { known } from '../../support/run.js'
 import { prepareViews, refresh } from '../../support/views.js'
 import { type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
@@ -280,7 +281,7 @@ describe.each(warehouses())('in $name', (kind) => {
   it("the calendar's days are luxon's, whatever the clocks do", async () => {
     const warehouse = await fresh(kind)
     for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
-    const query = warehouse.db.selectFrom('report_days').selectAll().orderBy('from_at')
+    const query = withAnalytics(warehouse.db).selectFrom('report_days').selectAll().orderBy('from_at')
     const stored = await query.where('day', '>=', '2010-01-01').where('day', '<', '2013-01-01').execute()
     for (const [zone, days] of Object.entries(plainDays()))
       expect(stored.filter((row) => row.zone === zone)).toEqual(days)

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { derivedTables, resources } from '../../../schema/index.js'
 import { views } from '../../../schema/views/index.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
-import { stateTableList } from '../../../src/engine/model/state.js'
 import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
 import { toDbml } from '../../../src/features/dictionary/dbml.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
@@ -12,9 +11,10 @@ import { dataTables } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown } from '../../../src/features/dictionary/markdown.js'
 import { prose } from '../../../src/features/dictionary/page/cells.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
+import { known } from '../../support/run.js'
 
 const list = Object.values(resources)
-const whole = describeModel(list)
+const whole = describeModel(list, known.state)
 const page = toHtml(whole)
 
 test('schema/dictionary.md is current', () => {
@@ -24,7 +24,7 @@ test('schema/dictionary.md is current', () => {
 
 test('it has every table, view and column, described', () => {
   const derived = Object.values(derivedTables).map(derivedTable)
-  const stored = [...derived, ...list.flatMap((resource) => tablesOf(resource)), ...stateTableList]
+  const stored = [...derived, ...list.flatMap((resource) => tablesOf(resource)), ...known.state]
   const expected = [
     ...views.map(({ name, columns }) => [name, Object.keys(columns)]),
     ...stored.map(({ name, columns }) => [name, columns.map((column) => column.name)]),
@@ -141,7 +141,7 @@ test('descriptions cannot break out of a cell or of the page', () => {
   const [first] = list
   const fields = { id: { ...first!.fields.id!, doc: 'x | y <i>' }, '"><b>': { ...first!.fields.id! } }
   const nasty = { ...first!, doc: '<b>a|b</b></script>', fields }
-  const own = describeModel([nasty as typeof first & object])
+  const own = describeModel([nasty as typeof first & object], known.state)
   expect(toHtml(own)).toContain('&lt;b&gt;a|b&lt;/b&gt;&lt;/script&gt;')
   expect(toHtml(own)).not.toContain('"><b>')
   expect(toMarkdown(own)).toContain('x \\| y')

@@ -38,7 +38,10 @@ interface Sources {
   }[]
 }
 
-const dictionary = describeModel(known.list.map(({ resource }) => resource))
+const dictionary = describeModel(
+  known.list.map(({ resource }) => resource),
+  known.state,
+)
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
 showTwice(sandbox)
 

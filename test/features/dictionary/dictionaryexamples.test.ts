@@ -13,7 +13,10 @@ import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
 import { reopen, warehouses } from '../../support/warehouse.js'
 
-const dictionary = describeModel(known.list.map(({ resource }) => resource))
+const dictionary = describeModel(
+  known.list.map(({ resource }) => resource),
+  known.state,
+)
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
 showTwice(sandbox)
 

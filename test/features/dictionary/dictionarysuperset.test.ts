@@ -11,7 +11,10 @@ import { toSuperset } from '../../../src/features/dictionary/supersetexport.js'
 import { known } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
 
-const dictionary = describeModel(known.list.map(({ resource }) => resource))
+const dictionary = describeModel(
+  known.list.map(({ resource }) => resource),
+  known.state,
+)
 
 interface Column {
   readonly column_name: string

@@ -6,22 +6,26 @@ import { toDbml } from '../../../src/features/dictionary/dbml.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables } from '../../../src/features/dictionary/dictionary.js'
 import { toMermaid } from '../../../src/features/dictionary/mermaid.js'
+import { known } from '../../support/run.js'
 
 const list = Object.values(resources)
-const whole = describeModel(list)
+const whole = describeModel(list, known.state)
 const data = dataTables(whole)
 const joins = data.flatMap((table) => table.joins.map((join) => [table.name, ...join.columns, join.table]))
 
 /** Declarations whose texts hold what the formats quote with. */
 const [first] = list
 const id = first!.fields.id!
-const awkward = describeModel([
-  {
-    ...first!,
-    doc: `It's "so" \\ {x} 'y'\nand more`,
-    fields: { id, updated_at: first!.fields.updated_at!, 'na"me of it': { ...id, doc: `a'b "c" \\` } },
-  } as typeof first & object,
-])
+const awkward = describeModel(
+  [
+    {
+      ...first!,
+      doc: `It's "so" \\ {x} 'y'\nand more`,
+      fields: { id, updated_at: first!.fields.updated_at!, 'na"me of it': { ...id, doc: `a'b "c" \\` } },
+    } as typeof first & object,
+  ],
+  known.state,
+)
 
 describe('DBML', () => {
   const parse = (text: string) => new Parser().parse(text, 'dbmlv2').schemas[0]!

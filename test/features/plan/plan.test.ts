@@ -1,12 +1,12 @@
 /** Plan: what a run would cost is what it then costs, as long as the source stands still. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { model } from '../../../src/engine/model/registry.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { burstChecks, minutesFor, rateOf, readsAhead } from '../../../src/features/plan/forecast.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { model } from '../../support/model.js'
 import { at, fill, lose } from '../../support/notes.js'
 import { randomFrom } from '../../support/random.js'
 import { depsOf, known, type RunOptions, sync } from '../../support/run.js'

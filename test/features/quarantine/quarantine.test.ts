@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { model } from '../../../src/engine/model/registry.js'
 import { listQuarantine, replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { model } from '../../support/model.js'
 import { depsOf, sync } from '../../support/run.js'
 import { open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 

@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
 import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { withAlerts } from '../../../src/features/alerts/tables.js'
 import { readReport } from '../../../src/features/report/read/read.js'
 import { type Ended, shopsync } from '../../support/call.js'
 import { configure } from '../../support/place.js'
@@ -180,9 +181,9 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
     const since = at(0)
     const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
-    await db.insertInto('sync_alerts').values(incident).execute()
+    await withAlerts(db).insertInto('sync_alerts').values(incident).execute()
     expect(await answer()).toContain('1 incident is open (failed)')
-    await db.deleteFrom('sync_alerts').execute()
+    await withAlerts(db).deleteFrom('sync_alerts').execute()
     const gone = Number(sandbox.tenantIds[1])
     await db.updateTable('tenants').set({ revoked_at: since }).where('tenant_id', '=', gone).execute()
     expect(await answer()).toContain(`tenant ${gone} no longer grants access`)

@@ -5,13 +5,14 @@
 import { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { type Model, model, type Settings } from '../../../src/engine/model/registry.js'
+import type { Model, Settings } from '../../..//src/engine/model/registry.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { whyText } from '../../../src/features/why/words.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
+import { model } from '../../support/model.js'
 import { at, fill, reconcile } from '../../support/notes.js'
 import type { Address } from '../../support/place.js'
 import { depsOf, known, sync } from '../../support/run.js'
@@ -164,7 +165,10 @@ describe.each(warehouses())('$name', (kind) => {
       await run(warehouse, on)
       write(1, 5000, 'second')
       await run(warehouse, on)
-      const described = describeModel(on.list.map(({ resource }) => resource))
+      const described = describeModel(
+        on.list.map(({ resource }) => resource),
+        on.state,
+      )
       const { examples, part, key } = described.tables.find(({ name }) => name === table)!
       expect([part, key]).toEqual(['derived', ['tenant_id', 'id', '_seen_from', '_valid_from']])
       const [asOf, life] = examples.map(({ sql }) => sql)

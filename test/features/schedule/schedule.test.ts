@@ -10,6 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { JobBook } from '../../../src/features/schedule/jobbook.js'
 import { Schedule } from '../../../src/features/schedule/scheduler.js'
 import { readJobRows, storeJobRow } from '../../../src/features/schedule/sql.js'
+import { withJobs } from '../../../src/features/schedule/tables.js'
 import { HandClock } from '../../support/clocks.js'
 import { scratch } from '../../support/scratch.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
@@ -122,7 +123,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(() => warehouse.close())
   beforeEach(async () => {
-    await warehouse.write([warehouse.db.deleteFrom('sync_jobs').compile()])
+    await warehouse.write([withJobs(warehouse.db).deleteFrom('sync_jobs').compile()])
   })
 
   it('begins the first job at once, and goes by its schedule from then on; what comes next is told', async () => {
@@ -199,13 +200,13 @@ describe.each(warehouses())('$name', (kind) => {
     expect(row).toMatchObject({ planned_at: '2026-01-01T01:00:00.000000Z', finished_at: null, attempts: 0 })
     // Killed: nobody could say how it ended. The next process begins it once more, and no process a third time.
     const died = { started_at: '2026-01-01T01:01:00.000000Z', attempts: 1 }
-    await warehouse.write([warehouse.db.updateTable('sync_jobs').set(died).compile()])
+    await warehouse.write([withJobs(warehouse.db).updateTable('sync_jobs').set(died).compile()])
     world.during = () => {}
     world.turns.length = 0
     await world.up(minute)
     expect(world.begun('hourly')).toEqual(['01-01T01:00'])
     const again = { planned_at: '2026-01-01T01:00:00.000000Z', finished_at: null, attempts: 2 }
-    await warehouse.write([warehouse.db.updateTable('sync_jobs').set(again).compile()])
+    await warehouse.write([withJobs(warehouse.db).updateTable('sync_jobs').set(again).compile()])
     world.turns.length = 0
     await world.up(minute)
     expect(world.turns).toEqual([])
@@ -302,7 +303,7 @@ describe.each(warehouses().slice(0, 1))('in nights of daylight saving time', (ki
   })
   afterAll(() => warehouse.close())
   beforeEach(async () => {
-    await warehouse.write([warehouse.db.deleteFrom('sync_jobs').compile()])
+    await warehouse.write([withJobs(warehouse.db).deleteFrom('sync_jobs').compile()])
   })
 
   it.each([

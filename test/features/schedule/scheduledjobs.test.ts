@@ -4,6 +4,7 @@
  */
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
 import { type Receiver, receiver } from '../../support/alerting.js'
 import { type Address, configure } from '../../support/place.js'
@@ -61,7 +62,7 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await openAt(address)
     const planned_at = '2026-01-01T04:00:00.000000Z'
     const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
-    await warehouse.write([warehouse.db.insertInto('sync_jobs').values(missed).compile()])
+    await warehouse.write([withJobs(warehouse.db).insertInto('sync_jobs').values(missed).compile()])
     await warehouse.close()
     return startScheduler(cwd)
   }

@@ -1,0 +1,7 @@
+import type { Feature } from '../../shell/command.js'
+import { backfillCommand } from './command.js'
+
+export const backfill: Feature = {
+  command: backfillCommand,
+  tables: async () => (await import('./tables.js')).backfillTables,
+}

@@ -1,0 +1,10 @@
+/** The model as the program composes it: with the state tables of its features. */
+import type { Resource } from '../../schema/resource.js'
+import { model as compose, type Model, type Settings } from '../../src/engine/model/registry.js'
+import { features } from '../../src/main.js'
+import { stateTablesOf } from '../../src/shell/command.js'
+
+const tables = await stateTablesOf(features)
+
+export const model = (resources: Readonly<Record<string, Resource>>, settings: Settings = {}): Model =>
+  compose(resources, settings, tables)
