@@ -2,6 +2,7 @@
  * What text is written on: a terminal of some width, with colours or without, or a pipe that takes everything as it is.
  * Used wherever text for people is laid out.
  */
+import { styleText } from 'node:util'
 import { visible } from '../engine/base/escape.js'
 
 /** Why a text stands out; a terminal shows it by a colour. */
@@ -16,21 +17,21 @@ export interface Paper {
 /** A pipe or a file: `grep` finds every line whole. */
 export const plainPaper: Paper = { columns: Number.POSITIVE_INFINITY, colours: false }
 
-const esc = '\u001B'
-
-const codes: Readonly<Record<Ink, readonly [number, number]>> = {
-  good: [32, 39],
-  odd: [33, 39],
-  bad: [31, 39],
-  faint: [2, 22],
-  title: [1, 22],
-}
+const styles = {
+  good: 'green',
+  odd: 'yellow',
+  bad: 'red',
+  faint: 'dim',
+  title: 'bold',
+} as const satisfies Readonly<Record<Ink, string>>
 
 export function painted(paper: Paper, ink: Ink | undefined, text: string): string {
   if (!paper.colours || ink === undefined || text === '') return text
-  const [begin, end] = codes[ink]
-  return `${esc}[${begin}m${text}${esc}[${end}m`
+  // Whether there are colours at all was decided where the paper was made: Node must not look at its own stdout.
+  return styleText(styles[ink], text, { validateStream: false })
 }
+
+const esc = '\u001B'
 
 /** What `painted` makes, on one line. */
 const paint = new RegExp(`(${esc}\\[(?:3[123]|[12])m)([^${esc}\n]*)(${esc}\\[(?:39|22)m)`)

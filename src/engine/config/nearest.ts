@@ -1,27 +1,22 @@
-/** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other. */
-function distance(a: string, b: string): number {
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      const swap = swapped ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
-      next.push(Math.min(replace, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    before = row
-    row = next
-  }
-  return row[b.length] ?? 0
+import { distance } from 'fastest-levenshtein'
+
+/** Whether a swap of two neighbours, and nothing else, turns one word into the other. */
+function isSwap(a: string, b: string): boolean {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  const swapped = `${a.slice(0, at)}${a[at + 1] ?? ''}${a[at] ?? ''}${a.slice(at + 2)}`
+  return a !== b && swapped === b
 }
+
+/** Edits (insert, delete, replace) that turn one word into the other; a swap of two neighbours is one edit, too. */
+const edits = (a: string, b: string): number => (isSwap(a, b) ? 1 : distance(a, b))
 
 /** A longer word is no slip of the finger; comparing it would take as long as the square of its length. */
 const longestWord = 64
 
 /** Whether a word is one slip of the finger away from another: an edit, or a swap of neighbours. */
 export const isSlip = (word: string, meant: string): boolean =>
-  word.length <= longestWord && distance(word, meant) <= 1
+  word.length <= longestWord && edits(word, meant) <= 1
 
 /** The known word that a person most likely meant; undefined when every word differs too much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
@@ -29,7 +24,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   const candidates = [...known]
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
   const ranked = candidates
-    .map((candidate) => ({ candidate, edits: distance(plain(word), plain(candidate)) }))
+    .map((candidate) => ({ candidate, edits: edits(plain(word), plain(candidate)) }))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
   if (best === undefined || best.edits <= 1) return best?.candidate
@@ -49,6 +44,6 @@ export function nearestOrFirst(word: string, known: readonly string[]): string |
   const begin = word.slice(0, longestWord)
   return (
     nearest(word, known) ??
-    [...known].sort((a, b) => distance(begin, a) - distance(begin, b) || a.localeCompare(b))[0]
+    [...known].sort((a, b) => edits(begin, a) - edits(begin, b) || a.localeCompare(b))[0]
   )
 }

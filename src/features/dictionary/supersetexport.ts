@@ -4,10 +4,10 @@
  * dialect.
  */
 import { createHash } from 'node:crypto'
+import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
 import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
-import { zip } from './zip.js'
 
 /** The same warehouse and view have the same name in every import, so that a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {
@@ -90,5 +90,11 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
   }
 }
 
-export const toSuperset = (dictionary: Dictionary, target: SupersetTarget): Buffer =>
-  zip(supersetFiles(dictionary, target))
+/** The first day that the format of ZIP archives knows, in local time as fflate reads it: the same files give the same archive. */
+const mtime = new Date(1980, 0, 1)
+
+/** The files as they are, without compression: some hundred kilobytes that are imported once. */
+export function toSuperset(dictionary: Dictionary, target: SupersetTarget): Buffer {
+  const files = Object.entries(supersetFiles(dictionary, target)).map(([name, text]) => [name, strToU8(text)])
+  return Buffer.from(zipSync(Object.fromEntries(files), { level: 0, mtime }))
+}
