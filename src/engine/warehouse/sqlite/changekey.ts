@@ -2,8 +2,10 @@
  * SQLite cannot change a key: the table is made again beside the old one, from its own text, takes the rows, and then the
  * name. So a user's columns stay, and what is made of a table by its name alone, such as a view, does not notice.
  */
+
 import type BetterSqlite3 from 'better-sqlite3'
 import { type CompiledQuery, sql } from 'kysely'
+import type { GrownKey } from '../../model/statetable.js'
 import type { Table } from '../../model/table.js'
 import type { Db } from '../database.js'
 import type { FormerKey, KeyChange, Obstacle } from '../dialect.js'
@@ -82,4 +84,25 @@ export function changeKey(
     ].map((statement): CompiledQuery => statement.compile(db)),
     obstacles: foreignKeys(raw, table),
   }
+}
+
+/**
+ * SQLite cannot change a key: the rows step aside while the table is made anew. They are copied twice and no table is
+ * renamed, because a rename fails where somebody's own view stands on the table.
+ */
+export function growKey(
+  db: Db,
+  { name, columns }: Table,
+  { column, value }: GrownKey,
+  anew: readonly CompiledQuery[],
+): CompiledQuery[] {
+  const [table, aside, grown] = [sql.id(name), sql.id(`${name}_aside`), sql.id(column)]
+  const all = sql.join(columns.map((one) => sql.id(one.name)))
+  return [
+    sql`create table ${aside} as select *, ${sql.lit(value)} as ${grown} from ${table}`.compile(db),
+    sql`drop table ${table}`.compile(db),
+    ...anew,
+    sql`insert into ${table} (${all}) select ${all} from ${aside}`.compile(db),
+    sql`drop table ${aside}`.compile(db),
+  ]
 }

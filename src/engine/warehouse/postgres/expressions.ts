@@ -1,5 +1,20 @@
+/* SQL that only Postgres understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
+
+import { type Expression, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
+import type { DayRun, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
+
+const column = sql.ref('_extra')
+
+export const extra: ExtraSql = {
+  has: (name) => sql`jsonb_exists(${column}, ${name})`,
+  member: (name) => sql`(${column} -> ${name}::text)::text`,
+  without: (name) => sql`nullif(${column} - ${name}::text, '{}'::jsonb)`,
+  with: (name, value) =>
+    sql`coalesce(${column}, '{}'::jsonb) || jsonb_build_object(${name}::text, ${value}::jsonb)`,
+  exact: (name) => sql`${sql.ref(name)}::text`,
+}
 
 /** Instants in the canonical form: Postgres would leave out zeros, and write the zone in digits. */
 function asJson({ name, kind }: Column): string {
@@ -25,4 +40,14 @@ export const versionWords = (schema: string): VersionWords => {
       return `jsonb_build_object(${lists.join(', ')})`
     },
   }
+}
+
+export function dayRows(runs: readonly DayRun[]): Expression<unknown> {
+  const values = runs.map(
+    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(days)}, ${sql.lit(start)})`,
+  )
+  const day = sql`date '1970-01-01' + (first + i)`
+  return sql`select first + i as n, to_timestamp(start + i * 86400.0) as from_at,
+      ${day} as day, cast(date_trunc('month', ${day}) as date) as month
+    from (values ${sql.join(values)}) as runs(first, days, start), generate_series(0, days - 1) as i`
 }

@@ -1,0 +1,56 @@
+/* SQL that only SQLite understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
+
+import { type Expression, sql } from 'kysely'
+import type { Column, Table } from '../../model/table.js'
+import type { DayRun, ExtraSql } from '../dialect.js'
+import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
+
+/** The path of a member: quoted as JSON quotes it, so that a dot or a quote in the name is part of the name. */
+const path = (name: string): string => `$.${JSON.stringify(name)}`
+
+const column = sql.ref('_extra')
+
+export const extra: ExtraSql = {
+  has: (name) => sql`json_type(${column}, ${path(name)}) is not null`,
+  member: (name) => sql`${column} -> ${path(name)}`,
+  without: (name) => sql`nullif(json_remove(${column}, ${path(name)}), '{}')`,
+  with: (name, value) => sql`json_set(coalesce(${column}, '{}'), ${path(name)}, json(${value}))`,
+  exact: (name) => sql.ref(name),
+}
+
+/** A value as JSON: SQLite writes integers and doubles so that they are read back as they were. */
+function asJson({ name, kind }: Column): string {
+  const value = `c.${quoted(name)}`
+  if (kind === 'json') return `json(${value})`
+  if (kind === 'boolean') return `json(case ${value} when 1 then 'true' when 0 then 'false' else 'null' end)`
+  return value
+}
+
+function rowsOf(table: Table, root: string): string {
+  const members = nestedColumns(table).map((column) => `'${column.name}', ${asJson(column)}`)
+  const order = nestedOrder(table).map((name) => `c.${quoted(name)}`)
+  return `(select json_group_array(json_object(${members.join(', ')}) order by ${order.join(', ')}) from ${quoted(table.name)} as c where c.tenant_id = ${root}.tenant_id and c.${quoted(table.owner ?? '')} = ${root}.id)`
+}
+
+export const versionWords: VersionWords = {
+  from: quoted,
+  within: (parameter) => `in (select value from json_each(${parameter}))`,
+  instant: (parameter) => parameter,
+  // Texts put together: of JSON that a subquery returns, SQLite may forget that it is no plain text.
+  nested: (children, root) => {
+    const lists = children.map((table) => `'"${table.name}":' || ${rowsOf(table, root)}`)
+    return lists.length === 0 ? "'{}'" : `'{' || ${lists.join(" || ',' || ")} || '}'`
+  },
+}
+
+/** Run after run, so that the rows come in the order of their key. */
+export function dayRows(runs: readonly DayRun[]): Expression<unknown> {
+  const firsts = runs.map(
+    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)})`,
+  )
+  const day = sql`n * 86400, 'unixepoch'`
+  return sql`with recursive days(n, behind, start) as (values ${sql.join(firsts)}
+    union all select n + 1, behind, start + 86400 from days where n + 1 < behind order by 1)
+    select n, strftime('%Y-%m-%dT%H:%M:%S.000000Z', start, 'unixepoch') as from_at,
+      date(${day}) as day, date(${day}, 'start of month') as month from days`
+}
