@@ -257,8 +257,6 @@ describe('dictionary', () => {
     ['md', /^# Data dictionary/],
     ['html', /^<!doctype html>/i],
     ['json', /^\{/],
-    ['dbml', /^Project shopsync/],
-    ['mermaid', /^erDiagram$/m],
     ['dbt', /^version: 2$/m],
   ])('as %s, without any configuration', async (format, beginning) => {
     const { code, stdout } = await shopsync(['dictionary', '--format', format])

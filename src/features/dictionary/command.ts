@@ -7,8 +7,6 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
   {
     md: async (content) => (await import('./markdown.js')).toMarkdown(content),
     html: async (content) => (await import('./page/dictionarypage.js')).toHtml(content),
-    dbml: async (content) => (await import('./dbml.js')).toDbml(content),
-    mermaid: async (content) => (await import('./mermaid.js')).toMermaid(content),
     dbt: dbtSources,
     superset: supersetDatasets,
   }
@@ -59,15 +57,14 @@ Postgres).`,
   examples: [
     ['shopsync dictionary > dictionary.md', 'a page of Markdown'],
     ['shopsync dictionary --format html > dictionary.html', 'one page: search, joins, examples, a diagram'],
-    ['shopsync dictionary --format dbml > shopsync.dbml', 'for dbdiagram.io and the like'],
     ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
     ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
   ],
   options: [
     {
       flags: '--format <format>',
-      description: 'md (default), json, html, dbml, mermaid, dbt or superset',
-      choices: ['md', 'json', 'html', 'dbml', 'mermaid', 'dbt', 'superset'],
+      description: 'md (default), json, html, dbt or superset',
+      choices: ['md', 'json', 'html', 'dbt', 'superset'],
     },
   ],
   run: async (invocation) => {

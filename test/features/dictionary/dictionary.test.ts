@@ -5,7 +5,6 @@ import { derivedTables, resources } from '../../../schema/index.js'
 import { views } from '../../../schema/views/index.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
-import { toDbml } from '../../../src/features/dictionary/dbml.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown } from '../../../src/features/dictionary/markdown.js'
@@ -59,7 +58,6 @@ test('what the document leaves open names columns and settings that there are', 
   expect(named.filter((name) => ![...columns, ...settings, ...others].includes(name))).toEqual([])
   for (const { question } of whole.questions) {
     expect(toMarkdown(whole)).toContain(`| ${question} `)
-    expect(toDbml(whole)).toContain(question.replaceAll("'", "\\'"))
     expect(page).toContain(`<th role="rowheader" scope="row">${prose(question)}</th>`)
   }
 })

@@ -108,7 +108,9 @@ function inOrder(list: readonly unknown[], name: string): readonly unknown[] {
 }
 
 /** JSON in which whatever fits a line is on one line: a change shows as few changed lines. */
-export function inLines(value: unknown, indent = ''): string {
+export function inLines(given: unknown, indent = ''): string {
+  // A text of several lines is shown as a list of them.
+  const value = typeof given === 'string' && given.includes('\n') ? given.split('\n') : given
   const short = JSON.stringify(value) ?? 'null'
   if (short.length + indent.length <= 160 || value === null || typeof value !== 'object') return short
   const deeper = `${indent}  `
