@@ -108,7 +108,9 @@ describe.each(warehouses())('$name', (kind) => {
         }
       })
     }
-    vi.spyOn(Book.prototype, 'standing').mockReturnValue('closed')
+    const balance = { first: 0, last: 0, distinct: 0, entered: 0, fallen: 0 }
+    const doubts = { isDoubtful: false, hasVanished: false, isLate: false, hasTies: false }
+    vi.spyOn(Book.prototype, 'counted', 'get').mockReturnValue({ balance, ...doubts })
     const cut: Fault = { kind: 'cut', fraction: 0.7 }
     await expect(law(cut, Number.POSITIVE_INFINITY, { ...options, around })).rejects.toThrow()
     vi.restoreAllMocks()

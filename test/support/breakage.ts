@@ -28,7 +28,9 @@ interface Breaking<M> {
   getter<K extends ClassOf<M>, P extends keyof Instance<M[K]> & string>(
     type: K,
     name: P,
-    broken: () => (this: Instance<M[K]>) => Instance<M[K]>[P],
+    broken: (
+      sound: (this: Instance<M[K]>) => Instance<M[K]>[P],
+    ) => (this: Instance<M[K]>) => Instance<M[K]>[P],
   ): Breakage
 }
 

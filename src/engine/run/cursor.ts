@@ -7,7 +7,7 @@ import { eachLimited } from '../base/eachlimited.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
-import { movesWatermark, type Verdict } from '../walk/types.js'
+import { type Claim, movesWatermark, verdict } from '../walk/verdict.js'
 import { cursorColumns } from '../warehouse/cursors.js'
 import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { Begin, CursorResult } from './cursorwork.js'
@@ -53,8 +53,21 @@ function problem(result: CursorResult): string | null {
   return `The books do not close (${words}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
-const reasonOf = ({ unstorable, outcome }: CursorResult): Reason | null =>
-  unstorable > 0 ? 'record_unstorable' : (outcome?.reason ?? null)
+const claimed = ({
+  verdict: completeness,
+  reason,
+}: Claim): Pick<CursorReport, 'completeness' | 'reason'> => ({
+  completeness,
+  reason,
+})
+
+/** What can be claimed of a cursor that is not asked for, or whose work failed. */
+const nothingSeen = (reason: Reason | null): Claim => verdict({ basis: { by: 'nothing', reason } })
+
+function claimOf({ unstorable, outcome }: CursorResult): Claim {
+  if (!outcome) return nothingSeen(unstorable > 0 ? 'record_unstorable' : null)
+  return unstorable > 0 ? verdict({ ...outcome.evidence, unstorable }) : outcome
+}
 
 const undone = (ending: Ending): Explained => ({
   text: `${reasons[ending]}; the next run goes on where this one stopped`,
@@ -99,8 +112,7 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
       ...cursorColumns(keyOf(task)),
       step: 1,
       status: error === null ? 'ok' : (failure?.status ?? 'failed'),
-      completeness: (error === null && result.outcome?.verdict) || ('unproven' satisfies Verdict),
-      reason: failure?.reason ?? reasonOf(result),
+      ...claimed(failure ? nothingSeen(failure.reason) : claimOf(result)),
       watermark: result.watermark,
       requests: source.stats().requests,
       records: result.records,
@@ -151,8 +163,7 @@ function notBegun(context: CursorContext, task: CursorTask, { text, status, reas
       ...cursorColumns(keyOf(task)),
       step: 1,
       status,
-      completeness: 'unproven',
-      reason,
+      ...claimed(nothingSeen(reason)),
       watermark: stateOf(context, task)?.watermark ?? null,
       requests: 0,
       records: 0,

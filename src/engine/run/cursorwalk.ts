@@ -7,14 +7,8 @@ import type { Source } from '../source/source.js'
 import type { Hole } from '../walk/anomalies.js'
 import { isWholeFrom } from '../walk/cutpoint.js'
 import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
-import {
-  movesWatermark,
-  type PageCommit,
-  type WalkOutcome,
-  type WalkPage,
-  type WalkPlan,
-  type WalkPort,
-} from '../walk/types.js'
+import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../walk/types.js'
+import { type Evidence, movesWatermark } from '../walk/verdict.js'
 import { Walk } from '../walk/walk.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import type { WalkSlot } from '../warehouse/storedwalk.js'
@@ -53,8 +47,8 @@ export class CursorWalk implements CursorWork {
   #memory: Memory
   /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
   #committed: WalkOutcome | undefined
-  /** What the last walk itself can claim, whatever is remembered. */
-  claim: Pick<WalkOutcome, 'verdict' | 'reason'> | undefined
+  /** Of the last walk, whatever is remembered of the list. */
+  evidence: Evidence | undefined
   /** Of the walk under way; undefined where it was begun by an earlier run. */
   #freshness: Freshness | undefined
   /** Records that the last walk has met in older versions than their rows. */
@@ -209,7 +203,7 @@ export class CursorWalk implements CursorWork {
     const looksAgain = isWholeFrom(this.#floor)
     const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
-    this.claim = outcome
+    this.evidence = outcome.evidence
     if (movesWatermark(outcome)) {
       const twice = this.#memory.twice ?? 0
       this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0

@@ -5,6 +5,7 @@
 
 import type { Source } from '../source/source.js'
 import type { WalkOutcome } from '../walk/types.js'
+import { judged } from '../walk/verdict.js'
 import type { CursorTask } from './runcontext.js'
 import type { Reconciled } from './runreport.js'
 
@@ -55,9 +56,8 @@ export interface CursorWork {
 export type Begin = (task: CursorTask, source: Source) => CursorWork
 
 /** The outcome where a list of so many records was shown whole by one answer. */
-export const wholeOutcome = (records: number): WalkOutcome => ({
-  verdict: 'proven',
-  ceiling: null,
-  books: { first: records, last: records, distinct: records, entered: 0, fallen: 0 },
-  reason: null,
-})
+export const wholeOutcome = (records: number): WalkOutcome =>
+  judged(
+    { basis: { by: 'page', missing: 0 } },
+    { ceiling: null, books: { first: records, last: records, distinct: records, entered: 0, fallen: 0 } },
+  )

@@ -100,8 +100,8 @@ export class NamesSync implements CursorWork {
       // The list is read whole: what it no longer shows is deleted.
       deletes_checked_at: began,
       status: 'ok',
-      completeness: 'proven',
-      reason: null,
+      completeness: outcome.verdict,
+      reason: outcome.reason,
       last_success_at: now(this.context),
       last_error: null,
       last_run_id: runId,

@@ -6,6 +6,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../base/format.js'
 import type { WalkOutcome } from '../walk/types.js'
+import { judged } from '../walk/verdict.js'
 import type { Version } from '../warehouse/versionbatch.js'
 import type { CursorResult } from './cursorwork.js'
 import type { Note } from './runreport.js'
@@ -52,6 +53,6 @@ export const wentBack = (records: number, outcome: WalkOutcome): Pick<CursorResu
   records === 0
     ? { outcome }
     : {
-        outcome: { ...outcome, verdict: 'unproven', reason: 'source_went_back' },
+        outcome: judged({ ...outcome.evidence, keptNewer: records }, outcome),
         problem: `The source has ${plural(records, 'record')} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
       }

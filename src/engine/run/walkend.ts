@@ -91,7 +91,7 @@ export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: Wal
   const { warehouse, runId } = context
   const cursor = moveCursor(warehouse.db, keyOf(task), {
     status: 'failed',
-    completeness: 'unproven',
+    completeness: outcome.verdict,
     reason: outcome.reason,
     last_error: outcome.reason && reasons[outcome.reason],
     last_run_id: runId,

@@ -1,4 +1,4 @@
-import { countOdd, nothingOdd } from './anomalies.js'
+import { countOdd } from './anomalies.js'
 import { isMoreThanCounted, lookBehind, type NextPage, type Seen } from './behind.js'
 import { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
@@ -125,38 +125,18 @@ function sizeOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): num
 }
 
 async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number): Promise<WalkOutcome> {
-  const { total, sightings, holes = [] } = page
+  const { total, sightings } = page
   const distinct = new Set(sightings.map(({ id }) => id)).size
   const { repeated: twice } = countOdd(sightings.map(({ id }) => id))
   const isUnordered = isOutOfOrder(sightings)
   const hidden = Math.max(0, total - page.records)
-  const isOdd = isUnordered || twice + hidden + holes.length > 0
   walk.noteStamps(page)
-  const outcome = walk.tell({
-    ...verdictOnPage({ isAgain: number > 1, isUnordered, twice, hidden }),
-    ceiling: ceilingOf(page),
-    books: { first: total, last: total, distinct, entered: 0, fallen: 0 },
-    ...(isOdd && { finding: { ...nothingOdd, isUnordered, twice, hidden, holes } }),
-  })
+  walk.noteHoles(page)
+  const outcome = walk.outcome(
+    { basis: { by: 'page', missing: 0 }, isReadAgain: number > 1, isUnordered, twice, hidden },
+    { ceiling: ceilingOf(page), books: { first: total, last: total, distinct, entered: 0, fallen: 0 } },
+    { isUnordered },
+  )
   await walk.port.store(page, { progress: null, outcome })
   return outcome
-}
-
-interface OnePage {
-  readonly isAgain: boolean
-  readonly isUnordered: boolean
-  readonly twice: number
-  readonly hidden: number
-}
-
-function verdictOnPage({
-  isAgain,
-  isUnordered,
-  twice,
-  hidden,
-}: OnePage): Pick<WalkOutcome, 'verdict' | 'reason'> {
-  if (hidden > 0) return { verdict: 'unproven', reason: 'counted_not_shown' }
-  if (isUnordered) return { verdict: 'repaired', reason: 'order' }
-  if (twice > 0) return { verdict: 'repaired', reason: 'listed_twice' }
-  return isAgain ? { verdict: 'repaired', reason: 'read_again' } : { verdict: 'proven', reason: null }
 }

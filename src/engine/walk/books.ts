@@ -1,28 +1,21 @@
 /**
- * The books of a walk: they count what the responses showed, and decide whether the walk may be called complete.
- * Reading (reading.ts) enters every response; judge.ts asks how the books stand.
+ * The books of a walk count what the responses showed. Reading (reading.ts) enters every response; verdict.ts says what
+ * the counts prove.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import type { Sighting } from './observed.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
-import { isPlausibleFall, missingOf, type OpenBook, type RestoredBook, type Standing } from './openbook.js'
+import type { OpenBook, RestoredBook } from './openbook.js'
 import { type Edges, TieWatch } from './ties.js'
-import type { Balance, Doubts } from './types.js'
+import type { Doubts } from './types.js'
+import { type Balance, type Counted, missingIn } from './verdict.js'
 
 /**
- * T0 is `total_count` of the first response, c the newest `updated_at` of that response, S the set of all ids seen.
- * `entered` are the ids of S that came into the list after the first response. T1 is the total of one more first page
- * that shows nothing newer than the pages before. The books close if T0 + entered = T1 = |S| and no total ever fell in
- * between (docs/architecture.md, Why a walk can be complete).
- *
- * The equation holds only if `entered` leaves out no record: then |S| = T0 + entered says that the walk saw every record
- * that the first response counted. A record newer than c has plainly entered. A late record is no newer than c and
- * becomes visible after the first response. Late records lie in the late zone, which is the part of the list above
- * the floor of the next walk. If the first response showed the whole zone, every other record that turns up in the zone
- * has entered, and the count is exact. Where a zone of more than a page (a bulk change within the last minutes) has
- * stirred, it is read once more (zone.ts), and the part behind it is counted for itself (olderpart.ts).
+ * Counts the first response's total, the ids seen, and the records that entered the list after the first response.
+ * Everything rests on that last count leaving nobody out (docs/architecture.md, Why a walk can be complete). So where a
+ * record may have entered and nothing tells, the book notes a doubt.
  */
 export class Book {
   readonly floor: string
@@ -259,33 +252,33 @@ export class Book {
   }
 
   get isEven(): boolean {
-    return missingOf(this.balance()) === 0
+    return missingIn(this.balance()) === 0
   }
 
   /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
   get isShort(): boolean {
     if (this.needsZone && this.zoneAgrees) return this.#older?.isShort === true
     if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished)) return false
-    return (missingOf(this.balance()) ?? 0) > 0
+    return (missingIn(this.balance()) ?? 0) > 0
   }
 
-  /** How the books stand, given that the last response was a first page that showed nothing new. */
-  standing(): Standing {
-    if (this.needsZone) return this.#standingByZone()
-    if (this.#doubtful || this.#surprised) return 'open'
-    if (this.isEven && !this.#vanished) return 'closed'
-    return isPlausibleFall(this.balance()) && !this.ties.found && !this.#late ? 'complete' : 'open'
-  }
-
-  /**
-   * The zone was read twice. Behind it a record can only slip where the total falls, and the walk stepped back for that;
-   * unless ties hide records there, or pages were read together. Then all of that part must have been seen.
-   * A record that is counted and never seen may be hidden by anything.
-   */
-  #standingByZone(): Standing {
-    if (!this.zoneAgrees || this.balance().distinct < this.#last) return 'open'
-    if (this.#older?.isWhole) return 'complete'
-    return this.#older?.wasTogether || this.ties.foundUpTo(this.lateFrom) ? 'open' : 'complete'
+  /** What the books have counted, if the last response was a first page that showed nothing new. */
+  get counted(): Counted {
+    const { wasTogether = false, isWhole = false } = this.#older ?? {}
+    return {
+      balance: this.balance(),
+      isDoubtful: this.#doubtful || this.#surprised,
+      hasVanished: this.#vanished,
+      isLate: this.#late,
+      hasTies: this.ties.found,
+      ...(this.needsZone && {
+        zone: {
+          agrees: this.zoneAgrees ?? false,
+          isRestWhole: isWhole,
+          mayHide: wasTogether || this.ties.foundUpTo(this.lateFrom),
+        },
+      }),
+    }
   }
 
   balance(): Balance {

@@ -1,6 +1,6 @@
 /**
  * What the totals and the records shown tell of a list that stood still: records at two places, records that are
- * counted and never shown, totals that are not true. Reading (reading.ts) enters its pages, judge.ts asks.
+ * counted and never shown, totals that are not true. Reading (reading.ts) enters its pages, evidence.ts asks.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding } from './anomalies.js'

@@ -1,10 +1,10 @@
 /**
- * What is remembered of an odd list from one walk to the next, and what that does to a verdict. The memory lies with the
- * cursor (`sync_cursors.remembered`); sync/walks and sync/reconcile keep it.
+ * What is remembered of an odd list from one walk to the next; verdict.ts takes it into account. The memory lies with the
+ * cursor (`sync_cursors.remembered`).
  */
-import type { Reason } from '../base/reasons.js'
 import { type Finding, type Hole, nothingOdd } from './anomalies.js'
-import { movesWatermark, type Verdict, type WalkOutcome, worstFirst } from './types.js'
+import type { WalkOutcome } from './types.js'
+import { judged, movesWatermark } from './verdict.js'
 
 /** Records that are counted and never shown: the numbers of the list when it was last searched for them. */
 export interface Surplus {
@@ -64,9 +64,6 @@ interface WalkEnd {
   readonly isSearch: boolean
 }
 
-/** The second search, whenever it comes, is what makes it a fact: see reasons. */
-const searchesForFact = 2
-
 function surplusAfter(
   before: Surplus | undefined,
   { finding = nothingOdd, books }: WalkOutcome,
@@ -112,35 +109,6 @@ const merged = (holes: readonly Hole[]): readonly Hole[] => [
   ...new Map(holes.map((hole) => [hole.after, hole])).values(),
 ]
 
-type Claim = readonly [verdict: Verdict, reason: Reason]
-
-/** The best that can be claimed of the list as it is remembered, the more particular reason first. */
-function claimsOf({ surplus, twice, isUnordered, isUncounted, holes }: Memory): Claim[] {
-  const claims: (Claim | undefined)[] = [
-    holes?.length ? ['unproven', 'unreadable'] : undefined,
-    surplus ? [surplus.searches < searchesForFact ? 'unproven' : 'listed', 'counted_not_shown'] : undefined,
-    isUncounted ? ['listed', 'no_count'] : undefined,
-    isUnordered ? ['repaired', 'order'] : undefined,
-    twice ? ['repaired', 'listed_twice'] : undefined,
-  ]
-  return claims.flatMap((claim) => (claim ? [claim] : []))
-}
-
-const rank = (verdict: Verdict): number => worstFirst.indexOf(verdict)
-
-/**
- * No verdict is better than what is remembered of the list allows. Of several reasons that of the worst verdict is told,
- * else the more particular one.
- */
-export function limited<O extends Pick<WalkOutcome, 'verdict' | 'reason'>>(outcome: O, memory: Memory): O {
-  if (!movesWatermark(outcome)) return outcome
-  // The walk itself calls any surplus unproven; the memory knows how often it was searched for.
-  const own: readonly [Verdict, Reason | null] =
-    outcome.reason === 'counted_not_shown' ? ['proven', null] : [outcome.verdict, outcome.reason]
-  const [worst = own] = [...claimsOf(memory), own].sort(([a], [b]) => rank(a) - rank(b))
-  return { ...outcome, verdict: worst[0], reason: worst[1] }
-}
-
 /** Joins a walk's outcome with what was remembered: what the cursor can claim now, and what is remembered from now on. */
 export function recalled(
   outcome: WalkOutcome,
@@ -149,5 +117,5 @@ export function recalled(
 ): { readonly outcome: WalkOutcome; readonly memory: Memory } {
   if (!movesWatermark(outcome)) return { outcome, memory: before }
   const memory = memoryAfter(before, outcome, end)
-  return { outcome: limited(outcome, memory), memory }
+  return { outcome: judged(outcome.evidence, outcome, memory), memory }
 }

@@ -1,12 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Balance, Doubts, WalkProgress } from './types.js'
-
-/**
- * How the books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
- * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
- * `open`: a record may be missing.
- */
-export type Standing = 'closed' | 'complete' | 'open'
+import type { Doubts, WalkProgress } from './types.js'
 
 export interface OpenBook {
   readonly floor: string
@@ -30,14 +23,4 @@ export interface RestoredBook {
   readonly lateFrom: string
   readonly ids: readonly Int64[]
   readonly entered: readonly Int64[]
-}
-
-/** How many records were counted and not seen, if no total fell and all that came is known; else undefined. */
-export const missingOf = ({ first, last, distinct, entered, fallen }: Balance): number | undefined =>
-  fallen === 0 && first + entered === last ? last - distinct : undefined
-
-/** Whether totals fell, and what was seen can be all that there is, besides what was deleted since. */
-export function isPlausibleFall({ first, last, distinct, entered, fallen }: Balance): boolean {
-  const deleted = first + entered - last
-  return fallen > 0 && deleted >= fallen && distinct >= last && distinct <= last + deleted
 }

@@ -3,16 +3,17 @@
  * that stood still. Walk (walk.ts) falls back to it.
  */
 
-import { nothingOdd } from './anomalies.js'
+import { Bug } from '../base/errors.js'
 import { isOverrun, pageBehind } from './behind.js'
 import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
 import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
+import { numbersOf } from './evidence.js'
 import { Ids } from './ids.js'
-import { outcomeOf } from './judge.js'
 import { Repeats, servedSize } from './pagesize.js'
 import type { PlainBegin } from './plainbegin.js'
-import { movesWatermark, type WalkOutcome, type WalkPage } from './types.js'
+import type { WalkOutcome, WalkPage } from './types.js'
+import { type Basis, movesWatermark } from './verdict.js'
 import type { WalkState } from './walkstate.js'
 
 /** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
@@ -90,7 +91,8 @@ class PlainWalk<P> {
       before = now
       read = reading.ids
     }
-    return outcome ?? this.#outcome('unproven', { total: 0, shown: 0, twice: 0, hidden: 0 })
+    if (!outcome) throw new Bug('A walk needs a page size')
+    return outcome
   }
 
   /** undefined: the two readings do not show the same versions in the same order, or the total stood still. */
@@ -103,7 +105,8 @@ class PlainWalk<P> {
     const two = await this.#read({ from: 1, pages: [], perPage: second })
     const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
     const isTold = isStill && one.isEnded && two.isEnded
-    const outcome = isTold ? this.#outcome('listed', two.ids.numbers(two.last.total), true) : undefined
+    const basis = { by: 'end', mayHide: false } as const
+    const outcome = isTold ? this.#outcome(basis, two.ids.numbers(two.last.total), true) : undefined
     await port.store(two.last, outcome ? { progress: null, outcome } : {})
     return outcome
   }
@@ -165,11 +168,12 @@ class PlainWalk<P> {
     return places >= page.total && (page.records < reading.perPage || fresh === 0)
   }
 
-  #enter({ total, sightings, holes = [] }: WalkPage<P>): void {
+  #enter(page: WalkPage<P>): void {
+    const { total, sightings } = page
     if (total !== this.#unionTotal) this.#union = new Ids()
     this.#unionTotal = total
     this.#union.take(sightings)
-    for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
+    this.walk.noteHoles(page)
   }
 
   #judge(
@@ -177,42 +181,46 @@ class PlainWalk<P> {
     now: StillList | undefined,
     before: { readonly still?: StillList; readonly ids?: Ids },
   ): WalkOutcome {
-    const shown = this.cause === 'no_count' || !now ? ids.numbers(last.total, before.ids) : now
-    if (!isEnded) return { ...this.#outcome('unproven', shown), reason: 'moving' }
-    if (this.cause === 'no_count') {
-      const isAll = !ids.mayHide || this.#steady >= steadyReadings
-      return isAll ? this.#outcome('listed', shown) : { ...this.#outcome('unproven', shown), reason: 'ties' }
-    }
-    if (!now) return this.#outcome('unproven', shown)
+    const isUncounted = this.cause === 'no_count'
+    const shown = isUncounted || !now ? ids.numbers(last.total, before.ids) : now
+    if (!isEnded) return this.#outcome({ by: 'nothing', reason: 'moving' }, shown)
+    if (isUncounted)
+      return this.#outcome({ by: 'end', mayHide: ids.mayHide && this.#steady < steadyReadings }, shown)
     const union = this.#union.numbers(last.total)
-    if (now.twice === 0 && now.hidden === 0) return this.#outcome('repaired', now)
+    const isKnown = isKnownSurplus(shown, this.walk.plan.known, false)
+    const isSame =
+      before.still !== undefined && isSameList(before.still, shown) && union.shown === shown.shown
+    const isClosed = now?.twice === 0 && now.hidden === 0
     // Where the order changes from page to page, the readings together have to show everything.
-    if (union.shown === now.total) return this.#outcome('repaired', union)
-    const isSettled = before.still && isSameList(before.still, now) && union.shown === now.shown
-    const isKnown = isKnownSurplus(now, this.walk.plan.known, false)
-    return this.#outcome(now.hidden === 0 && (isSettled || isKnown) ? 'repaired' : 'unproven', now)
+    const isJoined = !isClosed && union.shown === shown.total
+    return this.#outcome(
+      {
+        by: 'ids',
+        isSteady: now !== undefined,
+        total: shown.total,
+        shown: shown.shown,
+        together: union.shown,
+        twice: shown.twice,
+        isSettled: isKnown || isSame,
+      },
+      isJoined && now ? union : shown,
+    )
   }
 
   #outcome(
-    verdict: WalkOutcome['verdict'],
+    basis: Basis,
     { total, shown, twice }: StillList,
     isUnsteady = this.walk.plan.known?.isUnsteady ?? false,
   ): WalkOutcome {
     const isUncounted = this.cause === 'no_count'
-    return this.walk.tell({
-      verdict,
-      ceiling: this.#ceiling,
-      reason: this.cause,
-      books: { first: this.#first, last: total, distinct: shown, entered: 0, fallen: 0 },
-      finding: {
-        ...nothingOdd,
-        twice,
-        isUnordered: this.#isUnordered,
-        isUncounted,
-        isUnsteady: isUncounted && isUnsteady,
-        holes: [...this.walk.holes.values()],
+    return this.walk.outcome(
+      { basis },
+      {
+        ceiling: this.#ceiling,
+        books: { first: this.#first, last: total, distinct: shown, entered: 0, fallen: 0 },
       },
-    })
+      { twice, isUnordered: this.#isUnordered, isUncounted, isUnsteady: isUncounted && isUnsteady },
+    )
   }
 }
 
@@ -229,5 +237,5 @@ export const readPlainly = <P>(
 export async function readUnsteady<P>(walk: WalkState<P>, book: Book): Promise<WalkOutcome> {
   walk.search.isTotalDoubted = true
   const listed = await new PlainWalk(walk, 'no_count').runTwice(book.ceiling)
-  return listed ?? walk.tell(outcomeOf(book, 'unproven', 'totals_disagree'))
+  return listed ?? walk.outcome({ basis: { by: 'nothing', reason: 'totals_disagree' } }, numbersOf(book))
 }

@@ -3,6 +3,7 @@
  * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
 import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
 import { countAfter, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
@@ -11,6 +12,7 @@ import { Pager } from './pager.js'
 import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
+import { type Basis, verdict } from './verdict.js'
 
 interface RangeReading {
   readonly perPage: number
@@ -67,41 +69,35 @@ export class RangeWalk<P> {
   async run(): Promise<RangeOutcome> {
     const whole = await this.#atOnce()
     if (whole) return whole
-    let reading: RangeReading | undefined
+    let outcome: RangeOutcome | undefined
     let before = ''
     for (let i = 0; i < this.#sizes.length; i++) {
       const from = this.#newer
-      reading = await this.#read(this.#sizes[i] ?? pageSizes[0], before)
+      const reading = await this.#read(this.#sizes[i] ?? pageSizes[0], before)
       before = reading.fell ? '' : `${reading.expected} ${from}`
-      const { fell, tied, expected, total } = reading
-      if (this.#isUncounted) return this.#outcome('listed', this.#seen.size)
-      const seen = this.#seen.size
-      if (this.#isOutOfOrder) return this.#unordered('unproven', expected)
-      if (this.range.isUnordered) {
-        // A record that leaves as another one comes is missed by a list in any order: see premises of docs/guarantees.md.
-        if (!fell && total === expected && seen >= expected) return this.#unordered('repaired', expected)
-        continue
-      }
-      if (!fell && seen >= expected) return this.#outcome(i === 0 ? 'proven' : 'repaired', expected)
-      if (fell && !tied && seen >= total - from) return this.#outcome('repaired', expected)
+      if (this.#isUncounted) return this.#outcome({ by: 'end', mayHide: false }, this.#seen.size)
+      if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, reading.expected)
+      outcome = this.#judge(reading, from, i > 0)
+      if (outcome.verdict !== 'unproven') return outcome
       if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
     }
-    if (this.range.isUnordered) return this.#unordered('unproven', reading?.expected ?? 0)
-    const reason = reading?.tied ? 'ties' : 'totals_disagree'
-    return { ...this.#outcome('unproven', reading?.expected ?? 0), reason }
+    if (!outcome) throw new Bug('A range needs a page size')
+    return outcome
   }
 
-  #outcome(verdict: RangeOutcome['verdict'], expected: number): RangeOutcome {
-    return {
-      verdict,
-      reason: verdict === 'listed' ? 'no_count' : verdict === 'repaired' ? 'read_again' : null,
+  #judge({ expected, total, fell, tied }: RangeReading, from: number, isReadAgain: boolean): RangeOutcome {
+    const counts = {
       seen: this.#seen.size,
       expected,
+      left: total - from,
+      isUnordered: this.range.isUnordered ?? false,
     }
+    return this.#outcome({ by: 'range', ...counts, hasFallen: fell, hasTies: tied }, expected, isReadAgain)
   }
 
-  #unordered(verdict: 'repaired' | 'unproven', expected: number): RangeOutcome {
-    return { ...this.#outcome(verdict, expected), reason: 'order' }
+  #outcome(basis: Basis, expected: number, isReadAgain = false): RangeOutcome {
+    const evidence = { basis, isReadAgain }
+    return { ...verdict(evidence), evidence, seen: this.#seen.size, expected }
   }
 
   /** Whether the record with this time belongs to the range: the list holds no older records. */
@@ -127,14 +123,15 @@ export class RangeWalk<P> {
       if (!place) return undefined
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
       this.#look(page)
-      if (this.#isOutOfOrder) return this.#unordered('unproven', most)
+      if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, most)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
       const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
       if (page.total === 0 || (isEnd && hasNewer)) {
         // The end of the list should fill its places: what is counted there and not shown is not seen.
         const short = page.total - (place.page - 1) * place.perPage - page.records
         const own = await this.#take(page, null)
-        return this.#outcome(short > 0 ? 'unproven' : 'proven', own + Math.max(0, short))
+        const missing = Math.max(0, short)
+        return this.#outcome({ by: 'page', missing }, own + missing)
       }
       this.#newer += Math.max(0, page.total - this.#total)
       if (!hasNewer && page.total <= this.#total) this.#newer = Math.max(0, this.#newer - 1)

@@ -1,6 +1,6 @@
 /**
  * One reading of the list: it enters each page into the books and hands the page to the warehouse.
- * beginwalk.ts and resumewalk.ts start a reading, closebooks.ts ends it, judge.ts judges it.
+ * beginwalk.ts and resumewalk.ts start a reading, closebooks.ts ends it, evidence.ts says what it is evidence of.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
@@ -206,7 +206,7 @@ export class Reading<P> implements PagerPort<P> {
 
   /** Looks for what is odd about the list, before the books know the page. */
   #look(page: WalkPage<P>): void {
-    const { sightings, holes = [] } = page
+    const { sightings } = page
     // A page that is read again shows nothing new, and is not the end for that.
     const isNew = page.page <= this.#deepest || isNews(page, this.own)
     this.#deepest = Math.max(this.#deepest, page.page)
@@ -218,7 +218,7 @@ export class Reading<P> implements PagerPort<P> {
       this.#overrun = page.page
     this.walk.search.isOverfull ||= !this.#repeats.isOne && placesUpTo(page, this.perPage) > page.total
     if (!this.#repeats.isOne) this.places.take(sightings, this.own)
-    for (const hole of holes) this.walk.holes.set(`${hole.after} ${hole.until}`, hole)
+    this.walk.noteHoles(page)
   }
 
   /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */

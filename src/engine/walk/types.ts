@@ -3,15 +3,11 @@
  * Whoever walks a list implements WalkPort; sync/walks and sync/reconcile do.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Reason } from '../base/reasons.js'
 import type { Finding, Hole } from './anomalies.js'
 import type { Clocks } from './clocks.js'
 import type { Sighting } from './observed.js'
 import type { OlderCount } from './olderpart.js'
-
-/** What a walk can claim about its completeness (docs/architecture.md, Why a walk can be complete). */
-export type Verdict = (typeof worstFirst)[number]
-export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
+import type { Balance, Claim, Evidence } from './verdict.js'
 
 /** One response of the walked list: the part that the books need, and the part that the caller will store. */
 export interface WalkPage<P> {
@@ -40,20 +36,6 @@ export interface WalkPage<P> {
 export interface ListHead {
   readonly newest: string
   readonly total: number
-}
-
-/** The numbers of the books: for the report, and for the row in `sync_run_cursors` that a verdict rests on. */
-export interface Balance {
-  /** `total_count` of the first response (T0). */
-  readonly first: number
-  /** `total_count` of the last response (T1). */
-  readonly last: number
-  /** Distinct records seen (|S|). */
-  readonly distinct: number
-  /** Records that came into the list while the walk read it. */
-  readonly entered: number
-  /** The sum of all falls of `total_count`. */
-  readonly fallen: number
 }
 
 /** The part of the books that a resumed walk needs besides the numbers: see Book. */
@@ -112,29 +94,17 @@ export interface StampsAhead {
   readonly until: string
 }
 
-export interface WalkOutcome {
-  readonly verdict: Verdict
+export interface WalkOutcome extends Claim {
+  /** What the claim rests on. */
+  readonly evidence: Evidence
   /** Newest `updated_at` of the first response that does not lie in the future; null when the list was empty. */
   readonly ceiling: string | null
   /** Records that are stamped ahead of the source's clock by a minute or more; absent where there are none. */
   readonly ahead?: StampsAhead
   readonly books: Balance
-  /** Why the verdict is not `proven`; also an oddity of the list that takes nothing away. */
-  readonly reason: Reason | null
   /** What is odd about the list; absent where nothing is. */
   readonly finding?: Finding
 }
-
-/** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
-const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
-  'counted_not_shown',
-  'unreadable',
-  'before_all',
-])
-
-/** Whether the watermark may move, though it may pass records that the source counts and does not show. */
-export const movesWatermark = ({ verdict, reason }: Pick<WalkOutcome, 'verdict' | 'reason'>): boolean =>
-  verdict !== 'unproven' || shownIsStored.has(reason)
 
 /** How the walk reaches the list and the warehouse. */
 export interface WalkPort<P> {
@@ -202,20 +172,10 @@ export interface ListRange {
   readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
 }
 
-export interface RangeOutcome {
-  readonly verdict: WalkOutcome['verdict']
-  readonly reason: Reason | null
+export interface RangeOutcome extends Claim {
+  readonly evidence: Evidence
   /** Distinct records of the range that were seen, unusable ones included. */
   readonly seen: number
   /** Records of the range at the beginning of the reading, by the source's count. */
   readonly expected: number
 }
-
-const rank = ({ verdict }: Pick<WalkOutcome, 'verdict'>): number => worstFirst.indexOf(verdict)
-
-/** The worse of two claims; of two that are alike, the one with a reason. */
-export const worse = (
-  one: Pick<WalkOutcome, 'verdict' | 'reason'>,
-  other: Pick<WalkOutcome, 'verdict' | 'reason'>,
-): Pick<WalkOutcome, 'verdict' | 'reason'> =>
-  rank(other) < rank(one) || (rank(other) === rank(one) && other.reason !== null) ? other : one

@@ -6,12 +6,13 @@ import { Bug } from '../base/errors.js'
 import { beginReading } from './beginwalk.js'
 import type { Book } from './books.js'
 import { closeReading } from './closebooks.js'
-import { isOpen, judgeReading, outcomeOf } from './judge.js'
+import { isOpen, judgeReading, numbersOf } from './evidence.js'
 import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
 import { readToEnd } from './readpastend.js'
 import { resumeReading } from './resumewalk.js'
-import { movesWatermark, type WalkOutcome, type WalkPage, type WalkPlan, type WalkPort } from './types.js'
+import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
+import { movesWatermark } from './verdict.js'
 import { WalkState } from './walkstate.js'
 import { readZone } from './zone.js'
 
@@ -67,7 +68,7 @@ export class Walk<P> {
       if (overrun && (await reading.isOverrunStill())) return readPlainly(this.#state, 'no_count', overrun)
       // An answer that was a slip has ended the reading: the list is read again.
       outcome = overrun
-        ? this.#state.tell(outcomeOf(reading.own, 'unproven', 'moving'))
+        ? this.#moving(reading)
         : await this.#end(reading, !mayRead(number + 1, reading.joint))
       if (movesWatermark(outcome)) return outcome
       port.note('The books of the walk do not close', { pass: number, ...outcome.books })
@@ -93,10 +94,15 @@ export class Walk<P> {
       await port.store(last, {})
       return readPlainly(this.#state, 'no_count', { from: 1, pages: [], perPage: reading.perPage })
     }
-    if (!last) return this.#state.tell(outcomeOf(reading.own, 'unproven', 'moving'))
-    const outcome = this.#state.tell(judgeReading(reading, isFinal))
+    if (!last) return this.#moving(reading)
+    const outcome = judgeReading(reading, isFinal)
     await port.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
     return outcome
+  }
+
+  /** The list never stood still. */
+  #moving({ own }: Reading<P>): WalkOutcome {
+    return this.#state.outcome({ basis: { by: 'nothing', reason: 'moving' } }, numbersOf(own))
   }
 
   /** The last page, which is not stored yet; undefined where the list never stood still. */

@@ -1,4 +1,4 @@
-import { type Hole, nothingOdd } from './anomalies.js'
+import { type Finding, type Hole, nothingOdd } from './anomalies.js'
 import type { Book } from './books.js'
 import { sourceTime, stampedAhead } from './clocks.js'
 import { Search } from './countmismatch.js'
@@ -6,6 +6,7 @@ import { isWholeFrom } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import { PageSize } from './pagesize.js'
 import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
+import { type Evidence, verdict } from './verdict.js'
 
 /** What all readings of one walk share. */
 export class WalkState<P> {
@@ -51,6 +52,10 @@ export class WalkState<P> {
     this.noteStamps(page)
   }
 
+  noteHoles({ holes = [] }: WalkPage<P>): void {
+    for (const hole of holes) this.holes.set(`${hole.after} ${hole.until}`, hole)
+  }
+
   noteStamps({ sightings, clocks }: WalkPage<P>): void {
     for (const { id, updatedAt } of stampedAhead(sightings, clocks)) {
       if (typeof id !== 'string') this.#ahead.add(id)
@@ -58,29 +63,30 @@ export class WalkState<P> {
     }
   }
 
-  /** The outcome, with what the walk has noted besides. */
-  tell(outcome: WalkOutcome): WalkOutcome {
-    return this.#withStamps(this.#withSize(outcome))
+  /** What came of the walk, judged by the evidence. `odd`: what else it found out about the list. */
+  outcome(
+    given: Evidence,
+    { ceiling, books }: Pick<WalkOutcome, 'ceiling' | 'books'>,
+    odd: Partial<Finding> = {},
+  ): WalkOutcome {
+    const holes = [...this.holes.values()]
+    const evidence = { ...given, holes: holes.length, isAhead: this.#ahead.size > 0 }
+    const { twice = 0, hidden = 0 } = given
+    const size = this.#learnedSize(hidden)
+    return {
+      ...verdict(evidence),
+      evidence,
+      ceiling,
+      books,
+      finding: { ...nothingOdd, twice, hidden, holes, ...odd, ...(size !== undefined && { size }) },
+      ...(evidence.isAhead && { ahead: { records: this.#ahead.size, until: this.#aheadUntil } }),
+    }
   }
 
   /** A page may be shorter than asked for want of records that are counted and not shown: that is no smaller size. */
-  #withSize(outcome: WalkOutcome): WalkOutcome {
-    const { finding = nothingOdd } = outcome
+  #learnedSize(hidden: number): number | null | undefined {
     const { learned } = this.size
     const [usual = 0] = this.plan.pageSizes
-    const isOfHidden = typeof learned === 'number' && usual - learned <= finding.hidden
-    return learned === undefined || isOfHidden
-      ? outcome
-      : { ...outcome, finding: { ...finding, size: learned } }
-  }
-
-  /** Stamps ahead of the clock are the reason where nothing else is odd about the list. */
-  #withStamps(outcome: WalkOutcome): WalkOutcome {
-    if (this.#ahead.size === 0) return outcome
-    const ahead = { records: this.#ahead.size, until: this.#aheadUntil }
-    const { reason } = outcome
-    const isPlain = reason === null || reason === 'read_again' || reason === 'ties'
-    const isReason = isPlain && outcome.verdict !== 'unproven'
-    return { ...outcome, ahead, ...(isReason && { reason: 'future_stamps' }) }
+    return typeof learned === 'number' && usual - learned <= hidden ? undefined : learned
   }
 }

@@ -26,14 +26,8 @@ import { countAfter } from '../../engine/walk/count.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
 import { RangeWalk } from '../../engine/walk/range.js'
-import {
-  type ListRange,
-  type RangeOutcome,
-  type RangePort,
-  type Verdict,
-  type WalkPage,
-  worstFirst,
-} from '../../engine/walk/types.js'
+import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
+import { judged } from '../../engine/walk/verdict.js'
 import { forgetBoundary, moveBoundary, readBoundary } from './sql.js'
 
 /** The last instant before the range: `updated_after` leaves out the instant that it names. */
@@ -43,9 +37,6 @@ export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
 
 /** Records of a range that is long enough to be read several pages at a time. */
 export const manyRecords = 20_000
-
-const worst = (verdicts: readonly Verdict[]): Verdict =>
-  worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'proven'
 
 /** Keeps the records of a range, and records without a time: a page may show more than the range. */
 function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
@@ -88,20 +79,18 @@ export class Backfill implements CursorWork {
     const outcomes: RangeOutcome[] = []
     for (const range of this.ranges) outcomes.push(await this.#range(range))
     this.#older.tell(warningOf(this.context, keyOf(this.task)), this.#memory.twice ?? 0)
-    const verdict = worst(outcomes.map((outcome) => outcome.verdict))
     const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
     const [expected, seen] = [sum('expected'), sum('seen')]
-    const reason = outcomes.find((outcome) => outcome.verdict === verdict)?.reason ?? null
-    const problem = `Not all was seen (${reasons[reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
+    const books = { first: expected, last: expected, distinct: seen, entered: 0, fallen: 0 }
+    const outcome = judged(
+      { basis: { by: 'looks', looks: outcomes.map(({ evidence }) => evidence) } },
+      { ceiling: null, books },
+    )
+    const problem = `Not all was seen (${reasons[outcome.reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
     return {
       ...this.progress,
-      outcome: {
-        verdict,
-        ceiling: null,
-        books: { first: expected, last: expected, distinct: seen, entered: 0, fallen: 0 },
-        reason,
-      },
-      ...(verdict === 'unproven' && { problem }),
+      outcome,
+      ...(outcome.verdict === 'unproven' && { problem }),
     }
   }
 
@@ -130,9 +119,7 @@ export class Backfill implements CursorWork {
       outcome = await read(unordered)
     }
     await this.#write(forgetBoundary(warehouse.db, key))
-    return boundary !== null && outcome.verdict === 'proven'
-      ? { ...outcome, verdict: 'repaired', reason: 'read_again' }
-      : outcome
+    return boundary === null ? outcome : judged({ ...outcome.evidence, isReadAgain: true }, outcome)
   }
 
   /** What is remembered of the list. */

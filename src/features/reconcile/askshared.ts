@@ -18,7 +18,7 @@ import {
 import { mostTouched } from '../../engine/run/runstats.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { Source } from '../../engine/source/source.js'
-import type { WalkOutcome } from '../../engine/walk/types.js'
+import { judged } from '../../engine/walk/verdict.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -108,11 +108,16 @@ export class SharedLook {
     if (this.#differing > 0)
       return {
         ...told,
-        outcome: judged(result.outcome, 'unproven', 'answers_differ'),
+        outcome:
+          result.outcome &&
+          judged({ ...result.outcome.evidence, differing: this.#differing }, result.outcome),
         problem: result.problem ?? differingText(this.#differing),
       }
     if (this.#wentBack > 0 && result.outcome?.verdict === 'proven')
-      return { ...told, outcome: judged(result.outcome, 'repaired', 'source_went_back') }
+      return {
+        ...told,
+        outcome: judged({ ...result.outcome.evidence, followedBack: this.#wentBack }, result.outcome),
+      }
     return told
   }
 
@@ -242,9 +247,3 @@ export class SharedLook {
     noteOf(this.context, keyOf(this.task))(message, fields)
   }
 }
-
-const judged = (
-  outcome: WalkOutcome | null,
-  verdict: WalkOutcome['verdict'],
-  reason: NonNullable<WalkOutcome['reason']>,
-): WalkOutcome | null => outcome && { ...outcome, verdict, reason }

@@ -16,15 +16,15 @@ import { countOdd, nothingOdd } from '../../engine/walk/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
 import { IdSet } from '../../engine/walk/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/memory.js'
-import { movesWatermark, type WalkOutcome, type WalkPage, type WalkPort } from '../../engine/walk/types.js'
+import type { WalkOutcome, WalkPage, WalkPort } from '../../engine/walk/types.js'
+import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
 import { Walk } from '../../engine/walk/walk.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 
 /** What a comparison of one cursor has found, after the differences were dealt with. */
 export interface ComparedCursor extends Comparison {
-  /** Of a listing: what its walk can claim. */
-  readonly verdict: WalkOutcome['verdict']
-  readonly reason: WalkOutcome['reason']
+  /** Of counts that agree, or of the walk of a listing. */
+  readonly evidence: Evidence
   /** What is remembered of the list from now on. */
   readonly memory: Memory
   /** So many records more the source counts without a filter by time; they were read so. */
@@ -94,7 +94,8 @@ export class Comparing {
     if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
-    return { ...found, verdict: 'proven', reason: null, memory: this.parts.memory(), beforeAll: 0 }
+    const evidence: Evidence = { basis: { by: 'counts', isEven: found.isEven } }
+    return { ...found, evidence, memory: this.parts.memory(), beforeAll: 0 }
   }
 
   #port(): ComparePort<Fetched> {
@@ -141,7 +142,7 @@ export class Comparing {
   async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
     const { listed, beforeAll } = await this.#listAll(isSearch)
     const { outcome, seen, texts } = listed
-    const { finding = nothingOdd, books, verdict, reason } = outcome
+    const { finding = nothingOdd, books } = outcome
     const missing: Candidate[] = []
     for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
     const settled = await this.parts.repair.settle(missing)
@@ -154,7 +155,7 @@ export class Comparing {
       method: 'listing',
       // Where a record exists unchanged that no list shows, the list is not to be believed.
       isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + odd.unreadable,
-      ...(beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict, reason }),
+      evidence: { ...outcome.evidence, beforeAll },
       // Without the filter the list has another order, which says nothing of the one that walks read.
       memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
       beforeAll,

@@ -27,8 +27,9 @@ import type { Note, Reconciled } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { Source } from '../../engine/source/source.js'
 import { epoch, forever } from '../../engine/walk/cutpoint.js'
-import { limited, type Memory, storedMemory } from '../../engine/walk/memory.js'
-import { movesWatermark, type WalkOutcome, worse } from '../../engine/walk/types.js'
+import { type Memory, storedMemory } from '../../engine/walk/memory.js'
+import type { WalkOutcome } from '../../engine/walk/types.js'
+import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { cursorName, moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
@@ -135,7 +136,7 @@ export class Reconciliation implements CursorWork, Repair {
     this.#older.met(this.#walk.older)
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
-    const { isEven, verdict: _verdict, reason: _reason, memory, odd, beforeAll, ...rest } = found
+    const { isEven, evidence: _, memory, odd, beforeAll, ...rest } = found
     const isSure = isEven && this.#older.differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
@@ -149,8 +150,7 @@ export class Reconciliation implements CursorWork, Repair {
       listed_twice: odd.repeated,
       not_shown: odd.hidden,
     }
-    const claim = limited(worse(this.#walk.claim ?? outcome, this.#claimOf(found)), memory)
-    const told: WalkOutcome = isSure ? { ...outcome, ...claim } : { ...outcome, ...this.#unsure(memory) }
+    const told = judged(this.#evidence(found, this.#walk.evidence ?? outcome.evidence), outcome, memory)
     await this.#remember(told, memory)
     const problem = isSure
       ? beforeAllText(beforeAll)
@@ -160,15 +160,12 @@ export class Reconciliation implements CursorWork, Repair {
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
-  #claimOf({ verdict, reason }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> {
-    return this.#wentBack > 0 ? { verdict: 'repaired', reason: 'source_went_back' } : { verdict, reason }
-  }
-
-  /** Something may be missing; where that is known of the list, it is the reason. */
-  #unsure(memory: Memory): Pick<WalkOutcome, 'verdict' | 'reason'> {
-    const reason =
-      this.#older.differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
-    return { verdict: 'unproven', reason }
+  /** Where the two sides still differ, nothing else says how far. */
+  #evidence({ isEven, evidence }: ComparedCursor, walked: Evidence): Evidence {
+    const { differing } = this.#older
+    if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
+    const looks = [walked, { ...evidence, followedBack: this.#wentBack }]
+    return { basis: { by: 'looks', looks } }
   }
 
   /** The comparison knows more of the list than the walk before it. */

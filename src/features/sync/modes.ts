@@ -13,7 +13,7 @@ import { type CursorTask, type RunContext, stateOf } from '../../engine/run/runc
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { waitingForZones } from '../../engine/run/zonesfirst.js'
 import type { Source } from '../../engine/source/source.js'
-import { movesWatermark } from '../../engine/walk/types.js'
+import { movesWatermark } from '../../engine/walk/verdict.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { Backfill } from '../backfill/work.js'
 import { withSharedLook } from '../reconcile/askshared.js'

@@ -5,6 +5,7 @@
 import { recordCursors } from '../../engine/run/records.js'
 import type { CursorChoice, CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { StepGiven } from '../../engine/run/steps.js'
+import { verdict } from '../../engine/walk/verdict.js'
 import type { VerifyOptions } from './verification.js'
 import { compareAll, type VerifiedCursor, type VerifyReport } from './work.js'
 
@@ -55,7 +56,7 @@ function asCursor(cursor: VerifiedCursor, step: number): CursorReport {
     resource,
     step,
     status: status === 'equal' ? 'ok' : status === 'differs' ? 'failed' : status,
-    completeness: status === 'equal' ? 'proven' : 'unproven',
+    completeness: verdict({ basis: { by: 'counts', isEven: status === 'equal' } }).verdict,
     reason: cursor.reason,
     watermark: null,
     requests,

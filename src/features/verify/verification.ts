@@ -5,7 +5,6 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
-import type { Reason } from '../../engine/base/reasons.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -29,8 +28,9 @@ import {
 import { believedWatermark } from '../../engine/run/stampsahead.js'
 import type { Source } from '../../engine/source/source.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
-import { limited, type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
-import { movesWatermark, type WalkOutcome } from '../../engine/walk/types.js'
+import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
+import type { WalkOutcome } from '../../engine/walk/types.js'
+import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { type ComparedCursor, Comparing } from '../reconcile/comparing.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { type DifferenceTally, DryRun } from '../reconcile/dryrun.js'
@@ -75,9 +75,6 @@ export interface VerifyWork extends CursorWork {
   /** No walk has ended yet, so that nothing is claimed. */
   readonly isUnclaimed: boolean
 }
-
-const claimOf = ({ beforeAll }: ComparedCursor): Pick<WalkOutcome, 'verdict' | 'reason'> =>
-  beforeAll > 0 ? { verdict: 'unproven', reason: 'before_all' } : { verdict: 'proven', reason: null }
 
 function unsureText(differing: number, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
@@ -200,20 +197,17 @@ export class Verification implements VerifyWork {
       sampled,
       differences,
     }
-    const isSure = found.isEven && movesWatermark(walked) && this.#dryRun.differing === 0
-    const claim = isSure
-      ? limited(claimOf(found), memory)
-      : ({ verdict: 'unproven', reason: this.#reason(memory) } as const)
-    const problem = isSure ? beforeAllText(found.beforeAll) : unsureText(this.#dryRun.differing, memory)
+    const { differing } = this.#dryRun
+    const isEven = found.isEven && movesWatermark(walked)
+    const { beforeAll } = found
+    const evidence: Evidence = { basis: { by: 'counts', isEven }, differing, beforeAll }
+    const isSure = isEven && differing === 0
+    const problem = isSure ? beforeAllText(beforeAll) : unsureText(differing, memory)
     return {
       ...this.progress,
-      outcome: { ...walked, ...claim },
+      outcome: judged(evidence, walked, memory),
       ...(problem !== undefined && { problem }),
     }
-  }
-
-  #reason(memory: Memory): Reason {
-    return this.#dryRun.differing > 0 ? 'answers_differ' : memory.holes ? 'unreadable' : 'totals_disagree'
   }
 
   /** Compares records that are chosen by chance field by field. */

@@ -1,5 +1,6 @@
 /** What the product says of itself and of its rows: one function that decides it is broken at a time. */
 import type * as format from '../../../src/engine/base/format.js'
+import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
 import type * as openincidents from '../../../src/features/alerts/openincidents.js'
 import type * as askshared from '../../../src/features/reconcile/askshared.js'
@@ -7,6 +8,17 @@ import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
 export const claims: readonly Promised[] = [
+  {
+    promise: 'a verdict is no better than its evidence',
+    broken: 'forgets what is remembered of a list',
+    breakage: breaking<typeof verdict>('src/engine/walk/verdict.ts').function(
+      'verdict',
+      (sound) => (evidence) => sound(evidence),
+    ),
+    test: 'test/engine/walk/verdict.test.ts',
+    name: 'a place remembered',
+    on: [],
+  },
   {
     promise: 'nothing says that all is well while an incident is open',
     broken: 'finds no incident open',

@@ -6,9 +6,10 @@ import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
 import type * as search from '../../../src/engine/run/searchdue.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
 import type * as books from '../../../src/engine/walk/books.js'
-import type * as judge from '../../../src/engine/walk/judge.js'
+import type * as evidence from '../../../src/engine/walk/evidence.js'
 import type * as olderpart from '../../../src/engine/walk/olderpart.js'
 import type * as ties from '../../../src/engine/walk/ties.js'
+import type { Balance, Counted } from '../../../src/engine/walk/verdict.js'
 import type * as drift from '../../../src/engine/warehouse/drift.js'
 import type * as register from '../../../src/engine/warehouse/register/register.js'
 import type * as session from '../../../src/engine/warehouse/session.js'
@@ -32,6 +33,11 @@ export interface LawMutant {
 }
 
 const Book = breaking<typeof books>('src/engine/walk/books.ts')
+/** What a book counts that closes, with the same records seen. */
+const closed = ({ distinct }: Balance): Counted => ({
+  balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
+  ...{ isDoubtful: false, hasVanished: false, isLate: false, hasTies: false },
+})
 const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ was rolled back)/
 
 /** Later than every request. */
@@ -57,7 +63,7 @@ const watermark = { law: '5 Watermark', played: 'watermark', cases: 'any', says:
 const motion = { law: '6 Motion', played: 'motion', cases: 'any', says: misled }
 const unknown = { law: '7 Drift', played: 'drift', cases: 'any', says: /Law 7/ }
 const cost = { law: '8 Cost', played: 'cost', cases: 'any', says: /Law 8/ }
-const closed = { law: '9 Books', played: 'motion', cases: 'any', says: misled }
+const honest = { law: '9 Books', played: 'motion', cases: 'any', says: misled }
 
 export const laws: readonly LawMutant[] = [
   {
@@ -144,7 +150,7 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'tiedBehind',
     broken: 'takes the newest record of all responses for the watermark, not that of the first',
-    breakage: breaking<typeof judge>('src/engine/walk/judge.ts').function(
+    breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
       'judgeReading',
       (sound) =>
         (reading, ...rest) => {
@@ -198,33 +204,40 @@ export const laws: readonly LawMutant[] = [
     pin: 'whole-list-each-run',
   },
   {
-    ...closed,
+    ...honest,
     broken: 'believes the books without their being closed',
-    breakage: Book.method('Book', 'standing', () => () => 'closed'),
+    breakage: Book.getter(
+      'Book',
+      'counted',
+      () =>
+        function () {
+          return closed(this.balance())
+        },
+    ),
     pin: 'books-not-closed',
   },
   {
-    ...closed,
+    ...honest,
     broken: 'closes the books where at least as much was seen as there is',
-    breakage: Book.method(
+    breakage: Book.getter(
       'Book',
-      'standing',
+      'counted',
       (sound) =>
         function () {
-          const { last, distinct } = this.balance()
-          return distinct >= last ? 'closed' : sound.call(this)
+          const balance = this.balance()
+          return balance.distinct >= balance.last ? closed(balance) : sound.call(this)
         },
     ),
     pin: 'books-closed-at-least',
   },
   {
-    ...closed,
+    ...honest,
     broken: 'takes no notice of ties that two responses share',
     breakage: breaking<typeof ties>('src/engine/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
     pin: 'ties-unnoticed',
   },
   {
-    ...closed,
+    ...honest,
     cases: 'exchanges',
     broken: 'does not think of what comes late',
     breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
@@ -238,14 +251,14 @@ export const laws: readonly LawMutant[] = [
     pin: 'late-unthought-of',
   },
   {
-    ...closed,
+    ...honest,
     cases: 'exchanges',
     broken: 'does not read the late zone once more',
     breakage: Book.getter('Book', 'needsZone', () => () => false),
     pin: 'zone-not-read-again',
   },
   {
-    ...closed,
+    ...honest,
     cases: 'wideZone',
     broken: 'takes the part behind the late zone for whole',
     breakage: breaking<typeof olderpart>('src/engine/walk/olderpart.ts').getter(

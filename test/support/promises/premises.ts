@@ -18,12 +18,13 @@ import type * as transport from '../../../src/engine/source/http/transport.js'
 import type * as wait from '../../../src/engine/source/rate/wait.js'
 import type * as books from '../../../src/engine/walk/books.js'
 import type * as clocks from '../../../src/engine/walk/clocks.js'
-import type * as judge from '../../../src/engine/walk/judge.js'
+import type * as evidence from '../../../src/engine/walk/evidence.js'
 import type * as memory from '../../../src/engine/walk/memory.js'
 import type * as order from '../../../src/engine/walk/order.js'
 import type * as pagesize from '../../../src/engine/walk/pagesize.js'
 import type * as range from '../../../src/engine/walk/range.js'
 import type * as overrun from '../../../src/engine/walk/readpastend.js'
+import { judged } from '../../../src/engine/walk/verdict.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
@@ -400,7 +401,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'every record has one place',
     broken: 'takes the second place of a record for that of another one, for ever',
-    breakage: breaking<typeof judge>('src/engine/walk/judge.ts').function(
+    breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
       'judgeReading',
       (sound) =>
         (...given) => {
@@ -516,7 +517,8 @@ export const premises: readonly Promised[] = [
       'run',
       (sound) =>
         async function () {
-          return { ...(await sound.call(this)), verdict: 'proven', reason: null }
+          const outcome = await sound.call(this)
+          return judged({ basis: { by: 'page', missing: 0 } }, outcome)
         },
     ),
     test: 'test/features/backfill/backfill.test.ts',

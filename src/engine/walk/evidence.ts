@@ -1,0 +1,83 @@
+/** Gathers what a reading is evidence of, for the verdict (verdict.ts). */
+import type { Book } from './books.js'
+import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
+import type { Reading } from './reading.js'
+import type { WalkOutcome } from './types.js'
+import { type Basis, type Evidence, standingOf, verdict } from './verdict.js'
+
+export const numbersOf = (book: Book): Pick<WalkOutcome, 'ceiling' | 'books'> => ({
+  ceiling: book.ceiling,
+  books: book.balance(),
+})
+
+/** The outcome of a reading whose last page showed nothing new. */
+export function judgeReading<P>(reading: Reading<P>, isFinal: boolean): WalkOutcome {
+  const { walk, own, joint } = reading
+  const evidence = evidenceOf(reading, isFinal)
+  return walk.outcome(evidence, numbersOf(isClosedByJoint(evidence.basis) ? joint : own))
+}
+
+function evidenceOf<P>(reading: Reading<P>, isFinal: boolean): Evidence {
+  const { walk, places, own, joint } = reading
+  const { search } = walk
+  const still = reading.isResumed ? undefined : places.still(own)
+  search.beside = Math.max(search.beside, places.beside)
+  if (!isOpen(reading)) return { ...closing(reading), twice: still?.twice ?? search.beside }
+  const { before } = search
+  search.follow(still, joint.balance().distinct - search.beside)
+  const mismatch = still && settled(reading, { before, still, isFinal })
+  return { ...closing(reading, mismatch !== undefined), ...mismatch }
+}
+
+const closing = <P>(
+  { own, joint, walk, number, hasSteppedBack }: Reading<P>,
+  isSettled = false,
+): Evidence => ({
+  basis: {
+    by: 'books',
+    own: own.counted,
+    joint: joint.counted,
+    isOverfull: walk.search.isOverfull,
+    isSettled,
+  },
+  isReadAgain: number > 1 || hasSteppedBack,
+})
+
+/** Whether the books do not close, as far as they were read. */
+export const isOpen = <P>(reading: Reading<P>): boolean => verdict(closing(reading)).verdict === 'unproven'
+
+/** Whether only the books that the reading shares with earlier ones close: their numbers are told. */
+const isClosedByJoint = (basis: Basis): boolean =>
+  basis.by === 'books' &&
+  !basis.isSettled &&
+  !(basis.isOverfull && basis.own.hasTies) &&
+  standingOf(basis.own) === 'open' &&
+  standingOf(basis.joint) !== 'open'
+
+/** So many readings of a still list in a row that bring nothing new: ties that change their order hide nothing more. */
+const steadyReadings = 5
+
+interface Settling {
+  readonly before: StillList | undefined
+  readonly still: StillList
+  readonly isFinal: boolean
+}
+
+/**
+ * The records listed twice, and counted and not shown, where totals and records disagree in the same way in two readings
+ * of a list that stood still, or as earlier walks have settled. Where ties may hide records, only a long search settles
+ * that some are never shown.
+ */
+function settled<P>(
+  { walk, own }: Reading<P>,
+  { before, still, isFinal }: Settling,
+): { readonly twice: number; readonly hidden: number } | undefined {
+  const { plan, search } = walk
+  const { total, twice, hidden, shown } = still
+  const isKnown = isKnownSurplus(still, plan.known, own.ties.found)
+  const isSame = before !== undefined && isSameList(before, still) && search.all === shown
+  if (isFinal && search.all < total && search.steady >= steadyReadings)
+    return { twice, hidden: total - search.all }
+  if ((!isKnown && !isSame) || hidden + twice === 0) return undefined
+  return hidden === 0 || isKnown || isFinal || !own.ties.found ? { twice, hidden } : undefined
+}

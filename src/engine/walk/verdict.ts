@@ -1,0 +1,286 @@
+/**
+ * The verdict: the one place that says what can be claimed of a list. Everybody else gathers evidence and asks here.
+ * docs/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
+ */
+import type { Reason } from '../base/reasons.js'
+
+/** What can be claimed about the completeness of a list. */
+export type Verdict = (typeof worstFirst)[number]
+export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
+
+export interface Claim {
+  readonly verdict: Verdict
+  /** Why the verdict is not `proven`; also an anomaly of the list that takes nothing away. */
+  readonly reason: Reason | null
+}
+
+/** The numbers of the books: for the report, and for the row in `sync_run_cursors` that a verdict rests on. */
+export interface Balance {
+  /** `total_count` of the first response (T0). */
+  readonly first: number
+  /** `total_count` of the last response (T1). */
+  readonly last: number
+  /** Distinct records seen (|S|). */
+  readonly distinct: number
+  /** Records that came into the list while the walk read it. */
+  readonly entered: number
+  /** The sum of all falls of `total_count`. */
+  readonly fallen: number
+}
+
+/** What a book has counted, after a last first page that showed nothing new, and what it could not tell (books.ts). */
+export interface Counted {
+  readonly balance: Balance
+  /** A record was seen, and nothing tells whether it entered the list or was in it before. */
+  readonly isDoubtful: boolean
+  /** A record of the first response was deleted. If no total fell, another record has made up for it. */
+  readonly hasVanished: boolean
+  /** A record came late, and counts as entered. */
+  readonly isLate: boolean
+  /** Pages met within records of one `updated_at`, which may have hidden others. */
+  readonly hasTies: boolean
+  /** The late zone was larger than the first response and had to be read again, because the list moved. */
+  readonly zone?: {
+    /** The second reading showed the zone whole, and no record that was not seen before. */
+    readonly agrees: boolean
+    /** Behind the zone the walk saw as many records as the first response that reached it counted. */
+    readonly isRestWhole: boolean
+    /** Behind the zone records may hide: ties are there, or pages were read together. */
+    readonly mayHide: boolean
+  }
+}
+
+/** What a claim rests on: how the records that were seen compare with those that the source counts. */
+export type Basis =
+  /** One response showed the whole list, or the whole range, but for so many records. */
+  | { readonly by: 'page'; readonly missing: number }
+  /** The books of a reading, and those that it shares with the readings before it. */
+  | {
+      readonly by: 'books'
+      readonly own: Counted
+      readonly joint: Counted
+      /** A page showed more places than the total counts: with ties, as many records as counted need not be all. */
+      readonly isOverfull: boolean
+      /** They do not close, but by records that are known to be listed twice, or counted and never shown. */
+      readonly isSettled: boolean
+    }
+  /** A range of a list, read page by page. */
+  | {
+      readonly by: 'range'
+      readonly seen: number
+      /** Records of the range at the beginning of the reading, and at its end, by the source's count. */
+      readonly expected: number
+      readonly left: number
+      readonly hasFallen: boolean
+      readonly hasTies: boolean
+      readonly isUnordered: boolean
+    }
+  /** Every id of a list that is not newest first. */
+  | {
+      readonly by: 'ids'
+      /** Every response had the same total. */
+      readonly isSteady: boolean
+      readonly total: number
+      /** Distinct records of this reading, and of all readings since the total last changed. */
+      readonly shown: number
+      readonly together: number
+      /** Places that show a record again, and whether another reading, or an earlier walk, found the same. */
+      readonly twice: number
+      readonly isSettled: boolean
+    }
+  /** A list without a true total, read until a page showed that none follows. */
+  | { readonly by: 'end'; readonly mayHide: boolean }
+  /** The counts of the source and of the warehouse, at the end of a comparison. */
+  | { readonly by: 'counts'; readonly isEven: boolean }
+  /** Several looks at the list: the claim is no better than that of any. */
+  | { readonly by: 'looks'; readonly looks: readonly Evidence[] }
+  /** The list was not read to an end that says anything. */
+  | { readonly by: 'nothing'; readonly reason: Reason | null }
+
+/** Everything that is known of a list when it is judged. What is left out was looked for and not found. */
+export interface Evidence {
+  readonly basis: Basis
+  /** Places in doubt were read again, the walk stepped back, or it went on where an earlier one stopped. */
+  readonly isReadAgain?: boolean
+  readonly isUnordered?: boolean
+  /** Places that show a record again. */
+  readonly twice?: number
+  /** Records that are counted and never shown. */
+  readonly hidden?: number
+  /** Places at which no page answers. */
+  readonly holes?: number
+  /** Records are stamped ahead of the source's clock. */
+  readonly isAhead?: boolean
+  /** Records more that the source counts without a filter by time. */
+  readonly beforeAll?: number
+  /** Records that cannot be stored. */
+  readonly unstorable?: number
+  /** Records that the source has in older versions than the warehouse, which keeps its own. */
+  readonly keptNewer?: number
+  /** Rows that went back with the source, because by id it said twice that it did. */
+  readonly followedBack?: number
+  /** Records of which the source says different things by id and in its list. */
+  readonly differing?: number
+}
+
+/** The part of what is remembered of a list (memory.ts) that bears on its verdict. */
+export interface Remembered {
+  readonly surplus?: { readonly searches: number }
+  readonly twice?: number
+  readonly isUnordered?: boolean
+  readonly isUncounted?: boolean
+  readonly holes?: readonly unknown[]
+}
+
+/** Records are known to be counted and never shown once a second search, on another day or by request, found the same. */
+const searchesForFact = 2
+
+/** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
+const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
+  'counted_not_shown',
+  'unreadable',
+  'before_all',
+])
+
+/** Whether the watermark may move, though it may pass records that the source counts and does not show. */
+export const movesWatermark = ({ verdict, reason }: Claim): boolean =>
+  verdict !== 'unproven' || shownIsStored.has(reason)
+
+const proven: Claim = { verdict: 'proven', reason: null }
+const repaired = (reason: Reason): Claim => ({ verdict: 'repaired', reason })
+const listed = (reason: Reason): Claim => ({ verdict: 'listed', reason })
+const unproven = (reason: Reason | null): Claim => ({ verdict: 'unproven', reason })
+
+/**
+ * What can be claimed: the worst of what the evidence allows and of what is remembered of the list. Of several reasons
+ * that of the worst verdict is told; of these, the more particular one. With a memory, which a walk has entered its
+ * findings in by then, it is the memory that says how often hidden records were searched for.
+ */
+export function verdict(evidence: Evidence, memory?: Remembered): Claim {
+  const claims = [...claimsOf(evidence, memory)].sort((one, other) => rank(one) - rank(other))
+  const [worst = unproven(null)] = claims
+  const isPlain = worst.reason === null || worst.reason === 'read_again' || worst.reason === 'ties'
+  const isNamed = isPlain && worst.verdict !== 'unproven' && isAheadIn(evidence)
+  return isNamed ? { ...worst, reason: 'future_stamps' } : worst
+}
+
+/** What the claim says of a list, besides what it says already. */
+export const judged = <O extends object>(
+  evidence: Evidence,
+  outcome: O,
+  memory?: Remembered,
+): O & Claim & { readonly evidence: Evidence } => ({ ...outcome, ...verdict(evidence, memory), evidence })
+
+/** Worse than unproven is only what keeps the watermark from moving. */
+const rank = (claim: Claim): number => (movesWatermark(claim) ? 1 + worstFirst.indexOf(claim.verdict) : 0)
+
+const isAheadIn = ({ isAhead = false, basis }: Evidence): boolean =>
+  isAhead || (basis.by === 'looks' && basis.looks.some(isAheadIn))
+
+/** The best that each part of the evidence allows, the more particular reason first. */
+function* claimsOf(evidence: Evidence, memory: Remembered | undefined): Generator<Claim> {
+  const { basis, unstorable = 0, keptNewer = 0, followedBack = 0, differing = 0 } = evidence
+  const { beforeAll = 0, hidden = 0, twice = 0, holes = 0 } = evidence
+  if (unstorable > 0) yield unproven('record_unstorable')
+  if (keptNewer > 0) yield unproven('source_went_back')
+  if (differing > 0) yield unproven('answers_differ')
+  if (holes > 0 || memory?.holes?.length) yield unproven('unreadable')
+  const searches = memory ? memory.surplus?.searches : hidden > 0 ? 1 : undefined
+  if (searches !== undefined)
+    yield searches < searchesForFact ? unproven('counted_not_shown') : listed('counted_not_shown')
+  if (beforeAll > 0) yield unproven('before_all')
+  if (memory?.isUncounted) yield listed('no_count')
+  if (evidence.isUnordered || memory?.isUnordered) yield repaired('order')
+  if (twice > 0 || memory?.twice) yield repaired('listed_twice')
+  if (followedBack > 0) yield repaired('source_went_back')
+  yield* claimsOfBasis(basis, memory)
+  if (evidence.isReadAgain) yield repaired('read_again')
+}
+
+function* claimsOfBasis(basis: Basis, memory: Remembered | undefined): Generator<Claim> {
+  switch (basis.by) {
+    case 'page':
+      yield basis.missing > 0 ? unproven(null) : proven
+      break
+    case 'books':
+      yield ofBooks(basis)
+      break
+    case 'range':
+      yield ofRange(basis)
+      break
+    case 'ids':
+      yield isAgreed(basis) ? repaired('order') : unproven('order')
+      break
+    case 'end':
+      yield basis.mayHide ? unproven('ties') : listed('no_count')
+      break
+    case 'counts':
+      // Where places are known that no page answers, they are what is missing.
+      yield basis.isEven ? proven : unproven(memory?.holes?.length ? 'unreadable' : 'totals_disagree')
+      break
+    case 'looks':
+      for (const look of basis.looks) yield* claimsOf(look, memory)
+      break
+    case 'nothing':
+      yield unproven(basis.reason)
+  }
+}
+
+/** `proven`: one reading's books closed (unless it was read again, see Evidence). */
+function ofBooks({ own, joint, isOverfull, isSettled }: Extract<Basis, { by: 'books' }>): Claim {
+  if (isSettled) return repaired('read_again')
+  if (isOverfull && own.hasTies) return unproven('ties')
+  const standing = standingOf(own)
+  if (standing === 'closed') return proven
+  if (standing === 'complete') return repaired('read_again')
+  if (standingOf(joint) !== 'open') return repaired('ties')
+  return unproven(own.hasTies ? 'ties' : 'totals_disagree')
+}
+
+/** The rule of the books, for a range: all were seen, or all that were left after the walk stepped back for each fall. */
+function ofRange(range: Extract<Basis, { by: 'range' }>): Claim {
+  const { seen, expected, left, hasFallen, hasTies, isUnordered } = range
+  // A record that leaves as another one comes is missed by a list in any order: see premises of docs/guarantees.md.
+  if (isUnordered)
+    return !hasFallen && left === expected && seen >= expected ? repaired('order') : unproven('order')
+  if (!hasFallen && seen >= expected) return proven
+  if (hasFallen && !hasTies && seen >= left) return repaired('read_again')
+  return unproven(hasTies ? 'ties' : 'totals_disagree')
+}
+
+/** Whether the ids agree with a total that stood still, in one reading or, where the order changes, in all together. */
+function isAgreed({ isSteady, total, shown, together, twice, isSettled }: Extract<Basis, { by: 'ids' }>) {
+  if (!isSteady) return false
+  if (together === total || (shown === total && twice === 0)) return true
+  return (shown === total || shown + twice === total) && isSettled
+}
+
+/**
+ * How books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that exist.
+ * `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice. `open`:
+ * a record may be missing.
+ */
+export type Standing = 'closed' | 'complete' | 'open'
+
+export function standingOf({ balance, zone, ...doubts }: Counted): Standing {
+  if (zone) {
+    // Behind the zone a record can only slip where the total falls, and the walk stepped back for that; unless ties hide
+    // records there, or pages were read together. Then all of that part must have been seen. A record that is counted and
+    // never seen may be hidden by anything.
+    if (!zone.agrees || balance.distinct < balance.last) return 'open'
+    return zone.isRestWhole || !zone.mayHide ? 'complete' : 'open'
+  }
+  if (doubts.isDoubtful) return 'open'
+  if (missingIn(balance) === 0 && !doubts.hasVanished) return 'closed'
+  return isPlausibleFall(balance) && !doubts.hasTies && !doubts.isLate ? 'complete' : 'open'
+}
+
+/** How many records were counted and not seen, if no total fell and all that came is known; else undefined. */
+export const missingIn = ({ first, last, distinct, entered, fallen }: Balance): number | undefined =>
+  fallen === 0 && first + entered === last ? last - distinct : undefined
+
+/** Whether totals fell, and what was seen can be all that there is, besides what was deleted since. */
+function isPlausibleFall({ first, last, distinct, entered, fallen }: Balance): boolean {
+  const deleted = first + entered - last
+  return fallen > 0 && deleted >= fallen && distinct >= last && distinct <= last + deleted
+}

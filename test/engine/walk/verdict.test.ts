@@ -1,0 +1,487 @@
+/** The verdict by what it rests on: each situation of docs/guarantees.md, and the law that no doubt improves a verdict. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Balance,
+  type Basis,
+  type Claim,
+  type Counted,
+  type Evidence,
+  movesWatermark,
+  type Remembered,
+  standingOf,
+  type Verdict,
+  verdict,
+  worstFirst,
+} from '../../../src/engine/walk/verdict.js'
+
+/** 250 records at first, three that came, 253 at last, and as many seen. */
+const balance: Balance = { first: 250, last: 253, distinct: 253, entered: 3, fallen: 0 }
+const clear = { isDoubtful: false, hasVanished: false, isLate: false, hasTies: false }
+const count = (numbers: Partial<Balance> = {}, doubts: Partial<Counted> = {}): Counted => ({
+  balance: { ...balance, ...numbers },
+  ...clear,
+  ...doubts,
+})
+const closed = count()
+/** One record is counted and was not seen. */
+const short = count({ distinct: 252 })
+/** Two records were deleted meanwhile. */
+const fallen = count({ last: 251, fallen: 2 })
+const zone = { agrees: true, isRestWhole: true, mayHide: false }
+
+const page: Basis = { by: 'page', missing: 0 }
+const books = (own: Counted, given: Partial<Extract<Basis, { by: 'books' }>> = {}): Basis => ({
+  ...{ by: 'books', own, joint: own, isOverfull: false, isSettled: false },
+  ...given,
+})
+const range = (given: Partial<Extract<Basis, { by: 'range' }>> = {}): Basis => ({
+  ...{
+    by: 'range',
+    seen: 120,
+    expected: 120,
+    left: 120,
+    hasFallen: false,
+    hasTies: false,
+    isUnordered: false,
+  },
+  ...given,
+})
+const ids = (given: Partial<Extract<Basis, { by: 'ids' }>> = {}): Basis => ({
+  ...{ by: 'ids', isSteady: true, total: 120, shown: 120, together: 120, twice: 0, isSettled: false },
+  ...given,
+})
+const end: Basis = { by: 'end', mayHide: false }
+const even: Basis = { by: 'counts', isEven: true }
+const nothing = (reason: Claim['reason']): Basis => ({ by: 'nothing', reason })
+const hole = { after: '', until: '', records: 1 }
+
+type Row = readonly [
+  what: string,
+  evidence: Evidence,
+  memory: Remembered | undefined,
+  verdict: Verdict,
+  reason: Claim['reason'],
+]
+
+const rows: readonly Row[] = [
+  ['one page shows the whole list', { basis: page }, undefined, 'proven', null],
+  ['the books of one reading close', { basis: books(closed) }, undefined, 'proven', null],
+  ['the same, remembered as a list like any other', { basis: books(closed) }, {}, 'proven', null],
+  ['a range holds as many as were counted', { basis: range() }, undefined, 'proven', null],
+  ['the counts of both sides agree', { basis: even }, {}, 'proven', null],
+
+  [
+    'doubtful places were read again',
+    { basis: books(closed), isReadAgain: true },
+    undefined,
+    'repaired',
+    'read_again',
+  ],
+  [
+    'records were deleted, and the walk stepped back',
+    { basis: books(fallen), isReadAgain: true },
+    {},
+    'repaired',
+    'read_again',
+  ],
+  [
+    'the late zone was read again and agrees',
+    { basis: books(count({}, { zone })) },
+    {},
+    'repaired',
+    'read_again',
+  ],
+  [
+    'joined ties were read again',
+    { basis: books(short, { joint: closed }), isReadAgain: true },
+    {},
+    'repaired',
+    'ties',
+  ],
+  [
+    'a range of which records were deleted',
+    { basis: range({ hasFallen: true, seen: 118, left: 118 }) },
+    undefined,
+    'repaired',
+    'read_again',
+  ],
+  ['a backfill that went on', { basis: range(), isReadAgain: true }, undefined, 'repaired', 'read_again'],
+
+  [
+    'stamps ahead of the source’s clock',
+    { basis: books(closed), isAhead: true },
+    {},
+    'proven',
+    'future_stamps',
+  ],
+  [
+    'the same, read again',
+    { basis: books(closed), isReadAgain: true, isAhead: true },
+    {},
+    'repaired',
+    'future_stamps',
+  ],
+  [
+    'stamps ahead say nothing where something may be missing',
+    { basis: books(short), isAhead: true },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+
+  ['one page that is not newest first', { basis: page, isUnordered: true }, {}, 'repaired', 'order'],
+  ['all ids agree with a steady total', { basis: ids() }, {}, 'repaired', 'order'],
+  [
+    'the ids of all readings agree with it',
+    { basis: ids({ shown: 118, together: 120 }) },
+    {},
+    'repaired',
+    'order',
+  ],
+  ['the total moved', { basis: ids({ isSteady: false }) }, {}, 'unproven', 'order'],
+  ['fewer ids than the total', { basis: ids({ shown: 119, together: 119 }) }, {}, 'unproven', 'order'],
+  [
+    'ids listed twice, in one reading',
+    { basis: ids({ shown: 118, together: 118, twice: 2 }) },
+    {},
+    'unproven',
+    'order',
+  ],
+  [
+    'ids listed twice, in two',
+    { basis: ids({ shown: 118, together: 118, twice: 2, isSettled: true }) },
+    {},
+    'repaired',
+    'order',
+  ],
+  [
+    'a range of a list without order',
+    { basis: range({ isUnordered: true }) },
+    undefined,
+    'repaired',
+    'order',
+  ],
+  ['that moved', { basis: range({ isUnordered: true, left: 119 }) }, undefined, 'unproven', 'order'],
+  ['a list known to have no order', { basis: books(closed) }, { isUnordered: true }, 'repaired', 'order'],
+
+  [
+    'an id listed twice',
+    { basis: books(short, { isSettled: true }), twice: 1 },
+    {},
+    'repaired',
+    'listed_twice',
+  ],
+  ['an id that one page shows twice', { basis: page, twice: 1 }, {}, 'repaired', 'listed_twice'],
+  ['a place remembered', { basis: books(closed) }, { twice: 1 }, 'repaired', 'listed_twice'],
+
+  [
+    'counted and never shown, by the walk itself',
+    { basis: books(short, { isSettled: true }), hidden: 1 },
+    undefined,
+    'unproven',
+    'counted_not_shown',
+  ],
+  [
+    'after one search',
+    { basis: books(short, { isSettled: true }), hidden: 1 },
+    { surplus: { searches: 1 } },
+    'unproven',
+    'counted_not_shown',
+  ],
+  [
+    'after a second one',
+    { basis: books(short, { isSettled: true }), hidden: 1 },
+    { surplus: { searches: 2 } },
+    'listed',
+    'counted_not_shown',
+  ],
+  [
+    'while it is remembered',
+    { basis: books(closed) },
+    { surplus: { searches: 1 } },
+    'unproven',
+    'counted_not_shown',
+  ],
+  [
+    'one page that lacks what its total counts',
+    { basis: page, hidden: 2 },
+    undefined,
+    'unproven',
+    'counted_not_shown',
+  ],
+
+  ['no true total', { basis: end }, {}, 'listed', 'no_count'],
+  ['remembered', { basis: page }, { isUncounted: true }, 'listed', 'no_count'],
+  ['and ties that may hide records', { basis: { by: 'end', mayHide: true } }, {}, 'unproven', 'ties'],
+
+  ['a page that never answers', { basis: books(closed), holes: 1 }, undefined, 'unproven', 'unreadable'],
+  ['remembered, until it answers', { basis: books(closed) }, { holes: [hole] }, 'unproven', 'unreadable'],
+
+  ['the list never stood still', { basis: nothing('moving') }, {}, 'unproven', 'moving'],
+  ['the books do not close', { basis: books(short) }, {}, 'unproven', 'totals_disagree'],
+  [
+    'nothing tells whether a record entered',
+    { basis: books(count({}, { isDoubtful: true })) },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'a record vanished that no total misses',
+    { basis: books(count({}, { hasVanished: true })) },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'ties keep them open',
+    { basis: books(count({ distinct: 252 }, { hasTies: true })) },
+    {},
+    'unproven',
+    'ties',
+  ],
+  [
+    'records were deleted, and ties may hide others',
+    { basis: books(count(fallen.balance, { hasTies: true })) },
+    {},
+    'unproven',
+    'ties',
+  ],
+  [
+    'more places than the total, and ties',
+    { basis: books(count({}, { hasTies: true }), { isOverfull: true }) },
+    {},
+    'unproven',
+    'ties',
+  ],
+  [
+    'the late zone does not agree',
+    { basis: books(count({}, { zone: { ...zone, agrees: false } })) },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'records may hide behind the zone',
+    { basis: books(count({}, { zone: { ...zone, isRestWhole: false, mayHide: true } })) },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'a range of which not all was seen',
+    { basis: range({ seen: 119 }) },
+    undefined,
+    'unproven',
+    'totals_disagree',
+  ],
+  ['whose ties may hide it', { basis: range({ seen: 119, hasTies: true }) }, undefined, 'unproven', 'ties'],
+  [
+    'one page of a range that lacks a record',
+    { basis: { by: 'page', missing: 1 } },
+    undefined,
+    'unproven',
+    null,
+  ],
+  [
+    'the counts of both sides differ',
+    { basis: { by: 'counts', isEven: false } },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'by what no page answers',
+    { basis: { by: 'counts', isEven: false } },
+    { holes: [hole] },
+    'unproven',
+    'unreadable',
+  ],
+
+  [
+    'a record that cannot be stored',
+    { basis: books(closed), unstorable: 1 },
+    {},
+    'unproven',
+    'record_unstorable',
+  ],
+  ['by id and in the list it differs', { basis: even, differing: 1 }, {}, 'unproven', 'answers_differ'],
+  ['larger without the filter', { basis: even, beforeAll: 3 }, {}, 'unproven', 'before_all'],
+  [
+    'versions went back, and the warehouse keeps its own',
+    { basis: books(closed), keptNewer: 1 },
+    {},
+    'unproven',
+    'source_went_back',
+  ],
+  [
+    'versions went back, and reconcile followed',
+    { basis: even, followedBack: 1 },
+    {},
+    'repaired',
+    'source_went_back',
+  ],
+  [
+    'more vanished than is believed',
+    { basis: nothing('loss_suspected') },
+    undefined,
+    'unproven',
+    'loss_suspected',
+  ],
+  ['404 after it answered once', { basis: nothing('gone') }, undefined, 'unproven', 'gone'],
+  ['the API does not answer', { basis: nothing('unreachable') }, undefined, 'unproven', 'unreachable'],
+  ['revoked', { basis: nothing('revoked') }, undefined, 'unproven', 'revoked'],
+  ['a signal', { basis: nothing('interrupted') }, undefined, 'unproven', 'interrupted'],
+  ['never read', { basis: nothing(null) }, undefined, 'unproven', null],
+
+  [
+    'of two reasons, that of the worse verdict',
+    { basis: page, twice: 1 },
+    { isUncounted: true },
+    'listed',
+    'no_count',
+  ],
+  [
+    'of two alike, the more particular',
+    { basis: books(closed), isReadAgain: true, twice: 1 },
+    {},
+    'repaired',
+    'listed_twice',
+  ],
+  [
+    'what keeps the watermark is worse than what does not',
+    { basis: books(short), holes: 1 },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'of several looks, the worst',
+    { basis: { by: 'looks', looks: [{ basis: even }, { basis: books(short) }] } },
+    {},
+    'unproven',
+    'totals_disagree',
+  ],
+  [
+    'looks that agree',
+    { basis: { by: 'looks', looks: [{ basis: even }, { basis: page }] } },
+    {},
+    'proven',
+    null,
+  ],
+  ['no look at all', { basis: { by: 'looks', looks: [] } }, {}, 'unproven', null],
+]
+
+describe('the verdict', () => {
+  it.each(rows)('%s', (_what, evidence, memory, expected, reason) => {
+    expect(verdict(evidence, memory)).toEqual({ verdict: expected, reason })
+  })
+
+  it('lets the watermark pass what is counted and never shown, and nothing else that is unproven', () => {
+    const moving = rows.map((row) => verdict(row[1], row[2])).filter((claim) => movesWatermark(claim))
+    const passing = moving.filter((claim) => claim.verdict === 'unproven').map(({ reason }) => reason)
+    expect(new Set(passing)).toEqual(new Set(['counted_not_shown', 'unreadable', 'before_all']))
+  })
+
+  it('adding doubt never improves a verdict', () => {
+    fc.assert(
+      fc.property(evidences, memories, doubts, remembered, (evidence, memory, doubt, more) => {
+        const before = verdict(evidence, memory)
+        expect(rank(verdict({ ...evidence, ...doubt }, memory))).toBeLessThanOrEqual(rank(before))
+        if (memory) expect(rank(verdict(evidence, { ...memory, ...more }))).toBeLessThanOrEqual(rank(before))
+        const looks: Basis = { by: 'looks', looks: [evidence, { basis: even, ...doubt }] }
+        expect(rank(verdict({ basis: looks }, memory))).toBeLessThanOrEqual(rank(before))
+      }),
+    )
+  })
+
+  it('adding doubt never closes books', () => {
+    const worse = ['open', 'complete', 'closed']
+    fc.assert(
+      fc.property(counts, doubtsOfBooks, (counted, doubt) => {
+        const standing = standingOf({ ...counted, ...doubt })
+        expect(worse.indexOf(standing)).toBeLessThanOrEqual(worse.indexOf(standingOf(counted)))
+      }),
+    )
+  })
+
+  it('calls books closed by nothing but that T0, those that entered and those seen come to T1', () => {
+    fc.assert(
+      fc.property(counts, (counted) => {
+        const { first, last, distinct, entered, fallen: falls } = counted.balance
+        if (standingOf(counted) !== 'closed') return
+        expect([first + entered, distinct, falls]).toEqual([last, last, 0])
+      }),
+    )
+  })
+})
+
+const rank = (claim: Claim): number => worstFirst.indexOf(claim.verdict)
+
+const few = fc.integer({ min: 0, max: 3 })
+const some = fc.integer({ min: 1, max: 3 })
+const counts: fc.Arbitrary<Counted> = fc.record(
+  {
+    balance: fc.record({ first: few, last: few, distinct: few, entered: few, fallen: few }),
+    isDoubtful: fc.boolean(),
+    hasVanished: fc.boolean(),
+    isLate: fc.boolean(),
+    hasTies: fc.boolean(),
+    zone: fc.record({ agrees: fc.boolean(), isRestWhole: fc.boolean(), mayHide: fc.boolean() }),
+  },
+  { requiredKeys: ['balance', 'isDoubtful', 'hasVanished', 'isLate', 'hasTies'] },
+)
+const doubtsOfBooks: fc.Arbitrary<Partial<Counted>> = fc.constantFrom(
+  { isDoubtful: true },
+  { hasVanished: true },
+  { isLate: true },
+  { hasTies: true },
+)
+const bases: fc.Arbitrary<Basis> = fc.oneof(
+  few.map((missing): Basis => ({ by: 'page', missing })),
+  fc.record({
+    by: fc.constant('books' as const),
+    own: counts,
+    joint: counts,
+    isOverfull: fc.boolean(),
+    isSettled: fc.boolean(),
+  }),
+  fc.record({
+    by: fc.constant('range' as const),
+    ...{ seen: few, expected: few, left: few },
+    ...{ hasFallen: fc.boolean(), hasTies: fc.boolean(), isUnordered: fc.boolean() },
+  }),
+  fc.record({
+    by: fc.constant('ids' as const),
+    ...{ total: few, shown: few, together: few, twice: few },
+    ...{ isSteady: fc.boolean(), isSettled: fc.boolean() },
+  }),
+  fc.boolean().map((mayHide): Basis => ({ by: 'end', mayHide })),
+  fc.boolean().map((isEven): Basis => ({ by: 'counts', isEven })),
+  fc.constant(nothing('unreachable')),
+)
+const doubts: fc.Arbitrary<Partial<Evidence>> = fc.record(
+  {
+    isReadAgain: fc.constant(true),
+    isUnordered: fc.constant(true),
+    isAhead: fc.constant(true),
+    ...{ twice: some, hidden: some, holes: some, beforeAll: some },
+    ...{ unstorable: some, keptNewer: some, followedBack: some, differing: some },
+  },
+  { requiredKeys: [] },
+)
+const evidences: fc.Arbitrary<Evidence> = fc
+  .tuple(bases, doubts)
+  .map(([basis, doubt]): Evidence => ({ ...doubt, basis }))
+const remembered: fc.Arbitrary<Remembered> = fc.record(
+  {
+    surplus: fc.constant({ searches: 1 }),
+    twice: some,
+    isUnordered: fc.constant(true),
+    isUncounted: fc.constant(true),
+    holes: fc.constant([hole]),
+  },
+  { requiredKeys: [] },
+)
+const memories: fc.Arbitrary<Remembered | undefined> = fc.option(remembered, { nil: undefined })
