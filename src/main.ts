@@ -9,19 +9,20 @@ import { demoCommand } from './features/demo/command.js'
 import { dictionaryCommand } from './features/dictionary/command.js'
 import { forgetCommand } from './features/forget/command.js'
 import { initCommand } from './features/init/command.js'
-import { jobsCommand } from './features/jobs/command.js'
+import { jobs } from './features/jobs/feature.js'
 import { runCommand } from './features/jobs/runcommand.js'
 import { migrateCommand } from './features/migrate/command.js'
 import { planCommand } from './features/plan/command.js'
 import { quarantineCommand } from './features/quarantine/command.js'
-import { reconcileCommand } from './features/reconcile/command.js'
+import { reconcile } from './features/reconcile/feature.js'
 import { reportCommand } from './features/report/command.js'
 import { runsCommand } from './features/runs/command.js'
 import { sandboxCommand } from './features/sandbox/command.js'
 import { schedule } from './features/schedule/feature.js'
 import { snapshot } from './features/snapshot/feature.js'
-import { statusCommand } from './features/status/command.js'
+import { status } from './features/status/feature.js'
 import { syncCommand } from './features/sync/command.js'
+import { telemetry } from './features/telemetry/feature.js'
 import { verifyCommand } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
@@ -30,18 +31,21 @@ import type { Feature } from './shell/command.js'
 export const features: readonly Feature[] = [
   { command: initCommand },
   { command: syncCommand },
-  { command: reconcileCommand },
+  reconcile,
   { command: verifyCommand },
   backfill,
   { command: planCommand },
   { command: whyCommand },
-  { command: statusCommand },
+  status,
   { command: runsCommand },
   { command: checkCommand },
   { command: migrateCommand },
+  alerts,
+  analytics,
   { command: runCommand },
   schedule,
-  { command: jobsCommand },
+  jobs,
+  telemetry,
   snapshot,
   { command: quarantineCommand },
   { command: forgetCommand },
@@ -52,6 +56,4 @@ export const features: readonly Feature[] = [
   { command: sandboxCommand },
   { command: demoCommand },
   { command: completionCommand },
-  analytics,
-  alerts,
 ]

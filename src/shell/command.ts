@@ -1,5 +1,7 @@
 import type { LogLevel } from '../engine/config/config.js'
+import type { ConfigSection } from '../engine/config/section.js'
 import type { StateTables } from '../engine/model/statetable.js'
+import type { Writing } from '../engine/run/runcontext.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -75,11 +77,19 @@ export interface Feature {
   readonly command?: Command
   /** Its state tables: made and migrated, described, copied and erased with those of the engine. */
   tables?(): Promise<StateTables>
+  /** Its section of the configuration. */
+  settings?(): Promise<ConfigSection>
+  /** Brings up to date what it keeps beside the rows: when a run begins, and when it ends. */
+  besideRows?(run: Writing): Promise<void>
 }
 
 /** The commands of the features, in their order. */
 export const commandsOf = (features: readonly Feature[]): Command[] =>
   features.flatMap(({ command }) => command ?? [])
+
+/** The sections of the configuration that the features declare. */
+export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
+  Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
 
 /** The state tables of the features. */
 export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>

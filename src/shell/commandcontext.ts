@@ -132,7 +132,8 @@ export class CommandContext {
   /** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
   async #readRules(warehouse: Warehouse, tenantId: Int64 | undefined): Promise<Rules> {
     const { readRules } = await import('../features/analytics/readrules.js')
-    return readRules(warehouse, this.model, this.config.report, this.clock.nowMicros(), tenantId)
+    const { reportSettings } = await import('../features/analytics/settings.js')
+    return readRules(warehouse, this.model, reportSettings(this.config), this.clock.nowMicros(), tenantId)
   }
 
   /** The warehouse with its tables up to date: for every command that writes. */
@@ -158,15 +159,16 @@ export class CommandContext {
   }
 
   /** The views for analysts, as the configuration wants them. */
-  get viewsWanted(): ViewsWanted {
-    const { names, schema } = this.config.report
+  async viewsWanted(): Promise<ViewsWanted> {
+    const { reportSettings } = await import('../features/analytics/settings.js')
+    const { names, schema } = reportSettings(this.config)
     return { model: this.model, names, schema }
   }
 
   /** Brings the views for analysts up to date; what is in their way is said, and takes nothing from the command. */
   async makeViews(warehouse: Warehouse): Promise<ViewsMade> {
     const { makeViews } = await import('../features/analytics/makeviews.js')
-    const views = await makeViews(warehouse, this.viewsWanted)
+    const views = await makeViews(warehouse, await this.viewsWanted())
     for (const { message, hint } of views.troubles) this.log.warn({ hint }, message)
     return views
   }
@@ -174,9 +176,10 @@ export class CommandContext {
   /** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
   async refreshAnalytics(warehouse: DialectWriter): Promise<void> {
     const { refreshAnalytics } = await import('../features/analytics/refresh.js')
+    const { reportSettings } = await import('../features/analytics/settings.js')
     const { model, clock, config } = this
     const nowMicros = (): bigint => clock.nowMicros()
-    await refreshAnalytics({ warehouse, model, report: config.report, nowMicros })
+    await refreshAnalytics({ warehouse, model, report: reportSettings(config), nowMicros })
   }
 
   /**
@@ -203,6 +206,9 @@ export class CommandContext {
         ...observer,
       },
       signal: invocation.signals.signal,
+      besideRows: async (run) => {
+        for (const feature of invocation.features) await feature.besideRows?.(run)
+      },
     }
   }
 
@@ -251,11 +257,11 @@ function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
 }
 
 /** Calls `use` with a context of the configuration that the command line names. */
-export function withContext<T>(
+export async function withContext<T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
-  const { config, openFiles } = loadConfiguration(invocation)
+  const { config, openFiles } = await loadConfiguration(invocation)
   return withConfig(invocation, config, (context) => {
     warnOfOpen(context, openFiles)
     return use(context)

@@ -14,15 +14,15 @@ import {
   readDocument,
 } from '../engine/config/load.js'
 import { tablesOf } from '../engine/model/table.js'
-import type { Invocation } from './command.js'
+import { type Invocation, sectionsOf } from './command.js'
 import type { Io } from './io.js'
 
 /* The three ways to a configuration: the file, a document that the program makes, and the outline that a dictionary needs. */
 
 /** What the flags and the world say of where the configuration is. */
-type Call = Pick<Invocation, 'globals' | 'io'>
+type Call = Pick<Invocation, 'features' | 'globals' | 'io'>
 
-const surroundings = ({ environment, workingDirectory }: Io) => ({ environment, workingDirectory, tablesOf })
+const surroundings = ({ environment, workingDirectory }: Io) => ({ environment, workingDirectory })
 
 /** A file with secrets that everybody on this machine may read. */
 export interface OpenFile {
@@ -36,7 +36,7 @@ interface Found extends Loaded {
 }
 
 /** What the environment has already goes before what a file says. */
-function withVariables({ globals, io }: Call) {
+function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
   const known = surroundings(io)
   const config = configName({ file: globals.config, environment: known.environment })
   const found = readEnvFile(globals.envFile, { workingDirectory: known.workingDirectory, config })
@@ -45,9 +45,10 @@ function withVariables({ globals, io }: Call) {
 }
 
 /** The configuration that the command line, the environment or the working directory names. */
-export function loadConfiguration(call: Call): Found {
+export async function loadConfiguration(call: Call): Promise<Found> {
   const { around, envFile } = withVariables(call)
-  const loaded = load({ ...around, file: call.globals.config })
+  const sections = await sectionsOf(call.features)
+  const loaded = load({ ...around, tablesOf, sections, file: call.globals.config })
   const keys = new Map<string, string[]>()
   if (envFile) keys.set(envFile.file, Object.keys(envFile.variables))
   for (const { file, key } of loaded.secretFiles) keys.set(file, [...(keys.get(file) ?? []), key])
@@ -56,11 +57,18 @@ export function loadConfiguration(call: Call): Found {
 }
 
 /** The variables that `${NAME}` in a job may name. */
-export const variablesOf = (call: Call): Environment => withVariables(call).around.environment
+export const variablesOf = (call: Pick<Call, 'globals' | 'io'>): Environment =>
+  withVariables(call).around.environment
 
 /** A configuration that the program itself has made. */
-export const configurationOf = (document: unknown, name: string, io: Io): Config =>
-  readDocument(document, { ...surroundings(io), name }).config
+export async function configurationOf(
+  document: unknown,
+  name: string,
+  { features, io }: Pick<Call, 'features' | 'io'>,
+): Promise<Config> {
+  const sections = await sectionsOf(features)
+  return readDocument(document, { ...surroundings(io), tablesOf, sections, name }).config
+}
 
 /** Stands in for settings that a dictionary does not need, and that may be missing where one is made. */
 const stub = {
@@ -73,40 +81,37 @@ export interface Outline {
   readonly resources: Config['resources']
   /** `url`: as far as it is known; empty where there is no configuration. */
   readonly warehouse: { readonly url: string; readonly schema: string }
-  /** Schema of the views, where the configuration names one. */
-  readonly views: string | undefined
-  readonly staleAfter: number
+  readonly sections: Config['sections']
 }
 
-/** The settings that commands read which do without the rest of a configuration. */
-export function outline(call: Call): Outline {
+/** The settings that commands read which do without the rest of a configuration. `names`: of features' sections. */
+export async function outline(call: Call, names: readonly string[]): Promise<Outline> {
   const { globals } = call
   const { around } = withVariables(call)
+  const sections = await sectionsOf(call.features)
+  const known = { ...around, tablesOf, sections }
   const { environment } = around
   const name = configName({ file: globals.config, environment })
   const file = resolve(around.workingDirectory, name)
   const isNamed = globals.config !== undefined || Boolean(environment.SHOPSYNC_CONFIG)
-  if (!isNamed && !existsSync(file)) return outlined(stub, '', { ...around, name })
+  if (!isNamed && !existsSync(file)) return outlined(stub, '', { ...known, name })
   const { value, lines } = parseFile(readConfig(file, { ...around, file: globals.config }), name)
-  const { resources = {}, warehouse, status = {}, report = {} } = membersOf(value)
+  const { resources = {}, warehouse, ...more } = membersOf(value)
   const { url, schema } = membersOf(warehouse)
   const filled = expand({ url }, { environment, folder: dirname(file), secrets: new Set(['url']) })
-  const known = membersOf(filled.value).url
+  const address = membersOf(filled.value).url
   const place = { ...stub.warehouse, ...(schema !== undefined && { schema }) }
-  const document = { ...stub, warehouse: place, resources, status, report }
-  const where = typeof known === 'string' && known !== '' ? inFolder(known, around.workingDirectory) : ''
-  return outlined(document, where, { ...around, name, lines })
+  const said = Object.fromEntries(Object.entries(more).filter(([section]) => names.includes(section)))
+  const document = { ...stub, ...said, warehouse: place, resources }
+  const where =
+    typeof address === 'string' && address !== '' ? inFolder(address, around.workingDirectory) : ''
+  return outlined(document, where, { ...known, name, lines })
 }
 
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
 function outlined(document: unknown, url: string, options: DocumentOptions): Outline {
-  const { resources, warehouse, status, report } = readDocument(document, options).config
-  return {
-    resources,
-    warehouse: { url, schema: warehouse.schema },
-    views: report.schema,
-    staleAfter: status.staleAfter,
-  }
+  const { resources, warehouse, sections } = readDocument(document, options).config
+  return { resources, warehouse: { url, schema: warehouse.schema }, sections }
 }

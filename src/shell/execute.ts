@@ -5,16 +5,14 @@
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
 import { timeLimit } from '../engine/run/ending.js'
 import { runSync } from '../engine/run/run.js'
-import { type Dependencies, now } from '../engine/run/runcontext.js'
-import type { CursorChoice, Observer, RunReport, RunRequest, TimeRange } from '../engine/run/runreport.js'
+import type { Dependencies } from '../engine/run/runcontext.js'
+import type { CursorChoice, Observer, RunReport, RunRequest } from '../engine/run/runreport.js'
 import { alerting } from '../features/alerts/alerting.js'
-import { parseRanges } from '../features/backfill/timerange.js'
 import type { VerifyOptions } from '../features/verify/verification.js'
 import { checkTables, runVerify, type VerifyReport } from '../features/verify/work.js'
 import type { Invocation } from './command.js'
 import { type CommandContext, withContext } from './commandcontext.js'
 import { shown, showProgress } from './display.js'
-import { listOf } from './flags.js'
 import { runSummary } from './runsummary.js'
 import { runTroubles } from './runtroubles.js'
 import { timeLimitOf } from './timelimit.js'
@@ -39,12 +37,6 @@ export function runOnce(
       return exitCodeOf(report)
     }),
   )
-}
-
-/** The ranges of --from and --to. */
-export const rangesByFlags = (context: CommandContext): TimeRange[] => {
-  const { from, to } = context.invocation.options
-  return parseRanges(listOf(from), listOf(to), now(context), context.config.schedule.timeZone)
 }
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */

@@ -1,14 +1,9 @@
 import type { Config } from '../engine/config/config.js'
+import { Secret } from '../engine/config/secret.js'
 
 /** What no line may hold, wherever a message got it from. */
 export function secretsOf(config: Config): string[] {
-  const { rules, heartbeat } = config.alerts
-  const told = [heartbeat, ...rules.flatMap(({ webhook, secret }) => [webhook, secret])]
-  return [
-    config.api.secret.reveal(),
-    ...passwords(config),
-    ...told.flatMap((secret) => secret?.reveal() ?? []),
-  ]
+  return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)]
 }
 
 /** The passwords in addresses, as the address spells them and in clear. */
@@ -18,4 +13,10 @@ function passwords({ warehouse, api }: Config): string[] {
     const password = URL.canParse(url) ? new URL(url).password : ''
     return password === '' ? [] : [password, decodeURIComponent(password)]
   })
+}
+
+/** Every secret in the sections of the features, at whatever depth. */
+function secretsIn(settings: unknown): string[] {
+  if (settings instanceof Secret) return [settings.reveal()]
+  return typeof settings === 'object' && settings !== null ? Object.values(settings).flatMap(secretsIn) : []
 }

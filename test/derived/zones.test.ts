@@ -9,6 +9,7 @@ import type { Source } from '../../src/engine/source/source.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { readRules } from '../../src/features/analytics/readrules.js'
+import { refreshBesideRows } from '../../src/features/analytics/refresh.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'
 import { depsOf, known, type RunOptions } from '../support/run.js'
@@ -136,8 +137,11 @@ async function computedAnew(
 ): Promise<number> {
   const notices: [string, Record<string, unknown>][] = []
   const { deps, close } = await depsOf(sandbox, warehouse, { ...options, notices })
-  const config = { ...deps.config, report }
-  await runSync({ ...deps, config }, { mode: 'sync', job: null, tenants: null, resources: null })
+  const config = { ...deps.config, sections: { report } }
+  await runSync(
+    { ...deps, config, besideRows: refreshBesideRows },
+    { mode: 'sync', job: null, tenants: null, resources: null },
+  )
   await close()
   return notices
     .filter(([message]) => message.startsWith('Rows were computed anew'))

@@ -9,8 +9,8 @@ import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
 import { configReference } from '../../src/engine/config/reference.js'
 import { configSchema } from '../../src/engine/config/schema.js'
-import { tablesOf } from '../../src/engine/model/table.js'
 import { jobSchema } from '../../src/features/jobs/jobfile.js'
+import { checks } from '../support/checks.js'
 import { scratch } from '../support/scratch.js'
 import { filesIn, root } from '../support/tree.js'
 
@@ -22,7 +22,7 @@ const jobs = filesIn('jobs', '.json').map((path) => ({
 const planned = jobs.filter(({ schedule }) => schedule !== undefined)
 
 test('docs/configuration.md is what the checks of the configuration say', () => {
-  const reference = configReference(configSchema(tablesOf), jobSchema())
+  const reference = configReference(configSchema(checks), jobSchema())
   expect(text('docs/configuration.md'), 'stale: run `npm run build`').toBe(reference)
   for (const key of ['api.baseUrl', 'resources.NAME.columns', 'alerts.rules[].on', 'steps[].last'])
     expect(reference).toContain(`| \`${key}\` |`)
@@ -172,7 +172,7 @@ test('the configurations of compose and Kubernetes are taken', () => {
         .replaceAll(/\{ "file": "[^"]+warehouse_url" \}/g, '"postgres://u:p@h/d"')
         .replaceAll(/\{ "file": "[^"]+api_secret" \}/g, '"s"'),
     ) as unknown
-    const options = { environment: {}, workingDirectory: folder, tablesOf, name: 'config.json' }
+    const options = { environment: {}, workingDirectory: folder, ...checks, name: 'config.json' }
     expect(() => readDocument(document, options)).not.toThrow()
   }
 })

@@ -58,7 +58,7 @@ const io: Io = {
   started: { node: process.execPath, program: '' },
   collectAt: () => {},
 }
-const { config } = loadConfiguration({ globals, io })
+const { config } = await loadConfiguration({ features, globals, io })
 const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
 const signals = new Signals(io, () => {})
 const rest = { features, command: 'schedule', argument: undefined, second: undefined, options: {} }

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { resources as declared } from '../../schema/index.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import type { Model } from '../..//src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/registry.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import type { RunReport, RunRequest } from '../../src/engine/run/runreport.js'

@@ -13,43 +13,6 @@ export interface ResourceConfig {
   readonly history: boolean
 }
 
-/** Days, zones and names for those who read the data. */
-export interface ReportConfig {
-  readonly timeZone: string
-  /** By TENANT/SHOP. */
-  readonly shopTimeZones: Readonly<Record<string, string>>
-  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
-  readonly taxRates: 'percent' | 'fraction'
-  /** Postgres schema of the views; undefined: that of the tables with `_analytics` behind it. */
-  readonly schema: string | undefined
-  /** The fields that make a name, by resource; only those that the configuration names. */
-  readonly names: Readonly<Record<string, readonly string[]>>
-  /** By tenant. */
-  readonly tenantNames: Readonly<Record<string, string>>
-}
-
-/** What a rule of `alerts` may be told. */
-export const alertKinds = [
-  'failed',
-  'unproven',
-  'stale',
-  'deletes_unchecked',
-  'revoked',
-  'drift',
-  'quarantine',
-] as const
-export type AlertKind = (typeof alertKinds)[number]
-
-/** Who is told of which trouble: a command, or a webhook with or without a key that signs. */
-export interface AlertRule {
-  readonly on: readonly AlertKind[]
-  /** Milliseconds that trouble has to last. */
-  readonly after: number
-  readonly command: readonly string[] | undefined
-  readonly webhook: Secret | undefined
-  readonly secret: Secret | undefined
-}
-
 /** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
 export interface Config {
   /** The file that was read; undefined when the program made the document. */
@@ -97,31 +60,11 @@ export interface Config {
   }
   /** One entry for every declared resource. */
   readonly resources: Readonly<Record<string, ResourceConfig>>
-  readonly reconcile: { readonly maxDeletes: number }
-  readonly status: { readonly staleAfter: number; readonly deletesUncheckedAfter: number }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
-  /** `heartbeat`: the address that is called after each run. */
-  readonly alerts: {
-    readonly name?: string | undefined
-    readonly rules: readonly AlertRule[]
-    readonly heartbeat: Secret | undefined
-  }
-  readonly report: ReportConfig
-  readonly schedule: {
-    /** What the schedules of jobs are meant in. */
-    readonly timeZone: string
-    readonly listen: false | { readonly host: string; readonly port: number }
-  }
-  readonly metrics: {
-    /** The file that is written after each run. */
-    readonly textfile: string | undefined
-    /** Beyond so many tenants, none has series of its own. */
-    readonly maxTenants: number
-    /** Labels of every series. */
-    readonly labels: Readonly<Record<string, string>>
-  }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
+  /** What features read of their sections, by the sections' names: see section.ts. */
+  readonly sections: Readonly<Record<string, unknown>>
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const

@@ -6,13 +6,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
-import { alertAddressProblems, alertSecretPaths, toAlerts } from '../../features/alerts/settings.js'
 import { Stop } from '../base/errors.js'
 import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { JsonError, parseDocument } from './configtext.js'
 import { type Environment, expand, type SecretFile } from './expand.js'
-import type { Resources, TableLister } from './leaf.js'
+import type { Resources } from './leaf.js'
 import { privacyProblems } from './privacy.js'
 import {
   inWords,
@@ -23,15 +22,16 @@ import {
   settingPaths,
 } from './problems.js'
 import { proxyFor, proxyProblem } from './proxy.js'
-import { type ConfigDocument, configSchema, configShape } from './schema.js'
+import { type Checks, type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
+/** A document that the shape has accepted, by the names of its sections. */
+type Found = Readonly<Record<string, unknown>>
+
 /** What a configuration is checked against, and where its values come from. */
-interface Surroundings {
+interface Surroundings extends Checks {
   readonly environment: Environment
   readonly workingDirectory: string
-  readonly tablesOf: TableLister
-  readonly resources?: Resources
 }
 
 export interface LoadOptions extends Surroundings {
@@ -48,12 +48,8 @@ export interface Loaded {
 }
 
 /** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
-const secretPaths: SettingPaths = settingPaths([
-  'api.secret',
-  'api.proxy',
-  'warehouse.url',
-  ...alertSecretPaths,
-])
+const secretPaths = ({ sections }: Checks): SettingPaths =>
+  settingPaths(['api.secret', 'api.proxy', 'warehouse.url', ...sections.flatMap(({ secrets }) => secrets)])
 
 /** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
@@ -79,19 +75,21 @@ export interface DocumentOptions extends Surroundings {
 /** Checks a configuration that is already parsed: the part of loading that needs no file. */
 export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   const { resources = declared, tablesOf, environment } = options
+  const checks = { ...options, resources }
+  const secrets = secretPaths(options)
   const folder = options.file ? dirname(options.file) : options.workingDirectory
   const { value, problems, variables, files, held } = expand(raw, {
     environment,
     folder,
-    secrets: secretPaths,
+    secrets,
   })
-  const parsed = configShape(tablesOf, resources).safeParse(value, { error: inWords })
+  const parsed = configShape(checks).safeParse(value, { error: inWords })
   if (!parsed.success) {
-    const context = { raw, schema: configSchema(tablesOf, resources), secrets: secretPaths }
+    const context = { raw, schema: configSchema(checks), secrets }
     problems.push(...withoutDoubles(problemsOf(parsed.error, context), problems))
   } else {
-    problems.push(...withoutDoubles(addressProblems(parsed.data, raw, environment), problems))
-    problems.push(...privacyProblems(parsed.data, tablesOf, resources))
+    problems.push(...withoutDoubles(addressProblems(parsed.data, raw, options), problems))
+    problems.push(...privacyProblems(parsed.data as ConfigDocument, tablesOf, resources))
   }
   if (problems.length > 0 || !parsed.success) return refuse(problems, options)
   const config = freeze(toConfig(parsed.data, { ...options, resources }))
@@ -106,14 +104,19 @@ export const withoutDoubles = (more: readonly Problem[], known: readonly Problem
     (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
   )
 
-function addressProblems(document: ConfigDocument, raw: unknown, environment: Environment): Problem[] {
+function addressProblems(
+  found: Found,
+  raw: unknown,
+  { environment, sections }: Pick<DocumentOptions, 'environment' | 'sections'>,
+): Problem[] {
+  const document = found as ConfigDocument
   const { baseUrl, allowInsecure } = document.api
   const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
   const warehouse = warehouseProblem(textOf(document.warehouse.url))
   const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
-  const told = alertAddressProblems(document.alerts, allowInsecure)
-  return [api, proxy, warehouse, ...told].filter((problem) => problem !== undefined)
+  const more = sections.flatMap((one) => one.problems(found[one.name], document.api))
+  return [api, proxy, warehouse, ...more].filter((problem) => problem !== undefined)
 }
 
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
@@ -173,16 +176,17 @@ export function refuse(
 }
 
 function toConfig(
-  document: ConfigDocument,
+  found: Found,
   {
     file,
     resources,
     environment,
     workingDirectory,
-  }: Pick<DocumentOptions, 'file' | 'environment' | 'workingDirectory'> & { readonly resources: Resources },
+    sections,
+  }: DocumentOptions & { readonly resources: Resources },
 ): Config {
-  const { api, warehouse, sync, reconcile, status, history, alerts, report, schedule, metrics, log } =
-    document
+  const document = found as ConfigDocument
+  const { api, warehouse, sync, history, log } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url), homedir())
   const settings = Object.keys(resources).map((name) => {
@@ -201,20 +205,11 @@ function toConfig(
     warehouse: { ...warehouse, url: new Secret(inFolder(url, workingDirectory)), label: warehouseLabel(url) },
     sync,
     resources: Object.fromEntries(settings),
-    reconcile,
-    status,
     history,
-    alerts: toAlerts(alerts),
-    report: { ...report, schema: report.schema, names: given(report.names) },
-    schedule,
-    metrics: { ...metrics, textfile: metrics.textfile },
     log: { level: log.level, format: log.format },
+    sections: Object.fromEntries(sections.map((one) => [one.name, one.read(found[one.name])])),
   }
 }
-
-/** Without the settings that were left out. */
-const given = <T>(settings: Readonly<Record<string, T | undefined>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, T] => entry[1] !== undefined))
 
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

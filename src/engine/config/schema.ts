@@ -5,10 +5,7 @@
 import { z } from 'zod'
 import { resources as declared } from '../../../schema/index.js'
 import { kinds, type Resource } from '../../../schema/resource.js'
-import { alertSection } from '../../features/alerts/settings.js'
-import { report } from '../../features/analytics/settings.js'
-import { scheduleSection } from '../../features/schedule/settings.js'
-import { metricsSection } from '../../features/telemetry/settings.js'
+import { arrange } from '../base/arrange.js'
 import { logLevels } from './config.js'
 import {
   choice,
@@ -29,6 +26,7 @@ import {
   whole,
 } from './leaf.js'
 import { privacy } from './privacy.js'
+import type { ConfigSection } from './section.js'
 
 const isPartnerId = (value: unknown): boolean =>
   (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) ||
@@ -209,75 +207,67 @@ const resource = (of: Resource, tablesOf: TableLister) => {
     .describe(of.doc)
 }
 
-/** The configuration as people write it, `${NAME}` and `{"file"}` already replaced. */
-export const configShape = (tablesOf: TableLister, resources: Resources = declared) =>
-  z.strictObject(
+/** The sections that the engine itself goes by, as people write them, `${NAME}` and `{"file"}` already replaced. */
+const ownSections = (tablesOf: TableLister, resources: Resources) => ({
+  $schema: schemaReference,
+  api,
+  warehouse,
+  sync: sync(resources),
+  resources: section(
+    Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of, tablesOf)])),
+    'Settings of single resources.',
+  ),
+  privacy: privacy(resources, tablesOf),
+  history: section(
     {
-      $schema: schemaReference,
-      api,
-      warehouse,
-      sync: sync(resources),
-      resources: section(
-        Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of, tablesOf)])),
-        'Settings of single resources.',
-      ),
-      privacy: privacy(resources, tablesOf),
-      reconcile: section(
-        {
-          maxDeletes: share(1)
-            .default(0.2)
-            .describe(
-              "Share of a cursor's rows that may be marked deleted at once; more needs --accept-deletes.",
-            ),
-        },
-        'Limits of `shopsync reconcile`.',
-      ),
-      status: section(
-        {
-          staleAfter: durationLeaf(
-            'PT26H',
-            'A cursor whose last complete run is older is stale, and `status` exits with 1.',
-          ),
-          deletesUncheckedAfter: durationLeaf(
-            'P3D',
-            'Only `reconcile` sees deletions: a cursor whose deletions were checked once, and not for so long, makes `status` exit with 1.',
-          ),
-        },
-        'When `shopsync status` exits with 1.',
-      ),
-      history: section(
-        {
-          keep: durationLeaf(
-            'P90D',
-            'How long runs, their cursors and requests are kept. Of runs that brought nothing and are older than a week, one row a day and cursor stays.',
-          ),
-        },
-        'The history of runs, for `shopsync why` and for those who look back.',
-      ),
-      alerts: alertSection,
-      report,
-      schedule: scheduleSection,
-      metrics: metricsSection,
-      log: section(
-        {
-          level: choice(logLevels)
-            .optional()
-            .describe('Least severe messages to log; default: warn on a terminal, else info.'),
-          format: choice(['auto', 'text', 'json'], '"auto", "text" or "json"')
-            .default('auto')
-            .describe('Lines of text or of JSON; auto: text on a terminal, else JSON.'),
-        },
-        'Messages on stderr.',
+      keep: durationLeaf(
+        'P90D',
+        'How long runs, their cursors and requests are kept. Of runs that brought nothing and are older than a week, one row a day and cursor stays.',
       ),
     },
-    { error: 'an object' },
-  )
+    'The history of runs, for `shopsync why` and for those who look back.',
+  ),
+  log: section(
+    {
+      level: choice(logLevels)
+        .optional()
+        .describe('Least severe messages to log; default: warn on a terminal, else info.'),
+      format: choice(['auto', 'text', 'json'], '"auto", "text" or "json"')
+        .default('auto')
+        .describe('Lines of text or of JSON; auto: text on a terminal, else JSON.'),
+    },
+    'Messages on stderr.',
+  ),
+})
 
-export type ConfigDocument = z.output<ReturnType<typeof configShape>>
+/** What a configuration is checked against. */
+export interface Checks {
+  readonly tablesOf: TableLister
+  /** Those of the features. */
+  readonly sections: readonly ConfigSection[]
+  readonly resources?: Resources
+}
+
+/** The configuration with the sections of the features. */
+export function configShape({ tablesOf, sections, resources = declared }: Checks) {
+  const own = Object.entries(ownSections(tablesOf, resources)).map(
+    ([name, shape]) => [name, { shape }] as const,
+  )
+  const groups = sections.map((one) => ({ [one.name]: one }))
+  const all = arrange<Pick<ConfigSection, 'shape' | 'after'>>(Object.fromEntries(own), groups)
+  return z.strictObject(Object.fromEntries(all.map(([name, { shape }]) => [name, shape])), {
+    error: 'an object',
+  })
+}
+
+/** The engine's own sections, checked. */
+export type ConfigDocument = {
+  [N in keyof ReturnType<typeof ownSections>]: z.output<ReturnType<typeof ownSections>[N]>
+}
 
 /** JSON Schema of the configuration file. */
-export function configSchema(tablesOf: TableLister, resources: Resources = declared): object {
-  return jsonSchema(configShape(tablesOf, resources), {
+export function configSchema(checks: Checks): object {
+  return jsonSchema(configShape(checks), {
     title: 'shopsync configuration',
     description: 'Settings of shopsync. In any text, ${NAME} is replaced by the environment variable NAME.',
   })

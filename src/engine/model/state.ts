@@ -1,4 +1,5 @@
 import { boolean, id, integer, json, text, timestamp } from '../../../schema/resource.js'
+import { arrange } from '../base/arrange.js'
 import { runTables } from './runtables.js'
 import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
 import type { Table } from './table.js'
@@ -254,16 +255,5 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
 })
 
 /** The state tables of the engine and of the features, in the order of the data dictionary. */
-export function stateTableList(features: readonly StateTables[]): readonly Table[] {
-  const all: [string, StateTable][] = Object.entries(stateTables)
-  for (const tables of features) {
-    let place = all.length
-    for (const entry of Object.entries(tables)) {
-      const { after } = entry[1]
-      if (after !== undefined) place = all.findIndex(([name]) => name === after) + 1
-      all.splice(place, 0, entry)
-      place += 1
-    }
-  }
-  return all.map(asTable)
-}
+export const stateTableList = (features: readonly StateTables[]): readonly Table[] =>
+  arrange<StateTable>(stateTables, features).map(asTable)

@@ -7,6 +7,7 @@ import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { Config } from '../config/config.js'
+import type { WithSections } from '../config/section.js'
 import type { Model, ResourceModel } from '../model/registry.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
@@ -20,15 +21,16 @@ import type { RunTally } from './runstats.js'
 
 /** What a run is given. `W`: the warehouse as it may use it. */
 export interface Dependencies<W extends ReadingWarehouse = Warehouse> {
-  readonly config: Pick<Config, 'sync'> & {
-    readonly reconcile?: { readonly maxDeletes: number }
-    /** In milliseconds; default 90 days. */
-    readonly history?: { readonly keep: number }
-    /** In milliseconds; default 3 days. */
-    readonly status?: { readonly deletesUncheckedAfter: number }
-    /** Without it a run leaves what analysts read beside the rows as it is. */
-    readonly report?: Config['report']
-  }
+  readonly config: Pick<Config, 'sync'> &
+    WithSections & {
+      /** In milliseconds; default 90 days. */
+      readonly history?: { readonly keep: number }
+    }
+  /**
+   * Brings up to date what is kept beside the rows, when a run begins and when it ends: what days the shops have, and what
+   * people call things (src/features/analytics). Without it a run leaves that as it is.
+   */
+  readonly besideRows?: (run: Writing) => Promise<void>
   readonly model: Model
   readonly warehouse: W
   readonly source: Source

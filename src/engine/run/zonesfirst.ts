@@ -12,13 +12,13 @@ import { type CursorContext, type CursorTask, type RunContext, stateOf } from '.
 /** A source that answers for the shops late, or never, must not keep orders from coming: computing them anew is cheaper. */
 const patienceMs = 20_000
 
-type Context = Pick<CursorContext, 'cursors' | 'config'>
+type Context = Pick<CursorContext, 'cursors' | 'besideRows'>
 
 const saysZones = ({ resource }: CursorTask): boolean => resource.name === zoneField.resource
 
 /** Whether rows follow from the records of the cursor, and none of them is stored yet. */
 function isFirstLoad(context: Context, task: CursorTask): boolean {
-  if (!context.config.report || task.resource.derived.length === 0) return false
+  if (!context.besideRows || task.resource.derived.length === 0) return false
   const state = stateOf(context, task)
   return !state || (state.watermark === null && state.walk === null && !state.refillWalk)
 }

@@ -10,7 +10,9 @@ import type { RunReport } from '../../engine/run/runreport.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/commandcontext.js'
 import { secretsOf } from '../../shell/secrets.js'
+import { reportSettings } from '../analytics/settings.js'
 import { writeMetrics } from '../telemetry/work.js'
+import { alertSettings } from './settings.js'
 
 /** Which run it is, for those who are told. */
 export interface RunName {
@@ -89,9 +91,9 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
   await tellAfter(
     {
       ...ledgerSettings(config, model, clock),
-      alerts: config.alerts,
+      alerts: alertSettings(config),
       label: config.warehouse.label,
-      tenantNames: config.report.tenantNames,
+      tenantNames: reportSettings(config).tenantNames,
       isAwaited: invocation.out.isRead,
       warehouse: () => context.warehouseThere(),
       secrets: secretsOf(config),
@@ -110,11 +112,11 @@ export async function farewell(
   tenantId: Int64,
 ): Promise<() => Promise<void>> {
   const { farewellOf } = await import('./forgotten.js')
-  const { alerts } = config
+  const alerts = alertSettings(config)
   const { signal } = invocation.signals
   const label = config.warehouse.label
   const secrets = secretsOf(config)
-  const { tenantNames } = config.report
+  const { tenantNames } = reportSettings(config)
   const said = { alerts, clock, label, tenantNames, secrets, programs: invocation.io, signal }
   return farewellOf(warehouse, tenantId, said)
 }
@@ -137,7 +139,7 @@ async function callHeartbeats(
   // Somebody who sits at a terminal waits for the command to end, not for another server.
   const within = invocation.out.isRead ? 3000 : undefined
   const all = [
-    ['alerts.heartbeat', config.alerts.heartbeat],
+    ['alerts.heartbeat', alertSettings(config).heartbeat],
     [`heartbeat of ${job}`, ofJob],
   ] as const
   await Promise.all(

@@ -1,10 +1,12 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/registry.js'
+import { statusSettings } from '../status/settings.js'
 import type { LedgerSettings } from './alertstate.js'
 
 /** What a configuration says of incidents: of which cursors, and from when on. */
 export function ledgerSettings(config: Config, model: Model, clock: Clock): LedgerSettings {
+  const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const { tenants, exceptTenants, resources } = config.sync
   const enabled = model.list.filter((entry) => entry.enabled).map(({ name }) => name)
   return {
@@ -12,8 +14,8 @@ export function ledgerSettings(config: Config, model: Model, clock: Clock): Ledg
     tenants: tenants === 'all' ? null : tenants,
     exceptTenants,
     resources: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
-    staleAfterMs: config.status.staleAfter,
-    deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+    staleAfterMs: staleAfter,
+    deletesUncheckedAfterMs: deletesUncheckedAfter,
     keepMs: config.history.keep,
   }
 }

@@ -2,8 +2,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { visible } from '../../engine/base/escape.js'
 import { atMinute, count, plural } from '../../engine/base/format.js'
-import type { AlertKind } from '../../engine/config/config.js'
 import type { ToldIncident } from './openincidents.js'
+import type { AlertKind } from './settings.js'
 
 interface Site {
   readonly tenantId: Int64

@@ -1,10 +1,10 @@
 /* Brings one message to whom a rule tells, within a time of its own. Used by alerts/work.ts and by the test of alerts. */
 
 import { toJson } from '../../engine/base/printjson.js'
-import type { AlertRule } from '../../engine/config/config.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
 import { type AlertMessage, messageName } from './message.js'
 import type { Persistence, Sent } from './send.js'
+import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
 import { postWebhook } from './webhook.js'
 

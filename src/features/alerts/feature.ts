@@ -1,5 +1,6 @@
 import type { Feature } from '../../shell/command.js'
 
 export const alerts: Feature = {
+  settings: async () => (await import('./settings.js')).alertSection,
   tables: async () => (await import('./tables.js')).alertTables,
 }

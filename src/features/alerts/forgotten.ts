@@ -4,16 +4,16 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
-import type { Config } from '../../engine/config/config.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
 import { deliver } from './deliver.js'
 import { installationOf, messageOf } from './message.js'
+import type { AlertSettings } from './settings.js'
 import { type AlertRow, openIncidentsOf } from './sql.js'
 import { namedRules } from './telling.js'
 
 interface Farewell {
-  readonly alerts: Config['alerts']
+  readonly alerts: AlertSettings
   readonly clock: Clock
   /** The warehouse's address without its password. */
   readonly label: string

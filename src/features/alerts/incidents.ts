@@ -6,9 +6,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { count, isOlderThan } from '../../engine/base/format.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
-import type { AlertKind } from '../../engine/config/config.js'
 import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
+import type { AlertKind } from './settings.js'
 import type { WholeTrouble } from './wholetrouble.js'
 
 /** How long an incident lasts: see the column `lasts` of sync_alerts. */

@@ -1,9 +1,9 @@
 /* The body of an alert, and its name. Used by alerts/work.ts, and by the test message of `check --alerts`. */
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Config } from '../../engine/config/config.js'
 import { headline, type Speaker } from './alerttext.js'
 import { type KeptIncident, type ToldIncident, toldIncident } from './openincidents.js'
+import type { AlertSettings } from './settings.js'
 
 /** The body of a message. */
 export interface AlertMessage {
@@ -20,7 +20,7 @@ export interface AlertMessage {
 }
 
 /** `alerts.name`, or what this machine is called. */
-export const installationOf = ({ name }: Pick<Config['alerts'], 'name'>): string => name ?? hostname()
+export const installationOf = ({ name }: Pick<AlertSettings, 'name'>): string => name ?? hostname()
 
 /** Which run tells it, and of which warehouse. */
 export interface Teller extends Speaker {

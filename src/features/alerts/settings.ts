@@ -1,13 +1,41 @@
 /*
  * The section `alerts` of the configuration: who is told of which trouble, and which address is called after each run.
- * Used by schema.ts and load.ts.
  */
 import { z } from 'zod'
 import { addressProblem } from '../../engine/config/address.js'
-import { type AlertRule, alertKinds, type Config } from '../../engine/config/config.js'
 import { choice, durationLeaf, secret, section, textLeaf } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
+import { configSection, settingsOf } from '../../engine/config/section.js'
+
+/** What a rule of `alerts` may be told. */
+export const alertKinds = [
+  'failed',
+  'unproven',
+  'stale',
+  'deletes_unchecked',
+  'revoked',
+  'drift',
+  'quarantine',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+
+/** Who is told of which trouble: a command, or a webhook with or without a key that signs. */
+export interface AlertRule {
+  readonly on: readonly AlertKind[]
+  /** Milliseconds that trouble has to last. */
+  readonly after: number
+  readonly command: readonly string[] | undefined
+  readonly webhook: Secret | undefined
+  readonly secret: Secret | undefined
+}
+
+/** `heartbeat`: the address that is called after each run. */
+export interface AlertSettings {
+  readonly name?: string | undefined
+  readonly rules: readonly AlertRule[]
+  readonly heartbeat: Secret | undefined
+}
 
 const kindsError = `a list of ${alertKinds.map((kind) => `"${kind}"`).join(', ')}`
 
@@ -63,7 +91,7 @@ const rule = z
   })
   .describe('Who is told of what: a command or a webhook.')
 
-export const alertSection = section(
+const shape = section(
   {
     name: textLeaf('a name such as "production"')
       .optional()
@@ -84,21 +112,11 @@ export const alertSection = section(
   'Who is told when something needs somebody. Every command that records a run tells what opened and what is over.',
 )
 
-type AlertsDocument = z.output<typeof alertSection>
+type AlertsDocument = z.output<typeof shape>
 type Text = string | { readonly file: string }
 
-/** The settings of `alerts` that hold secrets. */
-export const alertSecretPaths: readonly string[] = [
-  'alerts.rules[].webhook',
-  'alerts.rules[].secret',
-  'alerts.heartbeat',
-]
-
 /** The mistakes in the addresses: they are secrets too, so that no message quotes them. */
-export function alertAddressProblems(
-  { rules, heartbeat }: AlertsDocument,
-  allowInsecure: boolean,
-): Problem[] {
+function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: boolean): Problem[] {
   const webhooks = rules.map(({ webhook }, i) => [`alerts.rules[${i}].webhook`, webhook] as const)
   return [...webhooks, ['alerts.heartbeat', heartbeat] as const].flatMap(([path, address]) =>
     typeof address === 'string' ? (addressProblem(path, address, allowInsecure) ?? []) : [],
@@ -108,7 +126,7 @@ export function alertAddressProblems(
 const secretOf = (value: Text | undefined): Secret | undefined =>
   typeof value === 'string' ? new Secret(value) : undefined
 
-export const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): Config['alerts'] => ({
+const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): AlertSettings => ({
   name,
   rules: rules.map(
     ({ on, after, command, webhook, secret: key }): AlertRule => ({
@@ -121,3 +139,14 @@ export const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): Config['al
   ),
   heartbeat: secretOf(heartbeat),
 })
+
+export const alertSection = configSection({
+  name: 'alerts',
+  after: 'history',
+  shape,
+  secrets: ['alerts.rules[].webhook', 'alerts.rules[].secret', 'alerts.heartbeat'],
+  problems: (document, { allowInsecure }) => addressProblems(document, allowInsecure),
+  read: toAlerts,
+})
+
+export const alertSettings = settingsOf(alertSection)

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'
-import type { AlertRule } from '../../engine/config/config.js'
+import type { AlertRule } from './settings.js'
 import type { AlertRow, Telling } from './sql.js'
 
 /** A rule with its name in the column `told`, and its place in the configuration. */

@@ -1,6 +1,5 @@
 /* A test of everybody who is to be told, and of every heartbeat: `shopsync check --alerts`. */
 import type { Clock } from '../../engine/base/clock.js'
-import type { Config } from '../../engine/config/config.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
 import { testText } from './alerttext.js'
@@ -8,6 +7,7 @@ import { deliver, ruleName } from './deliver.js'
 import { beat } from './heartbeat.js'
 import { type AlertMessage, installationOf } from './message.js'
 import type { Sent } from './send.js'
+import type { AlertSettings } from './settings.js'
 import { namedRules } from './telling.js'
 
 export interface AlertTest {
@@ -37,7 +37,7 @@ interface JobHeartbeat {
 
 /** Sends a test message to each rule, without an incident, and calls each heartbeat as a good run would. */
 export function testAlerts(
-  { rules, heartbeat, name: given }: Config['alerts'],
+  { rules, heartbeat, name: given }: AlertSettings,
   ofJobs: readonly JobHeartbeat[],
   { clock, label, secrets, programs, signal }: Testing,
 ): Promise<AlertTest[]> {

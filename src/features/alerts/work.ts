@@ -15,18 +15,18 @@
 
 import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { Config } from '../../engine/config/config.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
 import { type EndedRun, incidentKey, keptFrom, type LedgerSettings, updateIncidents } from './alertstate.js'
 import { deliver, ruleName } from './deliver.js'
 import { type AlertMessage, installationOf, messageOf, type Teller } from './message.js'
+import type { AlertSettings } from './settings.js'
 import { type AlertRow, incidentsSince, onIncidents, storeIncidents } from './sql.js'
 import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold } from './telling.js'
 import { thrownTrouble } from './wholetrouble.js'
 
 export interface AlertOptions extends LedgerSettings {
-  readonly alerts: Config['alerts']
+  readonly alerts: AlertSettings
   /** The warehouse's address without its password. */
   readonly label: string
   /** Opens the warehouse; undefined where there is none yet. It throws where that is what has failed. */

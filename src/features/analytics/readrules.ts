@@ -4,11 +4,11 @@
  */
 import type { Stored } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
-import type { ReportConfig } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/registry.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import { minutesBetween } from '../../engine/warehouse/learnedrules.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { ReportConfig } from './settings.js'
 import { dayOf, endDay } from './shopday.js'
 import { readZones, type ShopZone, type ZoneSettings, zoneFinder } from './zones.js'
 

@@ -2,10 +2,12 @@
  * Brings what the views rest on up to date: zones, calendar, names of tenants. Runs do so when they begin, since the
  * configuration may have changed, and when they end, since shops may have come; so does `migrate`.
  */
-import type { ReportConfig } from '../../engine/config/config.js'
+import { describeError, Skip } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/registry.js'
+import type { Writing } from '../../engine/run/runcontext.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { refreshCalendar } from './calendar.js'
+import { type ReportConfig, reportSettings } from './settings.js'
 import { refreshTenantNames } from './tenantnames.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 
@@ -14,7 +16,6 @@ export interface Refreshing {
   readonly model: Model
   readonly report: Pick<ReportConfig, 'timeZone' | 'shopTimeZones' | 'tenantNames'>
   readonly nowMicros: () => bigint
-  /** The run's lease. */
 }
 
 /** A few short queries where nothing has changed, and no request. */
@@ -25,4 +26,29 @@ export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow
   await refreshCalendar(warehouse, names, nowMicros())
   await refreshTenantNames(warehouse, report.tenantNames)
   return zones
+}
+
+/** Does it for a run. A table that refuses what is written takes nothing from the rows: it is said, and tried again by the next run. */
+export async function refreshBesideRows({
+  config,
+  model,
+  warehouse,
+  clock,
+  observer,
+}: Writing): Promise<void> {
+  const report = reportSettings(config)
+  const nowMicros = (): bigint => clock.nowMicros()
+  try {
+    const { changed } = await refreshAnalytics({ warehouse, model, report, nowMicros })
+    for (const { tenantId, shopId, origin } of changed)
+      if (origin === 'unknown')
+        observer.warning?.('A shop has a time zone that nobody knows; report.timeZone holds there', {
+          tenant_id: tenantId,
+          shop_id: shopId,
+          hint: `Set report.shopTimeZones: {"${tenantId}/${shopId}": "America/Chicago"}`,
+        })
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error
+    observer.warning?.('Days and zones for analysts are not up to date', { error: describeError(error) })
+  }
 }

@@ -1,10 +1,26 @@
 /*
  * The section `report` of the configuration: days, zones and names for those who read the data, and where the views
- * stand. Used by schema.ts.
+ * stand.
  */
 import { z } from 'zod'
 import { nameFields } from '../../../schema/naming.js'
 import { choice, section, textLeaf, timeZoneLeaf } from '../../engine/config/leaf.js'
+import { configSection, settingsOf } from '../../engine/config/section.js'
+
+/** Days, zones and names for those who read the data. */
+export interface ReportConfig {
+  readonly timeZone: string
+  /** By TENANT/SHOP. */
+  readonly shopTimeZones: Readonly<Record<string, string>>
+  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
+  readonly taxRates: 'percent' | 'fraction'
+  /** Postgres schema of the views; undefined: that of the tables with `_analytics` behind it. */
+  readonly schema: string | undefined
+  /** The fields that make a name, by resource; only those that the configuration names. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+  /** By tenant. */
+  readonly tenantNames: Readonly<Record<string, string>>
+}
 
 const fieldName = /^[A-Za-z]\w{0,62}$/
 const fieldError = 'the name of a field as the API sends it'
@@ -28,7 +44,7 @@ const tenantKey = /^[1-9]\d{0,18}$/
 const tenantError = 'the id of a tenant, such as "101"'
 const schemaError = 'the name of a Postgres schema: lower case letters, digits and _'
 
-export const report = section(
+const shape = section(
   {
     timeZone: timeZoneLeaf(
       'The time zone whose days count, by its IANA name; a shop may have its own: see shopTimeZones.',
@@ -66,3 +82,16 @@ export const report = section(
   },
   'Days, zones and names in the views for analysts and in the report.',
 )
+
+/** Without the settings that were left out. */
+const given = <T>(settings: Readonly<Record<string, T | undefined>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, T] => entry[1] !== undefined))
+
+export const reportSection = configSection({
+  name: 'report',
+  after: 'alerts',
+  shape,
+  read: (document): ReportConfig => ({ ...document, schema: document.schema, names: given(document.names) }),
+})
+
+export const reportSettings = settingsOf(reportSection)

@@ -7,7 +7,7 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 export const analyticsTables = {
   report_days: define({
     doc: 'When each day begins in each time zone in use, from 1990 to ten years from now; the last row of a zone has no day, and ends the last one.',
-    after: 'sync_requests',
+    after: 'sync_alerts',
     key: ['zone', 'from_at'],
     fields: {
       zone: text('Time zone, by its IANA name. UTC is always there.'),

@@ -6,12 +6,12 @@ import { type CompiledQuery, sql } from 'kysely'
 import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { exact } from '../../engine/base/int64.js'
-import type { ReportConfig } from '../../engine/config/config.js'
 import { isTimeZone } from '../../engine/config/timezone.js'
 import type { Model } from '../../engine/model/registry.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { railsZones } from './rails.js'
+import type { ReportConfig } from './settings.js'
 import { withAnalytics } from './tables.js'
 
 /** Where a shop's zone comes from. `unknown`: the shop's own is no name that anybody knows, so that of all shops holds. */

@@ -29,7 +29,10 @@ The same command, given again, goes on with a backfill that was cut short, unles
   run: async (invocation) => {
     if (invocation.options.dryRun === true)
       return (await import('../plan/command.js')).showPlan(invocation, 'backfill')
-    const { rangesByFlags, runOnce } = await import('../../shell/execute.js')
+    const [{ runOnce }, { rangesByFlags }] = await Promise.all([
+      import('../../shell/execute.js'),
+      import('./timerange.js'),
+    ])
     return runOnce(invocation, (context) => ({ mode: 'backfill', ranges: rangesByFlags(context) }))
   },
 }

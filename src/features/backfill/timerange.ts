@@ -1,6 +1,10 @@
 import { Stop } from '../../engine/base/errors.js'
 import { parseMoment } from '../../engine/config/moment.js'
+import { now } from '../../engine/run/runcontext.js'
 import type { TimeRange } from '../../engine/run/runreport.js'
+import type { CommandContext } from '../../shell/commandcontext.js'
+import { listOf } from '../../shell/flags.js'
+import { scheduleSettings } from '../jobs/settings.js'
 
 const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
 
@@ -54,4 +58,10 @@ export function parseRanges(
   return froms.map((from, i) =>
     parseRange(from, tos[i] ?? '', now, timeZone === undefined ? {} : { timeZone }),
   )
+}
+
+/** The ranges of --from and --to. */
+export const rangesByFlags = (context: CommandContext): TimeRange[] => {
+  const { from, to } = context.invocation.options
+  return parseRanges(listOf(from), listOf(to), now(context), scheduleSettings(context.config).timeZone)
 }

@@ -19,9 +19,9 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
     import('./trials.js'),
     import('../../shell/display.js'),
   ])
-  let loaded: ReturnType<typeof loadConfiguration>
+  let loaded: Awaited<ReturnType<typeof loadConfiguration>>
   try {
-    loaded = loadConfiguration(invocation)
+    loaded = await loadConfiguration(invocation)
   } catch (error) {
     return [failure('configuration', error, 2)]
   }
@@ -58,7 +58,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
   const views = warehouse
-    ? await checkViews(warehouse, context.viewsWanted, config.warehouse.autoMigrate)
+    ? await checkViews(warehouse, await context.viewsWanted(), config.warehouse.autoMigrate)
     : []
   const owner = warehouse ? await checkOwner(warehouse, source.address) : []
   const keepIn = owner.length === 0 ? warehouse : undefined
@@ -82,7 +82,9 @@ async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
   }
 }
 
-async function examineTextfile({ metrics: { textfile } }: Config, io: Io): Promise<Trial[]> {
+async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
+  const { metricsSettings } = await import('../telemetry/settings.js')
+  const { textfile } = metricsSettings(config)
   if (textfile === undefined) return []
   const [{ tryTextfile }, { failure }] = await Promise.all([
     import('../telemetry/textfile.js'),
@@ -96,17 +98,19 @@ async function examineTextfile({ metrics: { textfile } }: Config, io: Io): Promi
 }
 
 async function examineAlerts(context: CommandContext): Promise<Trial[]> {
-  const [{ testAlerts }, { secretsOf }, { jobHeartbeats }, { failure }] = await Promise.all([
-    import('../alerts/testalerts.js'),
-    import('../../shell/secrets.js'),
-    import('../jobs/jobfiles.js'),
-    import('./trials.js'),
-  ])
+  const [{ testAlerts }, { alertSettings }, { secretsOf }, { jobHeartbeats }, { failure }] =
+    await Promise.all([
+      import('../alerts/testalerts.js'),
+      import('../alerts/settings.js'),
+      import('../../shell/secrets.js'),
+      import('../jobs/jobfiles.js'),
+      import('./trials.js'),
+    ])
   const { config, clock, invocation } = context
-  const { alerts, warehouse } = config
+  const { warehouse } = config
   const { heartbeats, broken } = jobHeartbeats(context)
   const label = warehouse.label
-  const tests = await testAlerts(alerts, heartbeats, {
+  const tests = await testAlerts(alertSettings(config), heartbeats, {
     clock,
     label,
     secrets: secretsOf(config),

@@ -40,7 +40,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
       import('../report/work.js'),
     ])
   const { out, signals, io } = invocation
-  const config = configurationOf(documentOf(sandbox), 'the demo', io)
+  const config = await configurationOf(documentOf(sandbox), 'the demo', invocation)
   await removeOlder(io.workingDirectory)
   return withConfig(quieter(invocation), config, async (context) => {
     const request = { mode: 'sync', job: null, tenants: null, resources: null } as const

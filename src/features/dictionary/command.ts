@@ -1,3 +1,4 @@
+import type { ToolPlace } from '../../engine/warehouse/bitools.js'
 import { type Command, type Invocation, stateTablesOf } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
 import type { Dictionary } from './dictionary.js'
@@ -13,23 +14,29 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
 
 const anHour = 3_600_000
 
-async function dbtSources(content: Dictionary, { warehouse, views, staleAfter }: Outline): Promise<string> {
-  const [{ toDbt }, { biToolsOf }] = await Promise.all([
+async function dbtSources(content: Dictionary, outline: Outline): Promise<string> {
+  const [{ toDbt }, { biToolsOf }, { statusSettings }] = await Promise.all([
     import('./dbtmodels.js'),
     import('../../engine/warehouse/openwarehouse.js'),
+    import('../status/settings.js'),
   ])
-  const staleHours = Math.max(1, Math.round(staleAfter / anHour))
-  const { dbt } = await biToolsOf({ ...warehouse, views })
+  const staleHours = Math.max(1, Math.round(statusSettings(outline).staleAfter / anHour))
+  const { dbt } = await biToolsOf(await placeOf(outline))
   return toDbt(content, { ...dbt, staleHours })
 }
 
-async function supersetDatasets(content: Dictionary, { warehouse, views }: Outline): Promise<Buffer> {
+async function supersetDatasets(content: Dictionary, outline: Outline): Promise<Buffer> {
   const [{ toSuperset }, { biToolsOf }] = await Promise.all([
     import('./supersetexport.js'),
     import('../../engine/warehouse/openwarehouse.js'),
   ])
-  const { superset } = await biToolsOf({ ...warehouse, views })
+  const { superset } = await biToolsOf(await placeOf(outline))
   return toSuperset(content, superset)
+}
+
+async function placeOf(outline: Outline): Promise<ToolPlace> {
+  const { reportSettings } = await import('../analytics/settings.js')
+  return { ...outline.warehouse, views: reportSettings(outline).schema }
 }
 
 async function describe(
@@ -41,7 +48,7 @@ async function describe(
     import('../../../schema/index.js'),
     import('../../shell/configuration.js'),
   ])
-  const outline = configuration.outline(invocation)
+  const outline = await configuration.outline(invocation, ['report', 'status'])
   const { list, state } = model(resources, outline.resources, await stateTablesOf(invocation.features))
   const declared = list.map((entry) => entry.resource)
   return { content: describeModel(declared, state), outline }

@@ -12,6 +12,7 @@ import { variablesOf } from '../../shell/configuration.js'
 import { jobFile, jobNames, readJob } from './jobfile.js'
 import { jobFolders } from './jobfolders.js'
 import { type LastOfJob, lastOfJobs } from './lastofjobs.js'
+import { scheduleSettings } from './settings.js'
 import type { JobFile } from './words.js'
 
 /** How many of the next instants of a schedule are told. */
@@ -74,8 +75,9 @@ async function knownOf(invocation: Invocation, names: readonly string[]): Promis
   let known = nothing
   try {
     await withContext(invocation, async (context) => {
-      const { schedule, api } = context.config
-      known = { ...nothing, timeZone: schedule.timeZone, allowInsecure: api.allowInsecure }
+      const { api } = context.config
+      const { timeZone } = scheduleSettings(context.config)
+      known = { ...nothing, timeZone, allowInsecure: api.allowInsecure }
       known = { ...known, last: await lastOfJobs(await context.readingWarehouse(), names) }
     })
   } catch (error) {

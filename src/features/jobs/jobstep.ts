@@ -13,6 +13,7 @@ import type { CommandContext } from '../../shell/commandcontext.js'
 import { shown } from '../../shell/display.js'
 import { watched } from '../../shell/execute.js'
 import { runSummary } from '../../shell/runsummary.js'
+import { reportSettings } from '../analytics/settings.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
 import { parseRange } from '../backfill/timerange.js'
 import { prepareReport } from '../report/step.js'
@@ -21,6 +22,7 @@ import { type Snapshot, snapshotStep, takeSnapshot } from '../snapshot/work.js'
 import { verifyStep } from '../verify/step.js'
 import { verifyText } from '../verify/words.js'
 import type { Job, JobStep } from './jobfile.js'
+import { scheduleSettings } from './settings.js'
 
 /** Prints what came of a step. */
 export type Tell = (report: RunReport, text: string) => void
@@ -82,7 +84,7 @@ function snapshotWork(context: CommandContext, job: Job, choice: CursorChoice, t
 
 const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => ({
   model,
-  names: config.report.names,
+  names: reportSettings(config).names,
 })
 
 /** Keeps how the shops stand, by the days of their zones as they are now. */
@@ -118,7 +120,7 @@ const asRunOfNothing = (taken: Snapshot, job: string): RunReport => ({
 function rangeOf(context: CommandContext, { last, from, to }: JobStep): TimeRange {
   const time = now(context)
   const names = { from: 'from', to: 'to' }
-  const { timeZone } = context.config.schedule
+  const { timeZone } = scheduleSettings(context.config)
   if (last === undefined) return parseRange(from ?? '', to ?? '', time, { names, timeZone })
   const days = lastDays(last, new Date(time))
   return parseRange(days.from.toISOString(), days.to.toISOString(), time)

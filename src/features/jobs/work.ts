@@ -20,6 +20,7 @@ import { alerting } from '../alerts/alerting.js'
 import { checkTables } from '../verify/work.js'
 import type { Job } from './jobfile.js'
 import { prepareStep, type Tell } from './jobstep.js'
+import { scheduleSettings } from './settings.js'
 
 /** A job, and the instant for which a scheduler begins it. */
 type DueJob = Job & Pick<JobPlan, 'plannedAt'>
@@ -73,7 +74,7 @@ async function lockTroubles(context: CommandContext, { name, schedule }: Job): P
   const holder = await lockHolder(await context.readingWarehouse())
   if (!holder?.claimed_at) return []
   const since = Number(toMicros(holder.claimed_at) / 1000n)
-  const zone = context.config.schedule.timeZone
+  const zone = scheduleSettings(context.config).timeZone
   if (!isTwoIntervalsAgo(schedule, zone, since, Number(context.clock.nowMicros() / 1000n))) return []
   return [
     `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, longer than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,

@@ -56,7 +56,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     import('../../shell/commandcontext.js'),
     import('./work.js'),
     import('../analytics/makeviews.js'),
-    import('../../shell/execute.js'),
+    import('../backfill/timerange.js'),
     import('./words.js'),
     import('../../engine/base/clock.js'),
     import('../../shell/display.js'),
@@ -77,7 +77,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
     )
-    const views = await plannedViews(deps.warehouse, context.viewsWanted)
+    const views = await plannedViews(deps.warehouse, await context.viewsWanted())
     if (out.json) await out.document({ ...made, view_changes: views.made })
     else out.say(planText(made, views, out.paper))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0

@@ -9,6 +9,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { CommandContext } from '../../shell/commandcontext.js'
 import type { Io } from '../../shell/io.js'
+import { reportSettings } from '../analytics/settings.js'
+import { statusSettings } from '../status/settings.js'
 import { answersOf } from './answers.js'
 import type { ReportData } from './data.js'
 
@@ -128,13 +130,15 @@ export async function drawReport(
     import('./draw/svg.js'),
   ])
   const { config, clock } = context
+  const { schema, timeZone } = reportSettings(config)
+  const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const data = await readReport({
     warehouse: await context.readingWarehouse(),
     label: config.warehouse.label,
-    schema: config.report.schema,
-    timeZone: config.report.timeZone,
-    staleAfterMs: config.status.staleAfter,
-    deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+    schema,
+    timeZone,
+    staleAfterMs: staleAfter,
+    deletesUncheckedAfterMs: deletesUncheckedAfter,
     tenants,
     nowMicros: clock.nowMicros(),
   })

@@ -67,7 +67,10 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
 async function sinceOf({ invocation, config, clock }: CommandContext): Promise<string | undefined> {
   const { since } = invocation.options
   if (since === undefined) return undefined
-  const { parseMoment } = await import('../../engine/config/moment.js')
+  const [{ parseMoment }, { scheduleSettings }] = await Promise.all([
+    import('../../engine/config/moment.js'),
+    import('../jobs/settings.js'),
+  ])
   const now = fromMicros(clock.nowMicros())
-  return parseMoment('--since', String(since), { now, timeZone: config.schedule.timeZone })
+  return parseMoment('--since', String(since), { now, timeZone: scheduleSettings(config).timeZone })
 }

@@ -15,6 +15,7 @@ import { openIncidents } from '../alerts/openincidents.js'
 import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
 import { jobFolders } from '../jobs/jobfolders.js'
+import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
 import { readRuns } from '../runs/work.js'
 import { metricsOf } from '../telemetry/work.js'
@@ -42,7 +43,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const jobs = book.open()
   signals.expected = true
   const warehouse = await context.readyWarehouse()
-  const { timeZone, listen } = config.schedule
+  const { timeZone, listen } = scheduleSettings(config)
   const isEmpty = (await readCursors(warehouse)).size === 0
   const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   const schedule = new Schedule({

@@ -20,13 +20,22 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [{ withContext }, { onlyFailing, readStatus }, { statusText, statusTroubles }] = await Promise.all([
+    const [
+      { withContext },
+      { onlyFailing, readStatus },
+      { statusText, statusTroubles },
+      { statusSettings },
+      { reportSettings },
+    ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
+      import('./settings.js'),
+      import('../analytics/settings.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
+      const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
       const { tenants, resources } = context.choice
       const warehouse = await context.readingWarehouse()
       await context.refuseUnknown()
@@ -40,12 +49,12 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
         exceptTenants: config.sync.exceptTenants,
         resources: enabled.filter((name) => resources?.includes(name) ?? true),
         named: resources,
-        staleAfterMs: config.status.staleAfter,
-        deletesUncheckedAfterMs: config.status.deletesUncheckedAfter,
+        staleAfterMs: staleAfter,
+        deletesUncheckedAfterMs: deletesUncheckedAfter,
         nowMicros,
       })
       const failing = invocation.options.failing === true
-      const { tenantNames } = config.report
+      const { tenantNames } = reportSettings(config)
       const { paper } = invocation.out
       const text = statusText(report, { failing, tenantNames, paper })
       await invocation.out.answer(failing ? onlyFailing(report) : report, text)

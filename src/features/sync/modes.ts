@@ -18,6 +18,7 @@ import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { Backfill } from '../backfill/work.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
+import { reconcileSettings } from '../reconcile/settings.js'
 import { trimRequests } from '../reconcile/trimrequests.js'
 import { Reconciliation } from '../reconcile/work.js'
 
@@ -29,9 +30,6 @@ const untimed: CursorWork = {
   progress: nothing,
 }
 
-/** The share of a cursor's rows that may be marked deleted at once, unless the configuration says otherwise. */
-const maxDeletes = 0.2
-
 /** What a run does with each of its cursors. `isNews`: those that bring only what is new, whatever the run's mode. */
 export function workOf(
   context: RunContext,
@@ -39,7 +37,7 @@ export function workOf(
   isNews: (task: CursorTask) => boolean = () => false,
 ): Begin {
   const { mode, full = false, acceptDeletes = false, ranges = [] } = request
-  const deletes = { acceptDeletes, maxDeletes: context.config.reconcile?.maxDeletes ?? maxDeletes }
+  const deletes = { acceptDeletes, maxDeletes: reconcileSettings(context.config).maxDeletes }
   const begin: Begin = (task, source) => {
     if (isNews(task)) return walkOf(context, task, source, 'news')
     const isNames = task.resource.resource.list === 'strings'

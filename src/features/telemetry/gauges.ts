@@ -5,10 +5,10 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { clocksApartMs } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
-import { alertKinds } from '../../engine/config/config.js'
 import { readHolder } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { openIncidents } from '../alerts/openincidents.js'
+import { alertKinds } from '../alerts/settings.js'
 import { type CursorStatus, cursorStateOf } from '../status/cursorstatus.js'
 import type { StatusOptions } from '../status/work.js'
 

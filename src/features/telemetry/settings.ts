@@ -1,11 +1,12 @@
-/* The section `metrics` of the configuration: what monitoring is given. Used by schema.ts. */
+/* The section `metrics` of the configuration: what monitoring is given. */
 import { z } from 'zod'
 import { section, textLeaf, whole } from '../../engine/config/leaf.js'
+import { configSection, settingsOf } from '../../engine/config/section.js'
 
 const labelError =
   'the name of a label such as "warehouse": letters, digits and _, no digit first, no __ first'
 
-export const metricsSection = section(
+const shape = section(
   {
     textfile: textLeaf('the path of a file such as "/var/lib/prometheus/node-exporter/shopsync.prom"')
       .optional()
@@ -30,3 +31,12 @@ export const metricsSection = section(
   },
   'What monitoring is given.',
 )
+
+export const metricsSection = configSection({
+  name: 'metrics',
+  after: 'schedule',
+  shape,
+  read: (document) => ({ ...document, textfile: document.textfile }),
+})
+
+export const metricsSettings = settingsOf(metricsSection)

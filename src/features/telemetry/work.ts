@@ -3,6 +3,7 @@ import { describeError } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/commandcontext.js'
 import { packageVersion } from '../../shell/package.js'
+import { metricsSettings } from './settings.js'
 
 /** All metrics as text. */
 export async function metricsOf(
@@ -13,7 +14,7 @@ export async function metricsOf(
     import('./metrics.js'),
     import('../alerts/alertstatesettings.js'),
   ])
-  const { maxTenants, labels } = config.metrics
+  const { maxTenants, labels } = metricsSettings(config)
   return metricsText({
     ...ledgerSettings(config, model, clock),
     ...{ warehouse, maxTenants, labels, version: packageVersion() },
@@ -23,7 +24,7 @@ export async function metricsOf(
 
 /** Writes `metrics.textfile`, where there is one to write; a file that cannot be written takes nothing from a run. */
 export async function writeMetrics(context: CommandContext): Promise<void> {
-  const { textfile } = context.config.metrics
+  const { textfile } = metricsSettings(context.config)
   if (textfile === undefined) return
   try {
     const warehouse = await context.warehouseThere()

@@ -6,6 +6,7 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import { type CursorContext, type CursorTask, keyOf, now, stateOf } from '../../engine/run/runcontext.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/runs.js'
+import { statusSettings } from '../status/settings.js'
 
 /** Whether no walk of the cursor has ended yet. */
 export const isNeverWalked = (state: CursorState | undefined): boolean =>
@@ -14,11 +15,11 @@ export const isNeverWalked = (state: CursorState | undefined): boolean =>
 type Rules = Pick<CursorContext, 'config' | 'clock'>
 
 const day = 86_400_000
-/** Milliseconds, where the configuration does not say: those of config/schema.ts. */
-const usual = { keep: 90 * day, deletesUncheckedAfter: 3 * day }
+/** Milliseconds, where the configuration does not say: that of config/schema.ts. */
+const usualKeep = 90 * day
 
 const uncheckedAfter = ({ config }: Pick<Rules, 'config'>): number =>
-  config.status?.deletesUncheckedAfter ?? usual.deletesUncheckedAfter
+  statusSettings(config).deletesUncheckedAfter
 
 /** Whether a moment lies within `status.deletesUncheckedAfter`; one that lies ahead of now says nothing. */
 export function isRecent(context: Rules, moment: string | null | undefined): boolean {
@@ -34,6 +35,6 @@ export function isRecent(context: Rules, moment: string | null | undefined): boo
 export async function areDeletesChecked(context: CursorContext, task: CursorTask): Promise<boolean> {
   const checked = stateOf(context, task)?.deletesCheckedAt ?? null
   if (checked !== null) return isRecent(context, checked)
-  if ((context.config.history?.keep ?? usual.keep) <= uncheckedAfter(context)) return false
+  if ((context.config.history?.keep ?? usualKeep) <= uncheckedAfter(context)) return false
   return isRecent(context, await firstLoadedAt(context.warehouse, keyOf(task)))
 }

@@ -9,7 +9,7 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { toJson } from '../../../src/engine/base/printjson.js'
 import type { Config } from '../../../src/engine/config/config.js'
 import { load } from '../../../src/engine/config/load.js'
-import { tablesOf } from '../../../src/engine/model/table.js'
+import { checks } from '../../support/checks.js'
 import { scratch } from '../../support/scratch.js'
 
 const good = {
@@ -26,7 +26,7 @@ beforeEach(() => {
 const write = (content: unknown, name = 'config.json'): void =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : toJson(content))
 const read = (env: Record<string, string> = environment, file?: string): Config =>
-  load({ environment: env, workingDirectory: folder, file, tablesOf }).config
+  load({ environment: env, workingDirectory: folder, file, ...checks }).config
 const readThis = (content: unknown, env?: Record<string, string>): Config => {
   write(content)
   return read(env)
@@ -70,7 +70,7 @@ describe('a configuration', () => {
       autoMigrate: true,
       label: 'sqlite:./warehouse.db',
     })
-    expect(config.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
+    expect(config.sections.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
     expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {}, history: false })
   })
 
@@ -143,7 +143,7 @@ describe('a configuration', () => {
 
   test('tells which environment variables it uses', () => {
     write(good)
-    expect(load({ environment, workingDirectory: folder, tablesOf }).variables).toEqual([
+    expect(load({ environment, workingDirectory: folder, ...checks }).variables).toEqual([
       'SHOPSYNC_API_SECRET',
     ])
   })

@@ -4,8 +4,8 @@ import { resources } from '../../../schema/index.js'
 import { defineResource, id, stamps } from '../../../schema/resource.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
-import { tablesOf } from '../../../src/engine/model/table.js'
 import { jobSchema } from '../../../src/features/jobs/jobfile.js'
+import { checks } from '../../support/checks.js'
 
 interface Node {
   type?: string | string[]
@@ -26,7 +26,7 @@ function keys(node: Node, path = ''): [string, Node][] {
 }
 
 describe.each([
-  ['configuration', configSchema(tablesOf) as Node],
+  ['configuration', configSchema(checks) as Node],
   ['job', jobSchema() as Node],
 ])('the JSON Schema of a %s', (_name, schema) => {
   test('describes every key', () => {
@@ -42,7 +42,7 @@ describe.each([
 })
 
 test('the JSON Schema of a configuration names every resource', () => {
-  const { properties } = (configSchema(tablesOf) as Node).properties?.resources ?? {}
+  const { properties } = (configSchema(checks) as Node).properties?.resources ?? {}
   expect(Object.keys(properties ?? {}).sort()).toEqual(Object.keys(resources).sort())
 })
 
@@ -54,7 +54,7 @@ test('config.example.json shows every key', () => {
   const member = (at: unknown, key: string): unknown =>
     (Array.isArray(at) ? Object.assign({}, ...at) : (at as Record<string, unknown> | undefined))?.[key]
   const shown = (path: string): boolean => path.slice(1).split('.').reduce(member, example) !== undefined
-  const missing = keys(configSchema(tablesOf) as Node)
+  const missing = keys(configSchema(checks) as Node)
     .map(([path]) => path)
     .filter((path) => !/^\.(resources|privacy)\../.test(path) && !path.endsWith('.file'))
     .filter((path) => !shown(path))
@@ -81,10 +81,10 @@ test('a resource that was just added can be configured', () => {
     environment: {},
     workingDirectory: '.',
     name: 'test',
-    tablesOf,
+    ...checks,
     resources: { ...resources, tires },
   }
   const { config } = readDocument(document, options)
   expect(config.resources.tires?.path).toBe('wheels/tires')
-  expect(JSON.stringify(configSchema(tablesOf, { tires }))).toContain('"tires"')
+  expect(JSON.stringify(configSchema({ ...checks, resources: { tires } }))).toContain('"tires"')
 })

@@ -2,22 +2,24 @@
 /** The section `alerts`: its defaults, its mistakes in words, and that no message and no text of it holds a secret. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { alertKinds, type Config } from '../../../src/engine/config/config.js'
 import { readDocument } from '../../../src/engine/config/load.js'
-import { tablesOf } from '../../../src/engine/model/table.js'
+import { type AlertSettings, alertKinds, alertSettings } from '../../../src/features/alerts/settings.js'
+import { checks } from '../../support/checks.js'
 
 const key = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const hook = 'https://hooks.example.com/services/T0/hidden-token'
 
-const read = (alerts: object, api: object = {}): Config =>
-  readDocument(
-    {
-      api: { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'x', ...api },
-      warehouse: { url: 'sqlite:x' },
-      alerts,
-    },
-    { environment: { HOOK: hook, KEY: key }, workingDirectory: '/', tablesOf, name: 'config.json' },
-  ).config
+const read = (alerts: object, api: object = {}): AlertSettings =>
+  alertSettings(
+    readDocument(
+      {
+        api: { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'x', ...api },
+        warehouse: { url: 'sqlite:x' },
+        alerts,
+      },
+      { environment: { HOOK: hook, KEY: key }, workingDirectory: '/', ...checks, name: 'config.json' },
+    ).config,
+  )
 
 const refusal = (alerts: object): string => {
   try {
@@ -30,12 +32,12 @@ const refusal = (alerts: object): string => {
 
 describe('alerts', () => {
   test('are none without rules; a rule is told of all kinds at once, unless it says otherwise', () => {
-    expect(read({}).alerts).toEqual({ rules: [], heartbeat: undefined })
+    expect(read({})).toEqual({ rules: [], heartbeat: undefined })
     const rules = [
       { command: ['mail'] },
       { webhook: '${HOOK}', secret: '${KEY}', on: ['stale'], after: 'PT2H' },
     ]
-    const [all, stale] = read({ rules }).alerts.rules
+    const [all, stale] = read({ rules }).rules
     expect(all).toMatchObject({ on: alertKinds, after: 0, command: ['mail'], webhook: undefined })
     expect(stale).toMatchObject({ on: ['stale'], after: 7_200_000, command: undefined })
     expect([stale?.webhook?.reveal(), stale?.secret?.reveal()]).toEqual([hook, key])
@@ -75,13 +77,13 @@ describe('alerts', () => {
   })
 
   test('plain http is for this machine, or where it is allowed', () => {
-    expect(read({ heartbeat: 'http://127.0.0.1:8000/' }).alerts.heartbeat?.reveal()).toContain('127')
+    expect(read({ heartbeat: 'http://127.0.0.1:8000/' }).heartbeat?.reveal()).toContain('127')
     const open = read({ heartbeat: 'http://beats.example.com/' }, { allowInsecure: true })
-    expect(open.alerts.heartbeat).toBeDefined()
+    expect(open.heartbeat).toBeDefined()
   })
 
   test('show no secret, however the configuration is printed', () => {
-    const { alerts } = read({ rules: [{ webhook: hook, secret: key }], heartbeat: hook })
+    const alerts = read({ rules: [{ webhook: hook, secret: key }], heartbeat: hook })
     for (const text of [inspect(alerts, { depth: 9 }), JSON.stringify(alerts), `${alerts.heartbeat}`])
       for (const secret of ['hidden-token', key]) expect(text).not.toContain(secret)
   })

@@ -1,15 +1,21 @@
 /** The section `report` of the configuration: what it refuses names what to type. */
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
-import { tablesOf } from '../../../src/engine/model/table.js'
+import { reportSettings } from '../../../src/features/analytics/settings.js'
+import { checks } from '../../support/checks.js'
 
 const base = {
   api: { baseUrl: 'https://x.example.com', partnerId: '1', secret: 's' },
   warehouse: { url: 'sqlite:x' },
 }
 const read = (report: unknown) =>
-  readDocument({ ...base, report }, { environment: {}, workingDirectory: '/', tablesOf, name: 'config.json' })
-    .config.report
+  reportSettings(
+    readDocument(
+      { ...base, report },
+      { environment: {}, workingDirectory: '/', ...checks, name: 'config.json' },
+    ).config,
+  )
+
 const refusal = (report: unknown): string => {
   try {
     read(report)

@@ -10,6 +10,7 @@ import { dataTables } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown } from '../../../src/features/dictionary/markdown.js'
 import { prose } from '../../../src/features/dictionary/page/cells.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
+import { checks } from '../../support/checks.js'
 import { known } from '../../support/run.js'
 
 const list = Object.values(resources)
@@ -47,7 +48,7 @@ test("the product's own tables stand apart, and the tenants among the data", () 
 
 test('what the document leaves open names columns and settings that there are', () => {
   const columns = new Set(whole.tables.flatMap((table) => table.columns.map(({ name }) => name)))
-  const { properties } = configSchema(tablesOf) as { properties: { report: { properties: object } } }
+  const { properties } = configSchema(checks) as { properties: { report: { properties: object } } }
   const settings = Object.keys(properties.report.properties).map((name) => `report.${name}`)
   const named = whole.questions.flatMap(({ question, answer, setting }) => [
     ...[...`${question} ${answer}`.matchAll(/`([a-z_.A-Z]+)`/g)].map(([, word = '']) => word),

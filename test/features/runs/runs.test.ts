@@ -5,7 +5,7 @@
 import { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { Model, Settings } from '../../..//src/engine/model/registry.js'
+import type { Model, Settings } from '../../../src/engine/model/registry.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'

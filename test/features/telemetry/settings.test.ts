@@ -1,18 +1,20 @@
 /** The section `metrics`: its defaults, and its mistakes in words. */
 import { expect, test } from 'vitest'
-import type { Config } from '../../../src/engine/config/config.js'
 import { readDocument } from '../../../src/engine/config/load.js'
-import { tablesOf } from '../../../src/engine/model/table.js'
+import { metricsSettings } from '../../../src/features/telemetry/settings.js'
+import { checks } from '../../support/checks.js'
 
-const read = (metrics?: object): Config['metrics'] =>
-  readDocument(
-    {
-      api: { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'x' },
-      warehouse: { url: 'sqlite:x' },
-      ...(metrics && { metrics }),
-    },
-    { environment: { FOLDER: '/var/lib' }, workingDirectory: '/', tablesOf, name: 'config.json' },
-  ).config.metrics
+const read = (metrics?: object) =>
+  metricsSettings(
+    readDocument(
+      {
+        api: { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'x' },
+        warehouse: { url: 'sqlite:x' },
+        ...(metrics && { metrics }),
+      },
+      { environment: { FOLDER: '/var/lib' }, workingDirectory: '/', ...checks, name: 'config.json' },
+    ).config,
+  )
 
 test('without it no file is written, and fifty tenants are told apart', () => {
   expect(read()).toEqual({ textfile: undefined, maxTenants: 50, labels: {} })

@@ -1,10 +1,11 @@
-/* The section `schedule` of the configuration: what `shopsync schedule` goes by. Used by schema.ts. */
+/* The section `schedule` of the configuration: what `shopsync schedule` goes by. */
 import { z } from 'zod'
 import { section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
+import { configSection, settingsOf } from '../../engine/config/section.js'
 
 const listenError = 'false, or an object such as {"host": "127.0.0.1", "port": 8788}'
 
-export const scheduleSection = section(
+const shape = section(
   {
     timeZone: timeZoneLeaf(
       'The time zone that the schedules of jobs are meant in, by its IANA name. A fixed hour that daylight saving time skips is due when the gap ends, and one that comes twice is due once.',
@@ -27,3 +28,7 @@ export const scheduleSection = section(
   },
   'What `shopsync schedule` goes by.',
 )
+
+export const scheduleSection = configSection({ name: 'schedule', after: 'report', shape })
+
+export const scheduleSettings = settingsOf(scheduleSection)

@@ -1,0 +1,27 @@
+import { Bug } from './errors.js'
+
+/** What may say behind which other one it is placed. */
+interface Placed {
+  /** The name of the one that it follows; default: the one before it in its group, else the last. */
+  readonly after?: string
+}
+
+/** Named things, and groups of more of them, each in its place. */
+export function arrange<T extends Placed>(
+  own: Readonly<Record<string, T>>,
+  groups: readonly Readonly<Record<string, T>>[],
+): [name: string, T][] {
+  const all = Object.entries(own)
+  for (const group of groups) {
+    let place = all.length
+    for (const [name, thing] of Object.entries(group)) {
+      const { after } = thing
+      if (after !== undefined) place = all.findIndex(([known]) => known === after) + 1
+      if (place === 0 && after !== undefined)
+        throw new Bug(`${name} is to follow ${after}, which is not there`)
+      all.splice(place, 0, [name, thing])
+      place += 1
+    }
+  }
+  return all
+}

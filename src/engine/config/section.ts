@@ -1,0 +1,56 @@
+/*
+ * Sections of the configuration that features declare, each in a settings.ts in its folder; src/main.ts lists the features.
+ * The engine reads and checks them, and knows none of them.
+ */
+import type { z } from 'zod'
+import type { Problem } from './problems.js'
+
+/** A section as its feature declares it. `S`: as people write it; `V`: as the program works with it. */
+interface DeclaredSection<S extends z.ZodType, V> {
+  /** Its key in the configuration. */
+  readonly name: string
+  /** The section that it follows in the reference; default: the last. */
+  readonly after?: string
+  readonly shape: S
+  /** The paths of its settings that hold secrets; `[]` stands for every place of a list. */
+  readonly secrets?: readonly string[]
+  /** Mistakes that the check of a single value does not see. */
+  problems?(document: z.output<S>, api: { readonly allowInsecure: boolean }): Problem[]
+  /** Default: the values as checked. */
+  read?(document: z.output<S>): V
+}
+
+/** A section of some feature. */
+export interface ConfigSection<V = unknown> {
+  readonly name: string
+  readonly after?: string
+  readonly shape: z.ZodType
+  readonly secrets: readonly string[]
+  problems(document: unknown, api: { readonly allowInsecure: boolean }): Problem[]
+  read(document: unknown): V
+}
+
+export function configSection<S extends z.ZodType, V = z.output<S>>({
+  problems,
+  read,
+  secrets = [],
+  ...declared
+}: DeclaredSection<S, V>): ConfigSection<V> {
+  return {
+    ...declared,
+    secrets,
+    problems: (document, api) => problems?.(document as z.output<S>, api) ?? [],
+    read: (document) => (read ? read(document as z.output<S>) : (document as V)),
+  }
+}
+
+/** What was read of the sections, by their names. */
+export interface WithSections {
+  readonly sections?: Readonly<Record<string, unknown>>
+}
+
+/** How a feature reads its section of a configuration; where there is none of that name, its defaults. */
+export const settingsOf =
+  <V>({ name, shape, read }: ConfigSection<V>) =>
+  ({ sections = {} }: WithSections): V =>
+    Object.hasOwn(sections, name) ? (sections[name] as V) : read(shape.parse(undefined))
