@@ -5,8 +5,7 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../engine/config/config.js'
 import { isSlip, nearest } from '../engine/config/nearest.js'
-import type { Argument, Command, Globals, Option } from './command.js'
-import { helpColumns, helpText, proseText } from './helptext.js'
+import type { Argument, Command, Example, Globals, Option } from './command.js'
 import type { Io } from './io.js'
 import { packageVersion } from './package.js'
 
@@ -156,3 +155,52 @@ export function usageProblem(error: CommanderError): { message: string; hint: st
     hint: meant ? `Did you mean ${meant}?` : 'Type shopsync --help, or shopsync help COMMAND',
   }
 }
+
+const usualColumns = 80
+/** Longer lines are hard to read, however wide the terminal is. */
+const mostColumns = 110
+
+const helpColumns = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number =>
+  Math.min(mostColumns, (isTTY && columns) || usualColumns)
+
+/** Of plain words, which the help is made of: each character is one column wide. */
+function filled(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= columns)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** Paragraphs, broken anew for the width. */
+const proseText = (text: string, columns: number): string =>
+  text
+    .trim()
+    .split(/\n{2,}/)
+    .map((paragraph) => filled(paragraph, columns).join('\n'))
+    .join('\n\n')
+
+const gap = 3
+const indented = '  '
+
+/** What an example does stands beside it, or below it where that is too wide. */
+function exampleText([line, says]: Example, beside: number, columns: number): string {
+  const head = indented + line
+  const room = columns - beside
+  if (head.length + gap > beside || room < 20)
+    return [head, ...filled(says, columns - 6).map((part) => `      ${part}`)].join('\n')
+  const [first = '', ...more] = filled(says, room)
+  return [head.padEnd(beside) + first, ...more.map((part) => ' '.repeat(beside) + part)].join('\n')
+}
+
+function examplesText(examples: readonly Example[], columns: number): string {
+  const lengths = examples.map(([line]) => indented.length + line.length + gap)
+  const beside = Math.max(...lengths.filter((length) => length <= columns * 0.6), 0)
+  return ['Examples:', ...examples.map((example) => exampleText(example, beside, columns))].join('\n')
+}
+
+const helpText = ({ help, examples }: Pick<Command, 'help' | 'examples'>, columns: number): string =>
+  [...(help ? [proseText(help, columns)] : []), examplesText(examples, columns)].join('\n\n')

@@ -1,12 +1,13 @@
 /* Brings one message to whom a rule tells, within a time of its own. Used by alerts/work.ts and by the test of alerts. */
 
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
 import { type AlertMessage, messageName } from './message.js'
-import type { Persistence, Sent } from './send.js'
+import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
-import { postWebhook } from './webhook.js'
 
 export interface Delivering extends Persistence {
   /** Values that no program and no line may hold. */
@@ -29,3 +30,39 @@ export function deliver({ id, rule }: NamedRule, message: AlertMessage, how: Del
 /** What people call a rule: its place, and never its address. */
 export const ruleName = ({ place, rule }: { readonly place: number; readonly rule: AlertRule }): string =>
   `alerts.rules[${place}] (${rule.webhook === undefined ? 'command' : 'webhook'})`
+
+interface Posting {
+  readonly url: string
+  /** In base64, with or without `whsec_`; undefined: nothing is signed. */
+  readonly key: string | undefined
+  readonly name: string
+  readonly body: string
+}
+
+/** The headers that say which message it is and, with a key, that it came from here unchanged. */
+function webhookHeaders(
+  { key, name, body }: Omit<Posting, 'url'>,
+  clock: Pick<Clock, 'nowMicros'>,
+): Record<string, string> {
+  const timestamp = String(clock.nowMicros() / 1_000_000n)
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': name,
+    'webhook-timestamp': timestamp,
+  }
+  if (key === undefined) return headers
+  const bytes = Buffer.from(key.replace(/^whsec_/, ''), 'base64')
+  const signature = createHmac('sha256', bytes).update(`${name}.${timestamp}.${body}`).digest('base64')
+  return { ...headers, 'webhook-signature': `v1,${signature}` }
+}
+
+export const postWebhook = (posting: Posting, how: Persistence): Promise<Sent> =>
+  sendPatiently(
+    {
+      method: 'POST',
+      url: posting.url,
+      headers: webhookHeaders(posting, how.clock),
+      body: posting.body,
+    },
+    how,
+  )

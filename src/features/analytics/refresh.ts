@@ -3,12 +3,13 @@
  * configuration may have changed, and when they end, since shops may have come; so does `migrate`.
  */
 import { describeError, Skip } from '../../engine/base/errors.js'
+import { exact } from '../../engine/base/int64.js'
 import type { Model } from '../../engine/model/registry.js'
 import type { Writing } from '../../engine/run/runcontext.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { refreshCalendar } from './calendar.js'
 import { type ReportConfig, reportSettings } from './settings.js'
-import { refreshTenantNames } from './tenantnames.js'
+import { withAnalytics } from './tables.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 
 export interface Refreshing {
@@ -51,4 +52,31 @@ export async function refreshBesideRows({
     if (!(error instanceof Skip)) throw error
     observer.warning?.('Days and zones for analysts are not up to date', { error: describeError(error) })
   }
+}
+
+/** Only differences are written. */
+async function refreshTenantNames(
+  warehouse: DialectWriter,
+  tenantNames: Readonly<Record<string, string>>,
+): Promise<void> {
+  const rows = await warehouse.read((db) =>
+    withAnalytics(db).selectFrom('report_tenants').selectAll().execute(),
+  )
+  const before = new Map(rows.map(({ tenant_id, name }) => [String(tenant_id), name]))
+  const { db } = warehouse
+  const gone = rows.filter(({ tenant_id }) => !Object.hasOwn(tenantNames, String(tenant_id)))
+  const differing = Object.entries(tenantNames).filter(([tenant, name]) => before.get(tenant) !== name)
+  if (gone.length + differing.length === 0) return
+  await warehouse.write([
+    ...gone.map(({ tenant_id }) =>
+      withAnalytics(db).deleteFrom('report_tenants').where('tenant_id', '=', tenant_id).compile(),
+    ),
+    ...differing.map(([tenant, name]) =>
+      withAnalytics(db)
+        .insertInto('report_tenants')
+        .values({ tenant_id: exact(BigInt(tenant)), name })
+        .onConflict((c) => c.column('tenant_id').doUpdateSet({ name }))
+        .compile(),
+    ),
+  ])
 }

@@ -9,13 +9,17 @@ import type { View, ViewColumn, ViewKind } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import { columnTypes } from '../../engine/model/columntypes.js'
 import { historyTable } from '../../engine/model/historytable.js'
-import type { Column, Table } from '../../engine/model/table.js'
-import { derivedTable, tablesOf } from '../../engine/model/table.js'
-import { asOfExamples } from './asof.js'
-import type { Dictionary, DictionaryColumn, DictionaryTable, Nulls } from './dictionary.js'
+import { type Column, derivedTable, type Table, tablesOf } from '../../engine/model/table.js'
+import type {
+  ColumnKind,
+  Dictionary,
+  DictionaryColumn,
+  DictionaryExample,
+  DictionaryTable,
+  Nulls,
+} from './dictionary.js'
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
-import { unitOf } from './units.js'
 
 /** Column types of views: a sum of hours has room for all of them, and SQLite's flags say what they are. */
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
@@ -120,4 +124,76 @@ export function describeModel(resources: Iterable<Resource>, own: readonly Table
   const state = own.map((table) => describeTable(table, undefined))
   const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
   return { tables, questions: openQuestions }
+}
+
+/** What columns of a kind are counted in, where the kind says it. */
+const byKind: Partial<Record<ColumnKind, string>> = {
+  cents: 'cents',
+  timestamp: 'UTC instant',
+  day: 'shop day',
+  hours: 'hours',
+}
+
+/** What numbers are counted in, by their names: the API's own, and those of derived tables and views. */
+const byName: readonly (readonly [RegExp, string])[] = [
+  [/(^|_)hours$/, 'hours'],
+  [/(^|_)minutes(_|$)/, 'minutes'],
+  [/_ms$/, 'milliseconds'],
+  [/_us$/, 'microseconds'],
+  [/(^|_)(percent|percentage)$|_tax_rate$/, 'percent'],
+  [/(^|_)quantity(_|$)|^(min|max)_stock$/, 'units'],
+  [/^days$/, 'days'],
+]
+
+/** What a column is counted in; empty where its values count nothing, such as ids and texts. */
+function unitOf(name: string, kind: ColumnKind): string {
+  const fixed = byKind[kind]
+  if (fixed !== undefined) return fixed
+  if (kind !== 'number' && kind !== 'integer') return ''
+  return byName.find(([ending]) => ending.test(name))?.[1] ?? ''
+}
+
+/** A value that people know a record by: the first that is no id, no time and no JSON. */
+const telling = ({ columns }: Table): string[] =>
+  columns
+    .filter(
+      ({ name, kind, references }) =>
+        kind !== 'json' && !references && !/^_|(^|_)(id|at|from|to)$/.test(name),
+    )
+    .slice(0, 3)
+    .map(({ name }) => name)
+
+/** The versions that were in the warehouse at an instant: those that have ended since, and the present ones. */
+function asOf({ name }: Table, root: Table, instant: string): string {
+  const columns = ['tenant_id', 'id', 'updated_at', ...telling(root)].join(', ')
+  return [
+    `select ${columns}, _seen_from, _seen_to from ${name}`,
+    `where _seen_from <= '${instant}' and _seen_to > '${instant}'`,
+    'union all',
+    `select ${columns}, _seen_from, null from ${root.name}`,
+    `where _seen_from <= '${instant}' and _deleted_at is null`,
+  ].join('\n')
+}
+
+const anInstant = '2026-01-31T00:00:00.000000Z'
+
+function asOfExamples(table: Table, resource: Resource): DictionaryExample[] {
+  const [root] = tablesOf(resource)
+  if (!root) return []
+  return [
+    {
+      title: `As the warehouse had them on a day (an instant in UTC; add "and tenant_id = … and id = …" for one record)`,
+      sql: `${asOf(table, root, anInstant)}\norder by tenant_id, id\nlimit 10`,
+    },
+    {
+      title: 'The life of a record: every version that was seen, the present one last',
+      sql: [
+        `select tenant_id, id, _valid_from, _seen_from, _seen_to, _ended_by from ${table.name}`,
+        'union all',
+        `select tenant_id, id, updated_at, _seen_from, null, 'present' from ${root.name} where _deleted_at is null`,
+        'order by tenant_id, id, _seen_from',
+        'limit 10',
+      ].join('\n'),
+    },
+  ]
 }

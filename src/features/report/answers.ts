@@ -1,6 +1,6 @@
 /*
  * The three questions that the report begins with, answered: a sentence, and the figures behind it. The page shows them
- * as cards (src/features/report/page/answersection.ts), the demo as text (reporttext.ts).
+ * as cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
  */
 import { count, plural } from '../../engine/base/format.js'
 import type { MonthNumbers, NamedOrder, ReportData, ReportScope, TrustAnswer } from './data.js'

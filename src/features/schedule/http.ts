@@ -3,10 +3,9 @@
  * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
  */
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { describeError, Stop } from '../../engine/base/errors.js'
-import { mayAsk } from './asking.js'
 
 /** What is served. */
 export interface Served {
@@ -149,3 +148,21 @@ function notListening(error: unknown, { host, port }: ListenAt): unknown {
     cause: error,
   })
 }
+
+/** What monitoring asks for, by whichever name it knows this machine: nothing of a customer is in the answers. */
+const watched: ReadonlySet<string> = new Set(['/metrics', '/health', '/ready'])
+
+/**
+ * Whether a request names this server by an address. A name could be one that a foreign page has pointed at this machine
+ * to read the report through its visitor's browser.
+ */
+function isTrusted(host: string, listening: string): boolean {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return name === 'localhost' || name === listening || isIP(name) !== 0
+}
+
+const pathOf = (url: string): string => url.split('?')[0] ?? ''
+
+/** `host`: as the request names this server. `listening`: as the configuration does. */
+export const mayAsk = (url: string, host: string, listening: string): boolean =>
+  watched.has(pathOf(url)) || isTrusted(host, listening)

@@ -1,11 +1,10 @@
 /* The state of each cursor as the warehouse's own tables tell it. Used by status.ts, and by gauges.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'
-import { readJson } from '../../engine/warehouse/database.js'
+import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
+import { readJson, rootTable } from '../../engine/warehouse/database.js'
 import { readRefills } from '../../engine/warehouse/refills.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { readLiveRows } from './livecounts.js'
-import { type OddList, oddList } from './oddlist.js'
 
 export interface CursorStatus {
   readonly tenant_id: Int64
@@ -140,4 +139,77 @@ export function cursorStateOf(
   if (age === null) return row.completeness === 'unproven' ? 'unproven' : 'never'
   if (age === 'unknown' || age > staleAfterMs) return 'stale'
   return row.completeness === 'unproven' ? 'unproven' : 'ok'
+}
+
+interface Asked {
+  readonly tenants: readonly { readonly tenant_id: Int64 }[]
+  readonly resources: readonly string[]
+  /** Tables that are not there yet. */
+  readonly missing: ReadonlySet<string>
+}
+
+type LiveCount = (resource: string, tenantId: Int64) => Int64
+
+async function readLiveRows(db: Db, { tenants, resources, missing }: Asked): Promise<LiveCount> {
+  const counts = new Map(resources.map((name) => [name, new Map<Int64, Int64>()]))
+  if (!missing.has('sync_registers')) await addRegisters(db, counts)
+  for (const [resource, known] of counts) {
+    const unknown = tenants.map(({ tenant_id }) => tenant_id).filter((id) => !known.has(id))
+    if (unknown.length > 0 && !missing.has(resource)) await addCounted(db, resource, { unknown, known })
+  }
+  return (resource, tenantId) => counts.get(resource)?.get(tenantId) ?? 0
+}
+
+async function addRegisters(db: Db, counts: ReadonlyMap<string, Map<Int64, Int64>>): Promise<void> {
+  const registers = await db
+    .selectFrom('sync_registers')
+    .select(['tenant_id', 'resource', 'live_rows'])
+    .where('live_rows', 'is not', null)
+    .execute()
+  for (const { tenant_id, resource, live_rows } of registers)
+    counts.get(resource)?.set(tenant_id, Number(live_rows))
+}
+
+/** One statement a table instead of one a cursor. */
+async function addCounted(
+  db: Db,
+  resource: string,
+  { unknown, known }: { readonly unknown: readonly Int64[]; readonly known: Map<Int64, Int64> },
+): Promise<void> {
+  const rows = await db
+    .selectFrom(rootTable({ name: resource }))
+    .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
+    .where('tenant_id', 'in', unknown)
+    .where('_deleted_at', 'is', null)
+    .groupBy('tenant_id')
+    .execute()
+  for (const { tenant_id, n } of rows) known.set(tenant_id, Number(n))
+}
+
+interface OddList {
+  /** Places at which the list shows a record again. */
+  readonly listed_twice: number
+  /** Records that it counts and never shows. */
+  readonly not_shown: number
+  /** Records that break each answer with them, and between which times they stand. */
+  readonly unreadable: number
+  readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
+  readonly not_newest_first: boolean
+  readonly no_true_total: boolean
+  readonly longer_without_filter: boolean
+}
+
+function oddList(remembered: unknown): OddList | null {
+  if (remembered === null) return null
+  const memory = memoryOf(remembered)
+  const { twice = 0, holes = [], isUnordered = false, isUncounted = false, isBeforeAll = false } = memory
+  return {
+    listed_twice: twice,
+    not_shown: hiddenIn(memory),
+    unreadable: holes.reduce((sum, { records }) => sum + records, 0),
+    holes: holes.map(({ after, until, records }) => ({ after, until, records })),
+    not_newest_first: isUnordered,
+    no_true_total: isUncounted,
+    longer_without_filter: isBeforeAll,
+  }
 }

@@ -4,12 +4,12 @@ import type * as ending from '../../../src/engine/run/ending.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
+import type * as webhook from '../../../src/features/alerts/deliver.js'
 import type * as heartbeat from '../../../src/features/alerts/heartbeat.js'
 import type * as incidents from '../../../src/features/alerts/incidents.js'
 import type * as send from '../../../src/features/alerts/send.js'
 import type * as telling from '../../../src/features/alerts/telling.js'
-import type * as webhook from '../../../src/features/alerts/webhook.js'
-import type * as asking from '../../../src/features/schedule/asking.js'
+import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
@@ -105,7 +105,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'monitoring asks by any name, and a foreign page for nothing',
     broken: 'answers whoever asks, by any name',
-    breakage: breaking<typeof asking>('src/features/schedule/asking.ts').function('mayAsk', () => () => true),
+    breakage: breaking<typeof asking>('src/features/schedule/http.ts').function('mayAsk', () => () => true),
     test: 'test/features/schedule/scheduleprocess.test.ts',
     name: 'serves, and ends by SIGTERM with 0',
     on: [],
@@ -135,7 +135,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and says no secret',
     broken: 'signs nothing',
-    breakage: breaking<typeof webhook>('src/features/alerts/webhook.ts').function(
+    breakage: breaking<typeof webhook>('src/features/alerts/deliver.ts').function(
       'postWebhook',
       (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
     ),

@@ -9,15 +9,12 @@ import type { Resource } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import { canonical } from '../../base/timestamp.js'
-import type { Table } from '../table.js'
-import { placeOf, tablesOf } from '../table.js'
+import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
 import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
-import type { Embedded } from './slowpath.js'
-import { PageFindings, SlowPath } from './slowpath.js'
-import { flattenStrings } from './strings.js'
+import { type DeclaredValue, type Embedded, PageFindings, SlowPath } from './slowpath.js'
 
 export interface FlattenOptions {
   /** The resource whose records also stand inside the records of others (`embeddedAs`); its table comes last. */
@@ -258,5 +255,34 @@ export function compileFlatten(resource: Resource, options: FlattenOptions = {})
     const outcome = readAll(plan, records, way)
     const isRead = !numbers || !outcome.findings.wantsTokens || !numbers.isOdd()
     return assemble(plan, isRead ? outcome : readAll(plan, numbers.tokens(), way))
+  }
+}
+
+/** Flattens a list of plain strings: each is its own key, equal ones make one row, and no records are counted. */
+function flattenStrings(resource: Resource, items: readonly unknown[]): Flattened {
+  const findings = new PageFindings(resource.name)
+  const sink = new SlowPath(findings)
+  const [table] = tablesOf(resource)
+  const rows = new Map<string, Tuple[]>()
+  if (!table) return { records: [], rows, quarantine: [], unstorable: 0, drift: [] }
+  const key = table.key[1] ?? 'name'
+  const site: DeclaredValue = { kind: 'text', path: '', values: null }
+  const seen = new Set<Value>()
+  const tuples: Tuple[] = []
+  for (const item of items) {
+    const name = sink.stringItem(item, site)
+    if (name === null || seen.has(name)) continue
+    seen.add(name)
+    const tuple: Tuple = tupleColumns(table).map(() => null)
+    tuple[placeOf(table, key)] = name
+    tuples.push(tuple)
+  }
+  rows.set(table.name, tuples)
+  return {
+    records: [],
+    rows,
+    quarantine: findings.entries(),
+    unstorable: findings.unstorable,
+    drift: findings.drifts(),
   }
 }

@@ -1,14 +1,19 @@
 /** The dictionary as one page that needs nothing else: its style, its script and its diagram are in it. */
 import { createHash } from 'node:crypto'
 import { escaped } from '../../../engine/base/escape.js'
-import type { Dictionary, DictionaryTable } from '../dictionary.js'
-import { dataTables, parts } from '../dictionary.js'
+import {
+  type Dictionary,
+  type DictionaryTable,
+  dataTables,
+  parts,
+  questionsAbout,
+  questionsTitle,
+} from '../dictionary.js'
 import { incomingJoins } from '../joins.js'
-import { prose } from './cells.js'
+import { code, prose } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
-import { questionsLink, questionsSection } from './openquestions.js'
 import { tableSection } from './section.js'
 
 /** What holds for every table. */
@@ -94,3 +99,22 @@ ${sections.join('\n')}</main></div>
 <script>${script}</script></body></html>
 `
 }
+
+/** The id of the section. */
+const questionsId = 'open_questions'
+
+const heads = ['Question', 'Setting', 'What shopsync does'] as const
+
+const questionsSection = (questions: Dictionary['questions']): string =>
+  `<div data-part><section class="table" id="${questionsId}" aria-labelledby="${questionsId}-head"><h3 id="${questionsId}-head"><a href="#${questionsId}">${questionsTitle}</a></h3>
+<p class="about">${prose(questionsAbout)}</p>
+<table role="table"><caption class="unseen">${questionsTitle}</caption>
+<thead role="rowgroup"><tr role="row">${heads.map((head) => `<th role="columnheader" scope="col">${head}</th>`).join('')}</tr></thead>
+<tbody role="rowgroup">${questions
+    .map(
+      ({ question, answer, setting }) =>
+        `<tr role="row"><th role="rowheader" scope="row">${prose(question)}</th><td role="cell">${setting === undefined ? '' : code(setting)}</td><td role="cell" class="meaning">${prose(answer)}</td></tr>`,
+    )
+    .join('\n')}</tbody></table></section></div>`
+
+const questionsLink = `<div data-list><ul><li><a href="#${questionsId}">${escaped(questionsTitle.toLowerCase())}</a></li></ul></div>`
