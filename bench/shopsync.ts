@@ -4,6 +4,7 @@ import type { RunReport } from '../src/engine/run/runreport.js'
 import { createSource } from '../src/engine/source/client.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
+import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/heap.js'
 import type { Load } from './floor/load.js'
 import { modelOf } from './model.js'
@@ -56,7 +57,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const ahead = readAhead === undefined ? {} : { readAhead }
   const report = await runSync(
     { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal, ...ahead },
-    { mode, job: null, tenants: null, resources: options.resources },
+    { mode, begin: beginSync({ mode }), job: null, tenants: null, resources: options.resources },
   )
   await source.close()
   await warehouse.close()

@@ -1,4 +1,5 @@
 /** Measures with the real programs: the sandbox, the client and a SQLite warehouse. Used by bench/reconcile.ts. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,8 @@ import type { RunReport, RunRequest } from '../../src/engine/run/runreport.js'
 import { createSource } from '../../src/engine/source/client.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
+import { beginReconcile } from '../../src/features/reconcile/work.js'
+import { beginSync } from '../../src/features/sync/work.js'
 import { createSandbox, template } from '../../src/sandbox/index.js'
 import { model } from '../../test/support/model.js'
 
@@ -57,7 +60,8 @@ export async function withWorld<T>(records: number, use: (world: World) => Promi
     const deps = { config, model: known, warehouse, source, clock: systemClock, stamps, observer: {} }
     try {
       const request = { job: null, tenants: null, resources: ['notes'], ...ask }
-      return await runSync({ ...deps, signal: new AbortController().signal }, request)
+      const begin = ask.mode === 'reconcile' ? beginReconcile(request) : beginSync(request)
+      return await runSync({ ...deps, signal: new AbortController().signal }, { ...request, begin })
     } finally {
       await source.close()
     }

@@ -4,9 +4,9 @@
  */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
 import { timeLimit } from '../engine/run/ending.js'
-import { runSync } from '../engine/run/run.js'
+import { runSync, type StepRequest } from '../engine/run/run.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
-import type { CursorChoice, Observer, RunReport, RunRequest } from '../engine/run/runreport.js'
+import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
 import { alerting } from '../features/alerts/alerting.js'
 import type { VerifyOptions } from '../features/verify/verification.js'
 import { checkTables, runVerify, type VerifyReport } from '../features/verify/work.js'
@@ -19,7 +19,7 @@ import { timeLimitOf } from './timelimit.js'
 import { type ProgressTally, resumption, Tracker } from './tracker.js'
 
 /** The part of a request that each command states for itself; tenants and resources come from the flags. */
-type Purpose = Omit<RunRequest, keyof CursorChoice | 'job'>
+type Purpose = Omit<StepRequest, keyof CursorChoice | 'job'>
 
 /** A command that is one run: carries it out, prints its report, gives the exit code. */
 export function runOnce(
@@ -40,7 +40,7 @@ export function runOnce(
 }
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
-export async function execute(context: CommandContext, request: RunRequest): Promise<RunReport> {
+export async function execute(context: CommandContext, request: StepRequest): Promise<RunReport> {
   const deps = await context.dependencies(await context.readyWarehouse())
   using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
   const { signal, timeLimited } = limited

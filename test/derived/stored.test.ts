@@ -27,7 +27,7 @@ const at = (second: number, record: OrderRecord): OrderRecord => ({ ...record, u
 const moving = { id: 77, ...labor(1) }
 
 const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string) =>
-  markDeleted({ warehouse } as never, { tenantId: 7, resource: known.byName.get('repair_orders')! }, [
+  markDeleted(warehouse, { tenantId: 7, resource: known.byName.get('repair_orders')! }, [
     { id, updatedAt, askedAt },
   ])
 

@@ -1,4 +1,5 @@
 /** Days are those of the shops' zones: the configured ones, or what a shop says of itself, also where it says so late. */
+
 import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
@@ -11,6 +12,7 @@ import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { readRules } from '../../src/features/analytics/readrules.js'
 import { refreshBesideRows } from '../../src/features/analytics/refresh.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import { begun } from '../support/begins.js'
 import { Between } from '../support/between.js'
 import { depsOf, known, type RunOptions } from '../support/run.js'
 import { rowsOf, warehouses } from '../support/warehouse.js'
@@ -138,10 +140,8 @@ async function computedAnew(
   const notices: [string, Record<string, unknown>][] = []
   const { deps, close } = await depsOf(sandbox, warehouse, { ...options, notices })
   const config = { ...deps.config, sections: { report } }
-  await runSync(
-    { ...deps, config, besideRows: refreshBesideRows },
-    { mode: 'sync', job: null, tenants: null, resources: null },
-  )
+  const request = begun({ mode: 'sync', job: null, tenants: null, resources: null })
+  await runSync({ ...deps, config, besideRows: refreshBesideRows }, request)
   await close()
   return notices
     .filter(([message]) => message.startsWith('Rows were computed anew'))

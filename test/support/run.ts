@@ -14,6 +14,7 @@ import type { Source } from '../../src/engine/source/source.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
+import { begun } from './begins.js'
 import { model } from './model.js'
 
 export const known: Model = model(resources)
@@ -108,15 +109,13 @@ export async function sync(
   const { mode = 'sync', tenants = null, resources = null, full, acceptDeletes, ranges } = options
   const { deps, close } = await depsOf(sandbox, warehouse, options)
   try {
-    return await runSync(deps, {
-      mode,
-      job: null,
-      tenants,
-      resources,
+    const request = {
+      ...{ mode, job: null, tenants, resources },
       ...(full !== undefined && { full }),
       ...(acceptDeletes !== undefined && { acceptDeletes }),
       ...(ranges && { ranges }),
-    })
+    }
+    return await runSync(deps, begun(request))
   } finally {
     await close()
   }

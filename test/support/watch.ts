@@ -3,6 +3,7 @@
  * hand, and every half hour a scrape of the product's own `/metrics` over HTTP. What was scraped becomes the series of
  * `promtool test rules`, whose time begins at 0.
  */
+
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type ListeningServer, serve } from '../../src/features/schedule/http.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { begun } from './begins.js'
 import { HandClock } from './clocks.js'
 import { Metrics, metricsOf } from './metrics.js'
 import { depsOf, known } from './run.js'
@@ -99,7 +101,7 @@ export class Watch {
   async #run(request: Pick<RunRequest, 'mode' | 'job'> & Partial<RunRequest>): Promise<void> {
     const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock })
     try {
-      await runSync(deps, { tenants: null, resources: ['notes'], ...request })
+      await runSync(deps, begun({ tenants: null, resources: ['notes'], ...request }))
     } catch {
       // What a run could not do shows in the metrics, or it is missed.
     } finally {

@@ -3,6 +3,7 @@
  * each night, and each month all that befalls a warehouse. After every run it holds what the run claims; at the end of each month `verify --full` is
  * equal.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { resources as declared } from '../../schema/index.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
@@ -17,6 +18,7 @@ import { adopt } from '../../src/features/adopt/work.js'
 import { runVerify } from '../../src/features/verify/work.js'
 import type { Rule } from '../../src/sandbox/script/rules.js'
 import { backUp } from './backup.js'
+import { begun } from './begins.js'
 import { HandClock } from './clocks.js'
 import { model } from './model.js'
 import type { Address } from './place.js'
@@ -226,7 +228,9 @@ export class Year {
     const began = this.#source.serial
     const deps = await this.#connect()
     const request: RunRequest = { mode, job: null, tenants: null, resources }
-    const report = this.#isKilled ? await this.#killed(deps, request) : await said(runSync(deps, request))
+    const report = this.#isKilled
+      ? await this.#killed(deps, request)
+      : await said(runSync(deps, begun(request)))
     if (report) this.tally.requests += report.requests
     if (report && this.#isForeign)
       throw new Error(`${this.#at}: a run from an address that nobody has adopted`)
@@ -259,7 +263,7 @@ export class Year {
       patience,
     })
     try {
-      return await runSync({ ...deps, warehouse: dying }, request)
+      return await runSync({ ...deps, warehouse: dying }, begun(request))
     } catch (error) {
       if (!(error instanceof Killed)) throw error
       this.tally.kills++

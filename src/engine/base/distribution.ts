@@ -18,6 +18,12 @@ export class Distribution {
     this.#sum += value
   }
 
+  /** Takes what another one of the same ranges has taken. */
+  add({ counts, sum }: Pick<Distribution, 'counts' | 'sum'>): void {
+    for (const [range, count] of counts.entries()) this.#counts[range] = (this.#counts[range] ?? 0) + count
+    this.#sum += sum
+  }
+
   /** Values by range, the ones beyond the last bound at the end; no range counts those of another. */
   get counts(): readonly number[] {
     return this.#counts

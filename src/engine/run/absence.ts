@@ -7,7 +7,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import { type CursorContext, type CursorTask, type GrantStanding, stateOf } from './runcontext.js'
+import { type CursorTask, stateOf } from './runcontext.js'
+import type { GrantStanding, ReadingCursor, Run } from './tenant.js'
 
 /** What a failure means for a cursor. */
 export interface Explained {
@@ -36,30 +37,29 @@ export function notGranted(tenantId: Int64, standing: Exclude<GrantStanding, 'gr
 
 /** What an answer 404 means for the cursor. */
 export async function explainAbsence(
-  context: CursorContext,
-  task: CursorTask,
+  { tenant, resource, state }: Pick<ReadingCursor, 'tenant' | 'resource' | 'state'>,
   error: Skip,
 ): Promise<Explained> {
   const text = describeError(error)
-  const isGone = wasThere(stateOf(context, task))
+  const isGone = wasThere(state)
   const failed = { text, status: 'failed', reason: 'unreachable' } as const
-  if (!isGone && !task.resource.resource.documented) return { ...failed, absent: true }
-  const [standing = 'granted'] = await standingsOf(context, [task.tenantId])
-  if (standing !== 'granted') return notGranted(task.tenantId, standing)
+  if (!isGone && !resource.resource.documented) return { ...failed, absent: true }
+  const [standing = 'granted'] = await standingsOf(tenant.run, [tenant.id])
+  if (standing !== 'granted') return notGranted(tenant.id, standing)
   if (!isGone) return { ...failed, absent: false }
-  const gone = `${error.message}, and has answered before. Its rows and its watermark stay, and the next run asks again. If the API has it at another path, set resources.${task.resource.name}.path; if it is gone for good, resources.${task.resource.name}.enabled: false`
+  const gone = `${error.message}, and has answered before. Its rows and its watermark stay, and the next run asks again. If the API has it at another path, set resources.${resource.name}.path; if it is gone for good, resources.${resource.name}.enabled: false`
   return { text: gone, status: 'failed', reason: 'gone', absent: false }
 }
 
 /** Where the source cannot be asked now, a tenant counts as granted: the cursor then reports its own failure. */
 async function standingsOf(
-  context: CursorContext,
+  { grants, signal }: Pick<Run, 'grants' | 'signal'>,
   tenantIds: readonly Int64[],
 ): Promise<readonly GrantStanding[]> {
   try {
-    return await context.grants.standingOf(tenantIds)
+    return await grants.standingOf(tenantIds)
   } catch (error) {
-    if (context.signal.aborted || error instanceof Skip) return tenantIds.map(() => 'granted')
+    if (signal.aborted || error instanceof Skip) return tenantIds.map(() => 'granted')
     throw error
   }
 }
@@ -69,13 +69,13 @@ async function standingsOf(
  * tenant answers so too. One question for all of them, and none for a cursor that was not offered before either.
  */
 export async function ungrantedOf(
-  context: CursorContext,
+  run: Pick<Run, 'cursors' | 'grants' | 'signal'>,
   absent: readonly CursorTask[],
 ): Promise<ReadonlyMap<Int64, Exclude<GrantStanding, 'granted'>>> {
-  const fresh = absent.filter((task) => stateOf(context, task)?.status !== 'unavailable')
+  const fresh = absent.filter((task) => stateOf(run, task)?.status !== 'unavailable')
   const tenants = [...new Set(fresh.map(({ tenantId }) => tenantId))]
-  if (tenants.length === 0 || context.signal.aborted) return new Map()
-  const standings = await standingsOf(context, tenants)
+  if (tenants.length === 0 || run.signal.aborted) return new Map()
+  const standings = await standingsOf(run, tenants)
   return new Map(
     tenants.flatMap((tenantId, i) => {
       const standing = standings[i]
@@ -86,7 +86,7 @@ export async function ungrantedOf(
 
 /** The tenants that answer: in this run, or by what is known of the resources that this run leaves out. */
 export function answeringTenants(
-  { cursors }: Pick<CursorContext, 'cursors'>,
+  { cursors }: Pick<Run, 'cursors'>,
   ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],
 ): (tenantId: Int64) => boolean {
   const answering = new Set(

@@ -6,9 +6,10 @@ import { refuseForgotten } from '../warehouse/tenants.js'
 import type { ChosenCursors } from './cursor.js'
 import type { Grants } from './granted.js'
 import { remaining } from './resumecursor.js'
-import { type CursorContext, type CursorTask, type Dependencies, keyOf, stateOf } from './runcontext.js'
+import { type CursorTask, type Dependencies, keyOf, stateOf } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
-import { zonesFirst } from './zonesfirst.js'
+import type { Run } from './tenant.js'
+import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
 /** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
 function chooseTenants(
@@ -68,6 +69,8 @@ export function chooseResources(
   return [...new Set(chosen)]
 }
 
+type Choosing = Pick<Dependencies, 'besideRows' | 'config' | 'observer'> & Pick<Run, 'cursors'>
+
 interface TaskChoice {
   readonly resources: readonly ResourceModel[]
   readonly grants: Grants
@@ -84,14 +87,14 @@ interface TaskChoice {
  * time limit that ends every run, the same cursors would starve otherwise. Shops come before what waits for their zones.
  */
 export function planTasks(
-  context: CursorContext,
+  run: Choosing,
   choice: CursorChoice,
   { resources, grants, turns }: TaskChoice,
 ): ChosenCursors {
-  const tenants = chooseTenants(context, choice, grants)
+  const tenants = chooseTenants(run, choice, grants)
   const granted = new Set(grants.granted)
   const revoked = new Set(grants.revoked)
-  const remains = (task: CursorTask): number => remaining(stateOf(context, task))
+  const remains = (task: CursorTask): number => remaining(stateOf(run, task))
   const turnOf = (task: CursorTask): string => turns?.get(cursorName(keyOf(task))) ?? ''
   const all = resources
     .toSorted((a, b) => b.tables.length - a.tables.length)
@@ -103,6 +106,8 @@ export function planTasks(
   const left = all
     .filter(({ tenantId }) => !granted.has(tenantId))
     .map((task) => ({ ...task, standing: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
-  context.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
-  return { tasks: zonesFirst(context, tasks), left }
+  run.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
+  const waits = (task: CursorTask): boolean =>
+    run.besideRows !== undefined && isFirstLoad(task.resource, stateOf(run, task))
+  return { tasks: zonesFirst(tasks, waits), left }
 }

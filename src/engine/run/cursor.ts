@@ -1,19 +1,39 @@
 /*
- * Runs the work on cursors to its end: one cursor, or all of a run. A cursor's failure stays with the cursor; the
- * run and the read-only run throw on only what concerns every cursor.
+ * Works on one cursor of a tenant to its end, or on all cursors of a run. A cursor's failure stays with the cursor; only
+ * what concerns every cursor is thrown on.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
+import type { ResourceModel } from '../model/registry.js'
 import { type Claim, movesWatermark, verdict } from '../walk/verdict.js'
 import { cursorColumns } from '../warehouse/cursors.js'
+import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
+import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
-import type { Begin, CursorResult } from './cursorwork.js'
+import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf } from './ending.js'
-import { type CursorContext, type CursorTask, type GrantStanding, keyOf, now, stateOf } from './runcontext.js'
+import { type CursorTask, keyOf, now, stateOf } from './runcontext.js'
 import type { CursorReport } from './runreport.js'
+import {
+  type CursorRun,
+  type GrantStanding,
+  type ReadingCursor,
+  type Run,
+  type TenantRun,
+  TenantRuns,
+} from './tenant.js'
+
+/**
+ * How the work on a cursor is begun: each feature that works on cursors hands it to the run. `isNews`: what is new, though
+ * the list has to be read whole, since another work of the run does that.
+ */
+export type Begin<W extends ReadingWarehouse = LeasedWarehouse> = (
+  cursor: CursorRun<W>,
+  isNews: boolean,
+) => CursorWork
 
 /** A cursor of a tenant that is not granted: it is not asked for. */
 export interface LeftOut extends CursorTask {
@@ -77,13 +97,14 @@ const undone = (ending: Ending): Explained => ({
 })
 
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
-async function explain(context: CursorContext, task: CursorTask, error: unknown): Promise<Explained> {
-  const ending = endingOf(context.signal)
+async function explain(cursor: ReadingCursor, error: unknown): Promise<Explained> {
+  const { signal } = cursor
+  const ending = endingOf(signal)
   // What the signal itself threw is no failure; a warehouse that was lost meanwhile is one of the whole run.
-  if (error instanceof Stop && error !== context.signal.reason) throw error
+  if (error instanceof Stop && error !== signal.reason) throw error
   if (ending) return undone(ending)
   if (!(error instanceof Skip)) throw error
-  if (error.reason === 'absent') return explainAbsence(context, task, error)
+  if (error.reason === 'absent') return explainAbsence(cursor, error)
   const reason = error.details.code ?? 'unreachable'
   return { text: describeError(error), status: 'failed', reason, absent: false }
 }
@@ -93,28 +114,29 @@ function booksOf({ outcome, reconciled }: CursorResult): unknown {
   return reconciled ? { ...outcome?.books, reconciled } : (outcome?.books ?? null)
 }
 
-/** Runs one cursor to its end; throws only a failure that concerns the whole run. */
-async function runCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
-  const startedAt = now(context)
-  const before = context.counted.quarantined
-  const source = context.source.tagged()
-  const work = begin(task, source)
-  context.observer.begun?.(keyOf(task))
-  const end = (result: CursorResult, error: string | null, failure?: Explained): CursorEnd => ({
-    task,
+/** What came of a cursor: the result of its work, and the failure that ended it. */
+function endOf(
+  cursor: ReadingCursor,
+  { startedAt, quarantined }: Pick<CursorEnd, 'startedAt' | 'quarantined'>,
+  result: CursorResult,
+  failure?: Explained,
+): CursorEnd {
+  const error = failure ? failure.text : problem(result)
+  return {
+    task: { tenantId: cursor.tenantId, resource: cursor.resource },
     startedAt,
-    finishedAt: now(context),
-    quarantined: context.counted.quarantined - before,
+    finishedAt: cursor.now(),
+    quarantined,
     books: booksOf(result),
     absent: failure?.absent ?? false,
     interrupted: failure !== undefined && isEnding(failure.reason),
     report: {
-      ...cursorColumns(keyOf(task)),
+      ...cursorColumns(cursor.key),
       step: 1,
       status: error === null ? 'ok' : (failure?.status ?? 'failed'),
       ...claimed(failure ? nothingSeen(failure.reason) : claimOf(result)),
       watermark: result.watermark,
-      requests: source.stats().requests,
+      requests: cursor.source.stats().requests,
       records: result.records,
       records_changed: result.changed,
       rows_upserted: result.written,
@@ -122,22 +144,45 @@ async function runCursor(context: CursorContext, task: CursorTask, begin: Begin)
       error,
       ...(result.reconciled && { reconciled: result.reconciled }),
     },
-  })
-  try {
-    const result = await work.run()
-    return end(result, problem(result))
-  } catch (error) {
-    const failure = await explain(context, task, error)
-    return end({ ...work.progress, outcome: null }, failure.text, failure)
   }
 }
 
-function tracedCursor(context: CursorContext, task: CursorTask, begin: Begin): Promise<CursorEnd> {
-  const { tenantId, resource } = task
-  const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource.name }
+/** Does the work on a cursor; throws only a failure that concerns the whole run. */
+async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<CursorEnd> {
+  const startedAt = cursor.now()
+  const { tenant, stats } = cursor
+  const before = stats.quarantined
+  const began = () => ({ startedAt, quarantined: stats.quarantined - before })
+  cursor.observer.begun?.(cursor.key)
+  try {
+    const result = await tenant.inOrder(cursor, () => work.run())
+    return endOf(cursor, began(), result)
+  } catch (error) {
+    const failure = await explain(cursor, error)
+    return endOf(cursor, began(), { ...work.progress, outcome: null }, failure)
+  }
+}
+
+/**
+ * Works on one cursor of a tenant to its end, if its turn comes at all: not where the run is to end, or where another
+ * cursor has shown that the tenant is revoked. That the cursor is due is all that anybody has to know.
+ */
+export async function workOnCursor<W extends ReadingWarehouse>(
+  tenant: TenantRun<W>,
+  resource: ResourceModel,
+  begin: Begin<W>,
+): Promise<CursorEnd> {
+  const { run } = tenant
+  const task = { tenantId: tenant.id, resource }
+  const ending = endingOf(run.signal)
+  if (ending) return notBegun(run, task, undone(ending))
+  if (tenant.isRevoked) return notBegun(run, task, notGranted(tenant.id, 'revoked'))
+  const site = { 'shopsync.tenant_id': String(tenant.id), 'shopsync.resource': resource.name }
   return inSpan('cursor', site, async (tell) => {
-    const end = await runCursor(context, task, begin)
+    const cursor = tenant.cursor(resource)
+    const end = await carryOut(cursor, begin(cursor, false))
     const { status, completeness, reason, records, requests } = end.report
+    if (reason === 'revoked') tenant.isRevoked = true
     const verdict = { 'shopsync.status': status, 'shopsync.completeness': completeness }
     const failure = status === 'failed' ? (reason ?? 'failed') : undefined
     const counts = { 'shopsync.records': records, 'shopsync.requests': requests }
@@ -149,8 +194,12 @@ function tracedCursor(context: CursorContext, task: CursorTask, begin: Begin): P
 const isEnding = (reason: Reason): boolean => reason === 'interrupted' || reason === 'time_limit'
 
 /** The end of a cursor that is not asked for: its tenant is not granted, or its turn did not come. */
-function notBegun(context: CursorContext, task: CursorTask, { text, status, reason }: Explained): CursorEnd {
-  const at = now(context)
+function notBegun(
+  run: Pick<Run, 'clock' | 'cursors'>,
+  task: CursorTask,
+  { text, status, reason }: Explained,
+): CursorEnd {
+  const at = now(run)
   return {
     task,
     startedAt: at,
@@ -164,7 +213,7 @@ function notBegun(context: CursorContext, task: CursorTask, { text, status, reas
       step: 1,
       status,
       ...claimed(nothingSeen(reason)),
-      watermark: stateOf(context, task)?.watermark ?? null,
+      watermark: stateOf(run, task)?.watermark ?? null,
       requests: 0,
       records: 0,
       records_changed: 0,
@@ -176,23 +225,26 @@ function notBegun(context: CursorContext, task: CursorTask, { text, status, reas
 }
 
 /** A 404 means "not offered" only where the tenant is granted and answers otherwise. */
-async function settleAbsent(context: CursorContext, ends: readonly CursorEnd[]): Promise<CursorEnd[]> {
+async function judgeAbsent<W extends ReadingWarehouse>(
+  run: Run<W>,
+  ends: readonly CursorEnd[],
+): Promise<CursorEnd[]> {
   const absent = ends.filter((end) => end.absent)
   if (absent.length === 0) return [...ends]
   const ungranted = await ungrantedOf(
-    context,
+    run,
     absent.map(({ task }) => task),
   )
-  const answers = answeringTenants(context, ends)
+  const answers = answeringTenants(run, ends)
   return ends.map((end) => {
     if (!end.absent) return end
-    const settled = settledReport(end, ungranted.get(end.task.tenantId), answers)
-    context.observer.cursor?.(settled)
-    return { ...end, report: settled }
+    const report = judgedReport(end, ungranted.get(end.task.tenantId), answers)
+    run.observer.cursor?.(report)
+    return { ...end, report }
   })
 }
 
-function settledReport(
+function judgedReport(
   { task: { tenantId }, report }: CursorEnd,
   standing: Exclude<GrantStanding, 'granted'> | undefined,
   answers: (tenantId: Int64) => boolean,
@@ -204,34 +256,23 @@ function settledReport(
 }
 
 /** Works on every cursor, at most `sync.concurrency` at once. A failure of the run lets no further cursor begin. */
-export async function runCursors(
-  context: CursorContext,
+export async function workOnCursors<W extends ReadingWarehouse>(
+  run: Run<W>,
   { tasks, left }: ChosenCursors,
-  begin: Begin,
+  begin: Begin<W>,
 ): Promise<CursorEnd[]> {
-  const ends = left.map(({ standing, ...task }) =>
-    notBegun(context, task, notGranted(task.tenantId, standing)),
-  )
-  const revoked = new Set<Int64>()
-  await eachLimited(tasks, Math.max(1, context.config.sync.concurrency), async (task) => {
-    const ending = endingOf(context.signal)
-    const end = ending
-      ? notBegun(context, task, undone(ending))
-      : revoked.has(task.tenantId)
-        ? notBegun(context, task, notGranted(task.tenantId, 'revoked'))
-        : await tracedCursor(context, task, begin)
-    if (end.report.reason === 'revoked') revoked.add(task.tenantId)
+  const ends = left.map(({ standing, ...task }) => notBegun(run, task, notGranted(task.tenantId, standing)))
+  const tenants = new TenantRuns(run)
+  await eachLimited(tasks, Math.max(1, run.config.sync.concurrency), async ({ tenantId, resource }) => {
+    const end = await workOnCursor(tenants.of(tenantId), resource, begin)
     ends.push(end)
-    if (!end.interrupted && !end.absent) context.observer.cursor?.(end.report)
+    if (!end.interrupted && !end.absent) run.observer.cursor?.(end.report)
   })
-  return settleAbsent(context, ends)
+  return judgeAbsent(run, ends)
 }
 
 /** A time limit that came when all was done has ended nothing. */
-export function endingOfRun(
-  { signal }: Pick<CursorContext, 'signal'>,
-  ends: readonly CursorEnd[],
-): Ending | null {
+export function endingOfRun({ signal }: Pick<Run, 'signal'>, ends: readonly CursorEnd[]): Ending | null {
   const ending = endingOf(signal)
   return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
 }

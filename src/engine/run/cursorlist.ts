@@ -1,6 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Retry } from '../base/errors.js'
-import type { NumberForm } from '../base/numbertoken.js'
 import { endOfSecond, fromMicros } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { PageNumbers } from '../model/flatten/flatten.js'
@@ -9,6 +8,7 @@ import type { Clocks } from '../walk/clocks.js'
 
 import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
 import type { WalkPage } from '../walk/types.js'
+import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { withHoles } from './holes.js'
 import { isolate, mayBeOfRecords } from './isolate.js'
 import { sightingsIn } from './observe.js'
@@ -17,16 +17,20 @@ import type { Fetched, FlatPage } from './store.js'
 
 interface ListOptions {
   readonly priority: Priority
-  readonly signal: AbortSignal
-  /** How the warehouse holds numbers. */
-  readonly form: NumberForm
   /** See ListRequest. */
   readonly whenFree?: () => Promise<void>
 }
 
+/** A cursor whose list is read. */
+interface ListedCursor extends CursorTask {
+  readonly source: Source
+  readonly signal: AbortSignal
+  readonly warehouse: Pick<ReadingWarehouse, 'numbers'>
+}
+
 /** One cursor's list whose pages are compared, or encoded when they are stored. */
-export const flatList = (source: Source, task: CursorTask, options: ListOptions): CursorList<Flattened> =>
-  new CursorList(source, task, options, (flattened) => flattened)
+export const flatList = (cursor: ListedCursor, priority: Priority): CursorList<Flattened> =>
+  new CursorList(cursor, { priority }, (flattened) => flattened)
 
 /** The first year that no timestamp can name. */
 const year10000 = 253_402_300_800_000_000n
@@ -49,16 +53,15 @@ export class CursorList<P extends FlatPage = Flattened> {
   readonly #failed = new Set<string>()
 
   constructor(
-    private readonly source: Source,
-    private readonly task: CursorTask,
+    private readonly cursor: ListedCursor,
     private readonly options: ListOptions,
     /** Runs on each page before a promise holds the page: the tuples of a page that waits would be copied again and again. */
     private readonly form: (flattened: Flattened) => P,
   ) {}
 
   get #request() {
-    const { tenantId, resource } = this.task
-    const { priority, signal, whenFree } = this.options
+    const { tenantId, resource, signal } = this.cursor
+    const { priority, whenFree } = this.options
     return { tenantId, path: resource.path, priority, signal, whenFree }
   }
 
@@ -73,11 +76,11 @@ export class CursorList<P extends FlatPage = Flattened> {
     const name = `${after} ${page} ${perPage}`
     const first = { ...request, ...(this.#failed.has(name) && { attempts: 1 }) }
     try {
-      return await this.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
+      return await this.cursor.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
     } catch (error) {
       if (!mayBeOfRecords(error)) throw error
       this.#failed.add(name)
-      const isolated = await isolate(this.source, request, error)
+      const isolated = await isolate(this.cursor.source, request, error)
       return withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
     }
   }
@@ -86,7 +89,7 @@ export class CursorList<P extends FlatPage = Flattened> {
   async attempt(after: string, page: number, perPage: number): Promise<WalkPage<Fetched<P>> | undefined> {
     const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
     try {
-      return await this.source.take(request, (answer) => this.#pageOf(answer, request, undefined))
+      return await this.cursor.source.take(request, (answer) => this.#pageOf(answer, request, undefined))
     } catch (error) {
       if (mayBeOfRecords(error)) return undefined
       throw error
@@ -113,8 +116,8 @@ export class CursorList<P extends FlatPage = Flattened> {
     if (isUncounted && this.#isCounted)
       throw new Retry('Not a list: "total_count" is missing, and the answers before had it')
     this.#isCounted ||= !isUncounted
-    const { resource } = this.task
-    const numbers: PageNumbers = { ...answer, form: this.options.form }
+    const { resource } = this.cursor
+    const numbers: PageNumbers = { ...answer, form: this.cursor.warehouse.numbers }
     const flattened = resource.flatten(records, careful, numbers)
     this.witness = flattened.records[0]?.id
     this.records += records.length
@@ -150,11 +153,11 @@ export class CursorList<P extends FlatPage = Flattened> {
 
   /** One record; undefined where the source answers that it does not exist. */
   async item(id: Int64): Promise<Fetched<P> | undefined> {
-    const item = await this.source.item({ ...this.#request, id })
+    const item = await this.cursor.source.item({ ...this.#request, id })
     if (!item) return undefined
     const { record, careful, startedAt, requestId } = item
-    const numbers = { ...item, form: this.options.form, tokens: () => [item.tokens()] }
-    const flattened = this.form(this.task.resource.flatten([record], careful, numbers))
+    const numbers = { ...item, form: this.cursor.warehouse.numbers, tokens: () => [item.tokens()] }
+    const flattened = this.form(this.cursor.resource.flatten([record], careful, numbers))
     return { flattened, records: 1, startedAt, requestId, page: undefined }
   }
 }

@@ -3,7 +3,6 @@
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Source } from '../source/source.js'
 import type { Hole } from '../walk/anomalies.js'
 import { isWholeFrom } from '../walk/cutpoint.js'
 import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
@@ -29,10 +28,10 @@ import {
   walkPlan,
 } from './resumecursor.js'
 import { beyondHoles, tryHole } from './retryhole.js'
-import { type CursorTask, keyOf, noteOf, now, type RunContext, rootOf, stateOf } from './runcontext.js'
 import { isSearchDue } from './searchdue.js'
 import { believedWatermark, warnOfStamps } from './stampsahead.js'
 import { type Fetched, PageStore } from './store.js'
+import type { CursorRun } from './tenant.js'
 import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
 
 /** One cursor's incremental walk. */
@@ -61,40 +60,30 @@ export class CursorWalk implements CursorWork {
   readonly mode: WalkMode
 
   constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-    source: Source,
+    private readonly cursor: CursorRun,
     asked: AskedWalk,
   ) {
-    const { warehouse, signal } = context
+    const { state, warehouse, key } = cursor
     this.#asked = asked
-    this.mode = walkMode(this.#state, asked)
-    const form = warehouse.numbers
-    const options = { priority: 'incremental', signal, form, whenFree: () => warehouse.free() } as const
-    this.#list = new CursorList(source, task, options, (page) => warehouse.encode(page, keyOf(task)))
-    this.#pace = new Pace(context)
-    this.#startedAt = now(context)
-    this.#store = new PageStore(context, keyOf(task), 'walk')
-    this.#before = this.#state?.watermark ?? null
+    this.mode = walkMode(state, asked)
+    const options = { priority: 'incremental', whenFree: () => warehouse.free() } as const
+    this.#list = new CursorList(cursor, options, (page) => warehouse.encode(page, key))
+    this.#pace = new Pace(cursor.run)
+    this.#startedAt = cursor.now()
+    this.#store = new PageStore(cursor, 'walk')
+    this.#before = state?.watermark ?? null
     this.#watermark = this.#before
-    this.#memory = memoryOf(this.#state?.remembered)
+    this.#memory = memoryOf(state?.remembered)
     this.#floor = floorOf(this.mode === 'full' ? null : this.#before, this.#overlapMs)
   }
 
-  get #key() {
-    return keyOf(this.task)
-  }
-
-  get #state() {
-    return stateOf(this.context, this.task)
-  }
-
   get #overlapMs(): number {
-    return overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name)
+    const { run, resource } = this.cursor
+    return overlapOf(run.config.sync.overlap, run.lateness, resource.name)
   }
 
   get #refill(): string | null {
-    return this.#isFilled ? null : refillOf(this.#state, this.#asked)
+    return this.#isFilled ? null : refillOf(this.cursor.state, this.#asked)
   }
 
   get #slot(): WalkSlot {
@@ -103,8 +92,7 @@ export class CursorWalk implements CursorWork {
 
   get #underWay(): WalkUnderWay {
     return {
-      context: this.context,
-      task: this.task,
+      cursor: this.cursor,
       mode: this.mode,
       refill: this.#refill,
       slot: this.#slot,
@@ -136,21 +124,19 @@ export class CursorWalk implements CursorWork {
   }
 
   async run(): Promise<CursorResult> {
-    const { warehouse } = this.context
+    const { key, root, state, tenantId, warehouse } = this.cursor
     await this.#doubtWatermark()
     if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
     else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
-    if (this.mode === 'full' || !this.#state || this.#state.walk) warehouse.warm()
+    if (this.mode === 'full' || !state || state.walk) warehouse.warm()
     const refill = this.#refill
-    if (refill) noteOf(this.context, this.#key)('Reading the whole list once', { reason: refill })
+    if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
     const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
-    const resume = await resumable(warehouse, { ...this.#key, slot: this.#slot }, this.#state, begun)
+    const resume = await resumable(warehouse, { ...key, slot: this.#slot }, state, begun)
     this.#isFirstLoad = this.#before === null && !resume && (await this.#hasNoRows())
     const expected =
-      this.mode === 'full' && this.#before !== null
-        ? await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
-        : undefined
+      this.mode === 'full' && this.#before !== null ? await warehouse.countRows(root, tenantId) : undefined
     const outcome = await this.#walk({
       ...(resume && { resume }),
       ...(expected !== undefined && { expected }),
@@ -171,13 +157,13 @@ export class CursorWalk implements CursorWork {
 
   /** Rows may be here without a watermark: of another source, or of a first load that was cut short. */
   async #hasNoRows(): Promise<boolean> {
-    const { warehouse } = this.context
-    return (await warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)) === 0
+    const { root, tenantId, warehouse } = this.cursor
+    return (await warehouse.countRows(root, tenantId)) === 0
   }
 
   async #doubtWatermark(): Promise<void> {
     const ask = async () => (await this.#fetch(1, 1)).clocks
-    const believed = await believedWatermark(this.context, this.task, this.#before, ask)
+    const believed = await believedWatermark(this.cursor, this.#before, ask)
     if (believed === this.#before) return
     this.#before = believed
     this.#watermark = believed
@@ -186,7 +172,7 @@ export class CursorWalk implements CursorWork {
 
   /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
   async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
-    const own = now(this.context)
+    const own = this.cursor.now()
     const answer = await this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
     const clocks = { source: answer.clocks?.source ?? null, own }
     this.#freshness?.answered(clocks)
@@ -199,9 +185,9 @@ export class CursorWalk implements CursorWork {
       isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor),
       isNews: this.#refill === null,
     }
-    this.#freshness = plan.resume ? undefined : new Freshness(this.context, this.task, how)
+    this.#freshness = plan.resume ? undefined : new Freshness(this.cursor, how)
     const looksAgain = isWholeFrom(this.#floor)
-    const whole = { ...walkPlan(this.context, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
+    const whole = { ...walkPlan(this.cursor.run, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
     this.evidence = outcome.evidence
     if (movesWatermark(outcome)) {
@@ -209,7 +195,7 @@ export class CursorWalk implements CursorWork {
       this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0
       return this.#committed ?? outcome
     }
-    warnOfStamps(this.context, this.task, outcome)
+    warnOfStamps(this.cursor, outcome)
     await giveUp(this.#underWay, outcome)
     return outcome
   }
@@ -222,7 +208,7 @@ export class CursorWalk implements CursorWork {
     this.#memory = left.length > 0 ? { ...rest, holes: left } : rest
     if (answer) {
       const remembered = storedMemory(this.#memory)
-      const statements = [moveCursor(this.context.warehouse.db, this.#key, { remembered })]
+      const statements = [moveCursor(this.cursor.warehouse.db, this.cursor.key, { remembered })]
       await this.#store.store(answer.page.payload, { statements })
     }
     if (answer?.isClosed && hole?.from !== undefined && hole.from < this.#floor) this.#floor = hole.from
@@ -233,11 +219,11 @@ export class CursorWalk implements CursorWork {
 
   #port(): WalkPort<Fetched<EncodedPage>> {
     return {
-      fetch: (page, perPage) => this.context.warehouse.fetching(() => this.#fetch(page, perPage)),
+      fetch: (page, perPage) => this.cursor.warehouse.fetching(() => this.#fetch(page, perPage)),
       store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),
       readAhead: () => this.#pace.readAhead(),
-      note: noteOf(this.context, this.#key),
+      note: this.cursor.note,
     }
   }
 
@@ -261,7 +247,7 @@ export class CursorWalk implements CursorWork {
       this.#watermark = watermarkAfter(this.#before, recall.outcome)
       this.#memory = recall.memory
       this.#committed = recall.outcome
-      warnOfStamps(this.context, this.task, recall.outcome)
+      warnOfStamps(this.cursor, recall.outcome)
     }
     return (id) => applied.previous.get(id)?.updatedAt
   }

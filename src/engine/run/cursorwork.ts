@@ -3,10 +3,8 @@
  * comparison is such a work, and run/cursor.ts runs it to its end.
  */
 
-import type { Source } from '../source/source.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { judged } from '../walk/verdict.js'
-import type { CursorTask } from './runcontext.js'
 import type { Reconciled } from './runreport.js'
 
 /** Records read, and records and rows that changed. */
@@ -51,9 +49,6 @@ export interface CursorWork {
   run(): Promise<CursorResult>
   readonly progress: CursorProgress
 }
-
-/** How the work of a mode is begun. `source` counts the requests of this cursor alone. */
-export type Begin = (task: CursorTask, source: Source) => CursorWork
 
 /** The outcome where a list of so many records was shown whole by one answer. */
 export const wholeOutcome = (records: number): WalkOutcome =>

@@ -10,7 +10,7 @@ import { addLateness } from '../warehouse/latenessrows.js'
 import type { Applied } from '../warehouse/versionbatch.js'
 import { completeThrough, LatenessMeter } from './lateness.js'
 import { OlderVersions } from './olderversions.js'
-import { type CursorTask, keyOf, now, type RunContext, stateOf, warningOf } from './runcontext.js'
+import type { CursorRun } from './tenant.js'
 
 /** When the request of a walk's first response was answered: the earlier of the source's clock and ours. */
 const beginningOf = ({ source, own }: Clocks): string => {
@@ -34,17 +34,15 @@ export class Freshness {
    * new, whatever else the list is to be read for.
    */
   constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
+    private readonly cursor: CursorRun,
     { isMeasured, isNews = false }: { readonly isMeasured: boolean; readonly isNews?: boolean },
   ) {
-    const state = stateOf(context, task)
+    const { state, stats, resource } = cursor
     const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
-    const { counted } = context
-    const tell = (micros: number): void => counted.late(task.resource.name, micros)
+    const tell = (micros: number): void => stats.late(resource.name, micros)
     this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
     this.#isLacking = isNews && state?.refill != null
-    this.#older = new OlderVersions(now(context))
+    this.#older = new OlderVersions(cursor.now())
   }
 
   /** Takes the clocks of a response: those of the walk's first one count. */
@@ -69,9 +67,8 @@ export class Freshness {
     if (verdict !== 'proven' && verdict !== 'repaired') return unmeasured
     if (!this.#clocks) return {}
     if (this.#isLacking) return { walked_at: this.walkedAt }
-    const { lateness } = this.context
-    const state = stateOf(this.context, this.task)
-    const known = lateness.get(this.task.resource.name)
+    const { run, resource, state } = this.cursor
+    const known = run.lateness.get(resource.name)
     const through = completeThrough(beginningOf(this.#clocks), known, this.#meter.largestMicros)
     const before = state?.completeThroughBefore ?? state?.completeThrough ?? null
     return {
@@ -98,19 +95,19 @@ export class Freshness {
    */
   async keep(outcome: WalkOutcome, twice: number): Promise<number> {
     await this.#keepLateness(outcome)
-    return this.#older.tell(
-      warningOf(this.context, keyOf(this.task)),
-      Math.max(twice, outcome.finding?.twice ?? 0),
-    )
+    return this.#older.tell(this.cursor.warn, Math.max(twice, outcome.finding?.twice ?? 0))
   }
 
   async #keepLateness(outcome: WalkOutcome): Promise<void> {
-    const { warehouse } = this.context
-    const day = now(this.context).slice(0, 10)
-    const { name } = this.task.resource
-    const added = addLateness(warehouse.db, { resource: name, day, way: 'walk' }, this.#meter.buckets)
+    const { warehouse, key, resource } = this.cursor
+    const day = this.cursor.now().slice(0, 10)
+    const added = addLateness(
+      warehouse.db,
+      { resource: resource.name, day, way: 'walk' },
+      this.#meter.buckets,
+    )
     if (added.length === 0) return
-    const cursor = moveCursor(warehouse.db, keyOf(this.task), this.columns(outcome))
+    const cursor = moveCursor(warehouse.db, key, this.columns(outcome))
     await warehouse.write(this.#meter.largestMicros > 0 ? [...added, cursor] : added)
   }
 }

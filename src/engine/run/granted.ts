@@ -16,7 +16,8 @@ import {
   readAuthorizationsAgain,
   saysWhoIsGranted,
 } from './authorizations.js'
-import type { Dependencies, GrantStanding } from './runcontext.js'
+import type { Dependencies } from './runcontext.js'
+import type { GrantStanding } from './tenant.js'
 
 export interface Grants {
   /** In the order of their ids. Tenants of sync.exceptTenants, and forgotten ones, are in none of these lists. */

@@ -10,7 +10,7 @@ import { answerBounds } from '../source/http/traffic.js'
 import type { SourceStats, SourceTraffic } from '../source/source.js'
 import type { CounterEntry } from '../warehouse/counters.js'
 import type { CursorReport, RunReport } from './runreport.js'
-import { latenessBounds, type RunTally } from './runstats.js'
+import { latenessBounds, type RunStats } from './runstats.js'
 
 /** A metric whose numbers sync_counters holds. */
 interface KeptMetric {
@@ -117,8 +117,8 @@ export interface EndedWork {
   readonly outcome: string
   /** Of all steps that have ended. */
   readonly cursors: readonly CursorReport[]
-  readonly counted: RunTally
-  readonly stats: Pick<SourceStats, 'window'> & SourceTraffic
+  readonly stats: RunStats
+  readonly traffic: Pick<SourceStats, 'window'> & SourceTraffic
 }
 
 /** What the run adds to totals, and what it found in place of what runs before it found. */
@@ -126,15 +126,15 @@ export function entriesOf(work: EndedWork): {
   readonly added: readonly CounterEntry[]
   readonly found: readonly CounterEntry[]
 } {
-  const { report, outcome, counted, cursors, stats } = work
+  const { report, outcome, stats, cursors, traffic } = work
   const job = jobLabel(report.job, report.mode)
   const deleted = byResource(cursors, ({ deleted: records }) => records)
   const differing = byResource(cursors, (found) => found.stored + found.deleted + found.went_back)
-  const waited = Math.round(stats.waited * 1000)
+  const waited = Math.round(traffic.waited * 1000)
   const totals = [
     runEntry(job, outcome, 1),
     entry('shopsync_ratelimit_wait_seconds_total', {}, waited),
-    ...[...counted.applied].map(([resource, records]) =>
+    ...[...stats.applied].map(([resource, records]) =>
       entry('shopsync_records_applied_total', { resource }, records),
     ),
     ...[...deleted].map(([resource, records]) =>
@@ -142,9 +142,9 @@ export function entriesOf(work: EndedWork): {
     ),
   ]
   const ended = entry('shopsync_run_last_end_timestamp_seconds', { job, outcome }, endOf(report))
-  const { window } = stats
+  const { window } = traffic
   return {
-    added: [...totals.filter(({ value }) => value > 0), ...durations(job, work), ...requests(stats)],
+    added: [...totals.filter(({ value }) => value > 0), ...durations(job, work), ...requests(traffic)],
     found: [
       ended,
       ...(window ? [entry('shopsync_ratelimit_remaining', {}, window.remaining)] : []),
@@ -157,13 +157,13 @@ export function entriesOf(work: EndedWork): {
 
 const endOf = ({ finished_at }: RunReport): number => Number(toMicros(finished_at))
 
-function durations(job: string, { report, counted }: EndedWork): CounterEntry[] {
+function durations(job: string, { report, stats }: EndedWork): CounterEntry[] {
   const took = (endOf(report) - Number(toMicros(report.started_at))) / 1e6
   const lasted = new Distribution(keptHistograms.shopsync_run_duration_seconds.bounds)
   lasted.take(Math.max(0, took))
   return [
     ...spread('shopsync_run_duration_seconds', { job }, lasted),
-    ...[...counted.lateness].flatMap(([resource, late]) =>
+    ...[...stats.lateness].flatMap(([resource, late]) =>
       spread('shopsync_record_lateness_seconds', { resource }, late),
     ),
   ]

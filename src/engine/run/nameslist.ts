@@ -4,7 +4,7 @@
  */
 
 import type { Value } from '../model/flatten/batch.js'
-import type { Priority, Source } from '../source/source.js'
+import type { Priority } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
@@ -17,8 +17,8 @@ import {
   wholeOutcome,
 } from './cursorwork.js'
 import { Freshness } from './freshness.js'
-import { type CursorContext, type CursorTask, keyOf, now, type RunContext, rootOf } from './runcontext.js'
 import { type Fetched, PageStore } from './store.js'
+import { type CursorRun, type ReadingCursor, rootOf } from './tenant.js'
 
 interface NamesRead extends Fetched {
   /** The names that can be stored. */
@@ -28,11 +28,10 @@ interface NamesRead extends Fetched {
 
 /** The list of names at the source. */
 export async function readNames(
-  source: Source,
-  { tenantId, resource }: CursorTask,
-  options: { readonly priority: Priority; readonly signal: AbortSignal },
+  { tenantId, resource, source, signal }: ReadingCursor,
+  options: { readonly priority: Priority },
 ): Promise<NamesRead> {
-  const answer = await source.strings({ tenantId, path: resource.path, ...options })
+  const answer = await source.strings({ tenantId, path: resource.path, signal, ...options })
   const { values, careful, startedAt, requestId } = answer
   const tokens = (): readonly unknown[] => answer.tokens() as readonly unknown[]
   const flattened = resource.flatten(values, careful, { ...answer, form: 'double', tokens })
@@ -50,13 +49,10 @@ export async function readNames(
 }
 
 /** The names of the live rows. */
-export async function liveNames(
-  { warehouse }: Pick<CursorContext, 'warehouse'>,
-  { tenantId, resource }: CursorTask,
-): Promise<ReadonlySet<Value>> {
+export async function liveNames({ tenantId, root, warehouse }: ReadingCursor): Promise<ReadonlySet<Value>> {
   const rows = await warehouse.read((db) =>
     db
-      .selectFrom(rootTable(rootOf(resource)))
+      .selectFrom(rootTable(root))
       .select('name')
       .where('tenant_id', '=', tenantId)
       .where('_deleted_at', 'is', null)
@@ -73,26 +69,21 @@ export const surplus = (some: ReadonlySet<Value>, others: ReadonlySet<Value>): n
 export class NamesSync implements CursorWork {
   readonly progress: CursorProgress = { ...noCounts, watermark: null }
 
-  constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-    private readonly source: Source,
-  ) {}
+  constructor(private readonly cursor: CursorRun) {}
 
   async run(): Promise<CursorResult> {
-    const { warehouse, signal, runId, observer } = this.context
-    const key = keyOf(this.task)
-    const began = now(this.context)
-    const read = await readNames(this.source, this.task, { priority: 'incremental', signal })
+    const { key, root, warehouse, observer } = this.cursor
+    const began = this.cursor.now()
+    const read = await readNames(this.cursor, { priority: 'incremental' })
     const { names, records, startedAt } = read
     const gone = warehouse.db
-      .updateTable(rootTable(rootOf(this.task.resource)))
+      .updateTable(rootTable(root))
       .set({ _deleted_at: startedAt })
       .where('tenant_id', '=', key.tenantId)
       .where('_deleted_at', 'is', null)
       .where('_synced_at', '<', startedAt)
       .compile()
-    const freshness = new Freshness(this.context, this.task, { isMeasured: false })
+    const freshness = new Freshness(this.cursor, { isMeasured: false })
     freshness.answered({ ...read.clocks, own: began })
     const outcome = wholeOutcome(records)
     const cursor = moveCursor(warehouse.db, key, {
@@ -102,12 +93,12 @@ export class NamesSync implements CursorWork {
       status: 'ok',
       completeness: outcome.verdict,
       reason: outcome.reason,
-      last_success_at: now(this.context),
+      last_success_at: this.cursor.now(),
       last_error: null,
-      last_run_id: runId,
+      last_run_id: warehouse.runId,
     })
-    const before = await liveNames(this.context, this.task)
-    const store = new PageStore(this.context, key, undefined)
+    const before = await liveNames(this.cursor)
+    const store = new PageStore(this.cursor, undefined)
     await store.storeFlat(read, { statements: [gone, cursor] })
     // Every name's row is written each time, for its stamp: new names alone count as written.
     const written = surplus(names, before)

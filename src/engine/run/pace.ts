@@ -1,7 +1,7 @@
 import { toMicros } from '../base/timestamp.js'
 import type { WalkPage } from '../walk/types.js'
-import type { Dependencies } from './runcontext.js'
 import type { Fetched, FlatPage } from './store.js'
+import type { Run } from './tenant.js'
 
 /** The weight of a new measurement against the average of the earlier ones. */
 const weight = 0.2
@@ -22,11 +22,11 @@ export class Pace {
   /** The share of a request's time in which it is under way, and does not wait to be sent. */
   #share = 1
 
-  constructor(private readonly context: Pick<Dependencies, 'clock' | 'readAhead'>) {}
+  constructor(private readonly run: Pick<Run, 'clock' | 'readAhead'>) {}
 
   /** See WalkPort.readAhead. Twice as many pages as keep the warehouse busy, since answers come in bunches. */
   readAhead(): number {
-    const { readAhead: most = 16 } = this.context
+    const { readAhead: most = 16 } = this.run
     if (most <= 1) return most
     const ratio = this.#answer / Math.max(this.#store, 1000)
     if (ratio < worthwhile || this.#share < leastShare) return 1
@@ -34,9 +34,9 @@ export class Pace {
   }
 
   async fetching<P extends FlatPage>(answer: Promise<WalkPage<Fetched<P>>>): Promise<WalkPage<Fetched<P>>> {
-    const from = this.context.clock.nowMicros()
+    const from = this.run.clock.nowMicros()
     const page = await answer
-    const until = this.context.clock.nowMicros()
+    const until = this.run.clock.nowMicros()
     // Stamps run ahead of a clock that was set back: the time is then unknown, and pages are not read together.
     const took = Math.max(0, Number(until - toMicros(page.payload.startedAt)))
     this.#answer = blend(this.#answer, took)
@@ -45,9 +45,9 @@ export class Pace {
   }
 
   async storing<T>(work: Promise<T>): Promise<T> {
-    const from = this.context.clock.nowMicros()
+    const from = this.run.clock.nowMicros()
     const result = await work
-    this.#store = blend(this.#store, Number(this.context.clock.nowMicros() - from))
+    this.#store = blend(this.#store, Number(this.run.clock.nowMicros() - from))
     return result
   }
 }

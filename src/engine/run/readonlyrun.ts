@@ -6,13 +6,12 @@ import { checkBelonging, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { chooseResources, planTasks } from './choosecursors.js'
-import { type CursorEnd, endingOfRun, runCursors } from './cursor.js'
-import type { Begin } from './cursorwork.js'
+import { type Begin, type CursorEnd, endingOfRun, workOnCursors } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
 import { latenessOf } from './lateness.js'
-import { type CursorContext, type Dependencies, now } from './runcontext.js'
+import { type Dependencies, now, type ReadingRun } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
-import { RunTally } from './runstats.js'
+import { RunStats } from './runstats.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /** What came of a run that writes nothing. */
@@ -26,10 +25,10 @@ export interface ReadOnlyEnd {
  * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
  * so that nothing is read from it either.
  */
-export async function readOnlyRun(
-  deps: Dependencies<ReadingWarehouse>,
+export async function readOnlyRun<W extends ReadingWarehouse>(
+  deps: Dependencies<W>,
   choice: CursorChoice,
-  begin: (context: CursorContext) => Begin,
+  begin: Begin<W>,
   isNew = false,
 ): Promise<ReadOnlyEnd> {
   // Every request under way listens to the signal.
@@ -40,20 +39,20 @@ export async function readOnlyRun(
   const ask = (): Promise<Grants> => askGrants(deps, { isNew, forgotten })
   const grants = await firstGrants(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
-  const context: CursorContext = {
+  const run: ReadingRun<W> = {
     ...deps,
     source: new WholeLists(deps.source, beginning),
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
     ),
-    counted: new RunTally(),
+    stats: new RunStats(),
     grants: new GrantWatch(ask),
   }
-  const { tasks, left } = planTasks(context, choice, { resources, grants })
+  const { tasks, left } = planTasks(run, choice, { resources, grants })
   // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
   const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
   const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
-  const ends = await runCursors(context, turned, begin(context))
-  return { ends, reason: endingOfRun(context, ends) ?? grants.reason }
+  const ends = await workOnCursors(run, turned, begin)
+  return { ends, reason: endingOfRun(run, ends) ?? grants.reason }
 }

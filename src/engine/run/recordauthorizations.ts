@@ -9,7 +9,7 @@ import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import { grantTenant, revokeTenant } from '../warehouse/tenants.js'
 import type { Grants } from './granted.js'
-import type { RunContext } from './runcontext.js'
+import type { WritingRun } from './runcontext.js'
 
 /** The tenant of an authorization that names none: nobody has this id. */
 const noTenant = 0
@@ -18,7 +18,7 @@ const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTena
 
 /** Records which tenants there are. Returns the grants, so that it stands behind the question. */
 export async function recordGrants(
-  { warehouse, observer, counted }: Pick<RunContext, 'warehouse' | 'observer' | 'counted'>,
+  { warehouse, observer, stats }: Pick<WritingRun, 'warehouse' | 'observer' | 'stats'>,
   grants: Grants,
 ): Promise<Grants> {
   const { list, fresh, reason } = grants
@@ -54,7 +54,7 @@ export async function recordGrants(
       },
     )
   const count = list.findings.reduce((sum, { quarantine }) => sum + quarantine.length, 0)
-  counted.quarantined += count
+  stats.quarantinedGrants += count
   if (count > 0)
     observer.warning?.('Values of authorizations could not be stored: see sync_quarantine', { count })
   return grants

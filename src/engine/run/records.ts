@@ -19,7 +19,7 @@ import {
 } from '../warehouse/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
-import { type Dependencies, keyOf, type RunContext, stateOf, type Writing } from './runcontext.js'
+import { type Dependencies, keyOf, stateOf, type Writing, type WritingRun } from './runcontext.js'
 import type { Mode, RunReport, RunRequest } from './runreport.js'
 
 /** Cursors in one statement. */
@@ -68,11 +68,11 @@ export async function recordStart(
  * moves no cursor, and so says nothing of how fresh one is. What is recorded of a revoked tenant already is not written
  * again by each run.
  */
-export async function recordFailures(context: RunContext, ends: readonly CursorEnd[]): Promise<void> {
-  const { warehouse, runId } = context
+export async function recordFailures(run: WritingRun, ends: readonly CursorEnd[]): Promise<void> {
+  const { warehouse, runId } = run
   const changes = ends.flatMap(({ task, report, interrupted }) => {
     if (report.status === 'ok' || interrupted) return []
-    const before = stateOf(context, task)
+    const before = stateOf(run, task)
     if (report.reason === 'revoked' && before?.reason === 'revoked') return []
     const change = {
       status: report.status,
@@ -121,8 +121,8 @@ export async function recordEnd(
     source,
     stamps,
     runId,
-    counted,
-  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<RunContext, 'runId' | 'counted'>,
+    stats,
+  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<WritingRun, 'runId' | 'stats'>,
   report: RunReport,
   { status, error, cursors }: Ended,
 ): Promise<void> {
@@ -137,7 +137,7 @@ export async function recordEnd(
     error: error === null ? null : describeError(error),
   }
   const { db } = warehouse
-  const { added, found } = entriesOf({ report, outcome: status, stats: source.stats(), counted, cursors })
+  const { added, found } = entriesOf({ report, outcome: status, traffic: source.stats(), stats, cursors })
   await warehouse.transaction(async (session) => {
     const { rows: ended } = await session.run(hasEnded(db, runId))
     const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]

@@ -4,21 +4,21 @@
  * is new, and then reads the lists: one that is cut short keeps nothing new from coming.
  */
 
-import { workOf } from '../../features/sync/modes.js'
 import { cursorName, readCursors } from '../warehouse/cursors.js'
-import { type ChosenCursors, type CursorEnd, runCursors } from './cursor.js'
-import type { Begin, CursorResult } from './cursorwork.js'
+import { type Begin, type ChosenCursors, type CursorEnd, workOnCursors } from './cursor.js'
+import type { CursorResult } from './cursorwork.js'
 import { remaining } from './resumecursor.js'
-import { type CursorContext, type CursorTask, keyOf, type RunContext, stateOf } from './runcontext.js'
+import { type CursorTask, keyOf, stateOf, type WritingRun } from './runcontext.js'
 import type { CursorReport, RunRequest } from './runreport.js'
+import type { Run } from './tenant.js'
 
 /** A sync of everything reads each list whole in any case, and so does a first load. */
 export function isRefilled(
-  context: Pick<CursorContext, 'cursors'>,
+  run: Pick<Run, 'cursors'>,
   { mode }: Pick<RunRequest, 'mode'>,
   task: CursorTask,
 ): boolean {
-  const state = stateOf(context, task)
+  const state = stateOf(run, task)
   return (mode === 'sync' || mode === 'reconcile') && state?.refill != null && state.watermark !== null
 }
 
@@ -26,13 +26,13 @@ const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
 
 const nameIn = ({ tenant_id: tenantId, resource }: CursorReport): string => cursorName({ tenantId, resource })
 
-/** Works as `begin` does, and notes the cursors whose work came to its end. */
-function noting(begin: Begin, ended: Set<string>): Begin {
-  return (task, source) => {
-    const work = begin(task, source)
+/** Begins with what is new of these cursors, and notes those whose work came to its end. */
+function newsFirst(begin: Begin, refilled: ReadonlySet<string>, ended: Set<string>): Begin {
+  return (cursor) => {
+    const work = begin(cursor, refilled.has(nameOf(cursor)))
     const run = async (): Promise<CursorResult> => {
       const result = await work.run()
-      ended.add(nameOf(task))
+      ended.add(nameOf(cursor))
       return result
     }
     return {
@@ -45,30 +45,30 @@ function noting(begin: Begin, ended: Set<string>): Begin {
 }
 
 /** Does a run's work on all of its cursors. */
-export async function workOnCursors(
-  context: RunContext,
-  request: RunRequest,
+export async function workOnAll(
+  run: WritingRun,
+  request: Pick<RunRequest, 'mode'>,
   chosen: ChosenCursors,
+  begin: Begin,
 ): Promise<CursorEnd[]> {
-  const refilled = new Set(chosen.tasks.filter((task) => isRefilled(context, request, task)).map(nameOf))
-  if (refilled.size === 0) return runCursors(context, chosen, workOf(context, request))
+  const refilled = new Set(chosen.tasks.filter((task) => isRefilled(run, request, task)).map(nameOf))
+  if (refilled.size === 0) return workOnCursors(run, chosen, begin)
   const ended = new Set<string>()
   const isGoingOn = (name: string): boolean => refilled.has(name) && ended.has(name)
   const observer = {
-    ...context.observer,
+    ...run.observer,
     cursor: (report: CursorReport): void => {
-      if (!isGoingOn(nameIn(report))) context.observer.cursor?.(report)
+      if (!isGoingOn(nameIn(report))) run.observer.cursor?.(report)
     },
   }
-  const begin = workOf(context, request, (task) => refilled.has(nameOf(task)))
-  const ends = await runCursors({ ...context, observer }, chosen, noting(begin, ended))
-  const now = { ...context, cursors: await readCursors(context.warehouse) }
+  const ends = await workOnCursors({ ...run, observer }, chosen, newsFirst(begin, refilled, ended))
+  const now = { ...run, cursors: await readCursors(run.warehouse) }
   const left = (task: CursorTask): number => remaining(stateOf(now, task), 'refill_walk')
   // What was begun goes on first: a time limit that ends every run would else leave all of them half done.
   const tasks = chosen.tasks
     .filter((task) => isGoingOn(nameOf(task)))
     .toSorted((a, b) => Number(left(b) > 0) - Number(left(a) > 0))
-  const more = await runCursors(now, { tasks, left: [] }, workOf(now, request))
+  const more = await workOnCursors(now, { tasks, left: [] }, begin)
   const byName = new Map(more.map((end) => [nameOf(end.task), end]))
   return ends.map((end) => joined(end, byName.get(nameOf(end.task))))
 }

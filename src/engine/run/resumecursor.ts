@@ -5,7 +5,7 @@ import { pageSizes } from '../walk/pagesize.js'
 import type { WalkPlan, WalkProgress } from '../walk/types.js'
 import type { CursorState, Reader } from '../warehouse/cursors.js'
 import { readWalkParts, type WalkKey, type WalkSlot } from '../warehouse/storedwalk.js'
-import type { Dependencies } from './runcontext.js'
+import type { Run } from './tenant.js'
 
 /** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
@@ -79,7 +79,7 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
 
 /** A walk from that floor, and where the walk after it would start. */
 export const walkPlan = (
-  { pageSizes: sizes = pageSizes }: Pick<Dependencies, 'pageSizes'>,
+  { pageSizes: sizes = pageSizes }: Pick<Run, 'pageSizes'>,
   floor: string,
   overlapMs: number,
 ): WalkPlan => ({

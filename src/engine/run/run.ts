@@ -12,16 +12,16 @@ import { openLease } from '../warehouse/leasedwarehouse.js'
 import { lastTurns } from '../warehouse/runs.js'
 import { checkBelonging, readListsFrom, storeListsFrom } from '../warehouse/sourceidentity.js'
 import { readForgotten } from '../warehouse/tenants.js'
-import { afterCursors, beforeCursors } from './analysts.js'
+import { afterCursors, beforeCursors, learnZones } from './analysts.js'
 import { settleColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
-import { endingOfRun } from './cursor.js'
+import { type Begin, endingOfRun } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
 import { latenessOf } from './lateness.js'
 import { recordGrants } from './recordauthorizations.js'
 import { recordCursors, recordFailures } from './records.js'
-import { workOnCursors } from './refilling.js'
-import { type Dependencies, now, type RunContext } from './runcontext.js'
+import { workOnAll } from './refilling.js'
+import { type Dependencies, now, type WritingRun } from './runcontext.js'
 import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
@@ -33,7 +33,7 @@ import { Beginning, WholeLists } from './wholelists.js'
  * cursor, and records what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole
  * cannot go on. When the signal fires, what is in hand is committed, and the report says what was not reached.
  */
-export async function runSync(deps: Dependencies, request: RunRequest): Promise<RunReport> {
+export async function runSync(deps: Dependencies, request: StepRequest): Promise<RunReport> {
   // A wrong choice is refused before anything is claimed.
   chooseResources(deps, request)
   await using lease = await openLease(deps, request.job ?? request.mode)
@@ -43,42 +43,48 @@ export async function runSync(deps: Dependencies, request: RunRequest): Promise<
   return report
 }
 
-/** The work of a run, or of one step of a job: `run` is on record already. */
-export async function runStep(run: RecordedRun, request: RunRequest, step = 1): Promise<RunReport> {
-  const startedAt = now(run)
-  const { warehouse, signal, asked, stamps } = run
-  const resources = chooseResources(run, request)
+/** What a run, or a step of a job, is to do, and how its work on a cursor is begun. */
+export interface StepRequest extends RunRequest {
+  readonly begin: Begin
+}
+
+/** The work of a run, or of one step of a job: `on` is on record already. */
+export async function runStep(on: RecordedRun, request: StepRequest, step = 1): Promise<RunReport> {
+  const startedAt = now(on)
+  const { warehouse, signal, asked, stamps } = on
+  const resources = chooseResources(on, request)
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
-  await settleColumns(run)
+  await settleColumns(on)
   const forgotten = await readForgotten(warehouse)
-  const ask = async (): Promise<Grants> => recordGrants(run, await askGrants(run, { forgotten }))
+  const ask = async (): Promise<Grants> => recordGrants(on, await askGrants(on, { forgotten }))
   const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
     await warehouse.write([storeListsFrom(warehouse, text)])
   })
-  const context: RunContext = {
-    ...run,
-    source: new WholeLists(run.source, beginning),
+  const run: WritingRun = {
+    ...on,
+    source: new WholeLists(on.source, beginning),
     cursors: await readCursors(warehouse),
     lateness: latenessOf(await readLateness(warehouse, startedAt)),
     grants: new GrantWatch(ask),
+    learnZones: on.besideRows && ((tenantId) => learnZones(on, tenantId)),
   }
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
-  if (request.mode === 'full' || (request.mode === 'sync' && context.cursors.size === 0)) warehouse.warm()
+  if (request.mode === 'full' || (request.mode === 'sync' && run.cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
-  const done = await workOnAll(context, request, { resources, grants: await firstGrants(ask) })
-  const end = inStep(await withQuarantine(context, done, since), step)
+  const done = await workOnChosen(run, request, { resources, grants: await firstGrants(ask) })
+  const end = inStep(await withQuarantine(run, done, since), step)
   if (signal.aborted && !asked.aborted) throw signal.reason
-  if (request.mode !== 'backfill') await recordFailures(context, end.ends)
-  await recordCursors(context, end.ends, request.mode)
-  const report = reportOf(context, request, startedAt, end)
-  if (report.rows_upserted > 0) await optimize(context, resources)
+  if (request.mode !== 'backfill') await recordFailures(run, end.ends)
+  await recordCursors(run, end.ends, request.mode)
+  const report = reportOf(run, request, startedAt, end)
+  if (report.rows_upserted > 0) await optimize(run, resources)
   return report
 }
 
 /** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
 async function optimize(
-  { warehouse, observer }: RunContext,
+  { warehouse, observer }: WritingRun,
   resources: readonly ResourceModel[],
 ): Promise<void> {
   try {
@@ -89,20 +95,16 @@ async function optimize(
   }
 }
 
-async function workOnAll(
-  context: RunContext,
-  request: RunRequest,
+async function workOnChosen(
+  run: WritingRun,
+  request: StepRequest,
   { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
 ): Promise<RunEnd> {
-  await takeSource(context, grants)
-  const turns = context.timeLimited ? await lastTurns(context.warehouse, request.mode) : undefined
-  const chosen = planTasks(context, request, { resources, grants, turns })
-  await beforeCursors(context)
-  const ends = await workOnCursors(context, request, chosen)
-  await afterCursors(context)
-  return {
-    ends,
-    reason: endingOfRun(context, ends) ?? grants.reason,
-    quarantined: context.counted.quarantined,
-  }
+  await takeSource(run, grants)
+  const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode) : undefined
+  const chosen = planTasks(run, request, { resources, grants, turns })
+  await beforeCursors(run)
+  const ends = await workOnAll(run, request, chosen, request.begin)
+  await afterCursors(run)
+  return { ends, reason: endingOfRun(run, ends) ?? grants.reason, quarantined: run.stats.quarantined }
 }

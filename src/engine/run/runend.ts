@@ -6,7 +6,7 @@ import type { Reason } from '../base/reasons.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import type { CursorEnd } from './cursor.js'
-import { keyOf, now, type RunContext } from './runcontext.js'
+import { keyOf, now, type WritingRun } from './runcontext.js'
 import type { RunReport, RunRequest } from './runreport.js'
 
 /** What came of a run's cursors, and what concerns the whole run. */
@@ -18,9 +18,13 @@ export interface RunEnd {
 }
 
 /** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
-export async function withQuarantine(context: RunContext, end: RunEnd, since: string): Promise<RunEnd> {
+export async function withQuarantine(
+  { warehouse }: Pick<WritingRun, 'warehouse'>,
+  end: RunEnd,
+  since: string,
+): Promise<RunEnd> {
   if (end.quarantined === 0) return end
-  const counts = await quarantinedSince(context.warehouse, since)
+  const counts = await quarantinedSince(warehouse, since)
   const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
@@ -45,20 +49,20 @@ export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number
   reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
-  context: Pick<RunContext, 'source' | 'clock' | 'runId'>,
+  run: Pick<WritingRun, 'source' | 'clock' | 'runId'>,
   request: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
   { ends, reason, quarantined }: RunEnd,
 ): RunReport {
-  const stats = context.source.stats()
+  const stats = run.source.stats()
   const reports = ends.map(({ report }) => report)
   return {
-    run_id: context.runId,
+    run_id: run.runId,
     job: request.job,
     mode: request.mode,
     status: statusOf(ends, reason),
     started_at: startedAt,
-    finished_at: now(context),
+    finished_at: now(run),
     requests: stats.requests,
     rate_limited: stats.rateLimited,
     retries: stats.retries,

@@ -12,7 +12,7 @@ import { recordEnd, recordStart } from './records.js'
 import { type Dependencies, now, type Writing } from './runcontext.js'
 import { reasonOf, reportOf, rowsIn } from './runend.js'
 import type { RunReport, RunRequest } from './runreport.js'
-import { RunTally } from './runstats.js'
+import { RunStats } from './runstats.js'
 
 /** A run that is on record and has not ended. */
 export interface RecordedRun extends Writing {
@@ -20,7 +20,7 @@ export interface RecordedRun extends Writing {
   /** Fires when the run is asked to end; not when its lease is lost. */
   readonly asked: AbortSignal
   /** What it has counted so far. */
-  readonly counted: RunTally
+  readonly stats: RunStats
   /** What came of the steps that have ended. */
   readonly done: RunReport[]
 }
@@ -45,7 +45,7 @@ export function runOnRecord(
   const { job, mode } = purpose
   const run: RecordedRun = {
     ...{ ...deps, runId, warehouse, signal, asked: deps.signal },
-    ...{ startedAt: now(deps), counted: new RunTally(), done: [] },
+    ...{ startedAt: now(deps), stats: new RunStats(), done: [] },
   }
   const names = { 'shopsync.job': job ?? undefined, 'shopsync.mode': mode }
   return inSpan('run', { 'shopsync.run_id': runId, ...names }, async (tell) => {
@@ -81,10 +81,10 @@ async function recordFailure(
   purpose: Purpose,
   error: unknown,
 ): Promise<void> {
-  const { done, counted } = run
+  const { done, stats } = run
   const reason = endingOf(run.asked) ?? reasonOf(error)
   const report = {
-    ...reportOf(run, purpose, run.startedAt, { ends: [], reason, quarantined: counted.quarantined }),
+    ...reportOf(run, purpose, run.startedAt, { ends: [], reason, quarantined: stats.quarantined }),
     rows_upserted: rowsIn(done, 'rows_upserted'),
     rows_deleted: rowsIn(done, 'rows_deleted'),
   }

@@ -5,32 +5,23 @@
 import { type Clocks, possibleUntil } from '../walk/clocks.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { soundWatermark } from '../warehouse/runs.js'
-import {
-  type CursorContext,
-  type CursorTask,
-  keyOf,
-  now,
-  type RunContext,
-  stateOf,
-  warningOf,
-} from './runcontext.js'
+import type { CursorRun, ReadingCursor } from './tenant.js'
 
 /**
  * The watermark to walk from. One that lies ahead of both clocks hides every change until that time: it was left behind
  * by a version that took the stamps of records for true, or by a clock that was wrong. `ask`: the clocks at a request.
  */
 export async function believedWatermark(
-  context: CursorContext,
-  task: CursorTask,
+  cursor: ReadingCursor,
   stored: string | null,
   ask: () => Promise<Clocks | undefined>,
 ): Promise<string | null> {
-  if (stored === null || stored <= now(context)) return stored
+  if (stored === null || stored <= cursor.now()) return stored
   const clocks = await ask()
   const until = clocks ? possibleUntil(clocks) : stored
   if (stored <= until) return stored
-  const watermark = await soundWatermark(context.warehouse, keyOf(task), until)
-  warningOf(context, keyOf(task))(
+  const watermark = await soundWatermark(cursor.warehouse, cursor.key, until)
+  cursor.warn(
     'The watermark lies ahead of the clocks of the source and of this machine: walking from an earlier one',
     { watermark: stored, walks_from: watermark },
   )
@@ -38,9 +29,9 @@ export async function believedWatermark(
 }
 
 /** Tells once of records that are stamped ahead: while a cursor has such records, `status` shows them. */
-export function warnOfStamps(context: RunContext, task: CursorTask, { ahead }: WalkOutcome): void {
-  if (!ahead || stateOf(context, task)?.stampsAheadUntil) return
-  warningOf(context, keyOf(task))(
+export function warnOfStamps({ state, warn }: CursorRun, { ahead }: WalkOutcome): void {
+  if (!ahead || state?.stampsAheadUntil) return
+  warn(
     'Records are stamped ahead of the source’s clock: every run reads them again until their time has come',
     { ...ahead },
   )

@@ -6,11 +6,13 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { inSpan } from '../base/trace.js'
 import type { Flattened } from '../model/flatten/batch.js'
-import type { CursorKey } from '../warehouse/cursors.js'
+import { type CursorKey, cursorColumns } from '../warehouse/cursors.js'
 import { demandLook } from '../warehouse/sharedrows.js'
 import type { Applied, EncodedPage, Origin } from '../warehouse/versionbatch.js'
+import type { PageWriter } from '../warehouse/writer.js'
 import { addCounts, type Counts, noCounts } from './cursorwork.js'
-import { noteOf, type RunContext } from './runcontext.js'
+import type { Note, Observer } from './runreport.js'
+import type { TenantStats } from './runstats.js'
 
 /** A page without its rows, which are tuples in a flattened page and the dialect's own form in an encoded one. */
 export type FlatPage = Omit<Flattened, 'rows'>
@@ -37,7 +39,13 @@ export interface PageDetails {
   readonly disowned?: ReadonlyMap<Int64, string>
 }
 
-type StoreContext = Pick<RunContext, 'warehouse' | 'observer' | 'counted' | 'runId'>
+/** What stores the pages of a cursor: the lease of the warehouse, and nothing else of a run. */
+export interface Storing {
+  readonly key: CursorKey
+  readonly warehouse: PageWriter
+  readonly observer: Pick<Observer, 'notice' | 'page'>
+  readonly stats: TenantStats
+}
 
 /** Stores the pages of one cursor, counts what they bring, and tells of drift and of values in quarantine. */
 export class PageStore {
@@ -45,8 +53,7 @@ export class PageStore {
 
   /** `way`: how the pages come, for `why`; undefined where their requests are not recorded. */
   constructor(
-    private readonly context: StoreContext,
-    private readonly key: CursorKey,
+    private readonly cursor: Storing,
     private readonly way: Origin['way'] | undefined,
   ) {}
 
@@ -58,7 +65,7 @@ export class PageStore {
   /** Encodes a page that was compared first, and stores it. */
   storeFlat(fetched: Fetched, details?: PageDetails): Promise<Applied> {
     return this.store(
-      { ...fetched, flattened: this.context.warehouse.encode(fetched.flattened, this.key) },
+      { ...fetched, flattened: this.cursor.warehouse.encode(fetched.flattened, this.cursor.key) },
       details,
     )
   }
@@ -68,21 +75,21 @@ export class PageStore {
     { statements = [], expected, disowned }: PageDetails = {},
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
-    const { warehouse, runId, observer, counted } = this.context
-    const { tenantId, resource } = this.key
+    const { key, warehouse, observer, stats } = this.cursor
+    const { tenantId, resource } = key
     const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
     const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
     const hasMovingRows = warehouse.hasMovingRows(resource)
-    const isMarked = !hasMovingRows || counted.touched(this.key) !== undefined
+    const isMarked = !hasMovingRows || stats.touched(resource) !== undefined
     const applied = await inSpan('store', facts, async (tell) => {
       const done = await warehouse.apply({
-        ...this.key,
+        ...key,
         page: flattened,
         syncedAt: startedAt,
         statements,
-        ...(!isMarked && { ifChanged: demandLook(warehouse.db, this.key) }),
+        ...(!isMarked && { ifChanged: demandLook(warehouse.db, key) }),
         ...(disowned && { disowned }),
-        ...(this.way && { origin: { runId, way: this.way, page, requestId } }),
+        ...(this.way && { origin: { runId: warehouse.runId, way: this.way, page, requestId } }),
       })
       tell({ 'shopsync.rows': done.written })
       return done
@@ -90,21 +97,22 @@ export class PageStore {
     const { written, changed, removed } = applied
     const { unstorable } = flattened
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
-    counted.stored(resource, changed)
+    stats.stored(resource, changed)
     if (hasMovingRows && written + removed > 0)
-      counted.touch(
-        this.key,
+      stats.touch(
+        resource,
         flattened.records.map(({ id }) => id),
       )
     this.#tell(flattened, applied)
     if (expected !== undefined)
-      observer.page?.({ ...this.key, records, changed, expected, done: this.#counts.records })
+      observer.page?.({ ...key, records, changed, expected, done: this.#counts.records })
     return applied
   }
 
   #tell({ quarantine }: FlatPage, { drift }: Applied): void {
-    const note = noteOf(this.context, this.key)
-    this.context.counted.quarantined += quarantine.length
+    const { key, observer, stats } = this.cursor
+    const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
+    stats.quarantined += quarantine.length
     if (drift.length > 0)
       note('The API sends fields or values that its document does not show; they are kept, see sync_drift', {
         found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),

@@ -12,13 +12,13 @@ import { forgetNameless } from '../warehouse/quarantine.js'
 import { forgetWalkParts, storeWalkPart, type WalkSlot } from '../warehouse/storedwalk.js'
 import { type Freshness, unmeasured } from './freshness.js'
 import type { WalkMode } from './resumecursor.js'
-import { type CursorTask, keyOf, now, type RunContext } from './runcontext.js'
+
 import { stampsAheadColumns } from './stampsahead.js'
+import type { CursorRun } from './tenant.js'
 
 /** The walk whose state is stored. Canonical timestamps. */
 export interface WalkUnderWay {
-  readonly context: RunContext
-  readonly task: CursorTask
+  readonly cursor: CursorRun
   readonly mode: WalkMode
   /** Why the whole list is read once; null where that is not so. */
   readonly refill: string | null
@@ -45,8 +45,8 @@ export function pageStatements(
   { progress, part, outcome }: PageCommit,
   memory: Memory = {},
 ): CompiledQuery[] {
-  const { db } = walk.context.warehouse
-  const key = { ...keyOf(walk.task), slot: walk.slot }
+  const { db } = walk.cursor.warehouse
+  const key = { ...walk.cursor.key, slot: walk.slot }
   const statements: CompiledQuery[] = []
   if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
   if (part) {
@@ -66,17 +66,17 @@ export function pageStatements(
 
 /** The walk is at its end: the watermark moves in the transaction of its last rows. */
 function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): CompiledQuery {
-  const { context, task, before, freshness } = walk
+  const { cursor, before, freshness } = walk
   const { reason, verdict } = outcome
   const isDone = verdict !== 'unproven'
-  return moveCursor(context.warehouse.db, keyOf(task), {
+  return moveCursor(cursor.warehouse.db, cursor.key, {
     watermark: watermarkAfter(before, outcome),
     status: isDone ? 'ok' : 'failed',
     completeness: verdict,
     reason,
-    ...(isDone && { last_success_at: now(context) }),
+    ...(isDone && { last_success_at: cursor.now() }),
     last_error: isDone ? null : reason && reasons[reason],
-    last_run_id: context.runId,
+    last_run_id: cursor.warehouse.runId,
     [walk.slot]: null,
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
@@ -87,17 +87,17 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
 }
 
 /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
-export async function giveUp({ context, task, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
-  const { warehouse, runId } = context
-  const cursor = moveCursor(warehouse.db, keyOf(task), {
+export async function giveUp({ cursor, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
+  const { key, warehouse } = cursor
+  const ended = moveCursor(warehouse.db, key, {
     status: 'failed',
     completeness: outcome.verdict,
     reason: outcome.reason,
     last_error: outcome.reason && reasons[outcome.reason],
-    last_run_id: runId,
+    last_run_id: warehouse.runId,
     [slot]: null,
     ...stampsAheadColumns(outcome),
     ...unmeasured,
   })
-  await warehouse.write([forgetWalkParts(warehouse.db, { ...keyOf(task), slot }), cursor])
+  await warehouse.write([forgetWalkParts(warehouse.db, { ...key, slot }), ended])
 }

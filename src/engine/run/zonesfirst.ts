@@ -5,84 +5,84 @@
  */
 import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
-import { settleDerived } from './catchup.js'
-import type { Begin, CursorResult } from './cursorwork.js'
-import { type CursorContext, type CursorTask, type RunContext, stateOf } from './runcontext.js'
+import type { Clock } from '../base/clock.js'
+import type { ResourceModel } from '../model/registry.js'
+import type { CursorState } from '../warehouse/cursors.js'
 
 /** A source that answers for the shops late, or never, must not keep orders from coming: computing them anew is cheaper. */
-const patienceMs = 20_000
+const longestWaitMs = 20_000
 
-type Context = Pick<CursorContext, 'cursors' | 'besideRows'>
-
-const saysZones = ({ resource }: CursorTask): boolean => resource.name === zoneField.resource
+/** The resource whose records say the zones. */
+export const saysZones = ({ name }: Pick<ResourceModel, 'name'>): boolean => name === zoneField.resource
 
 /** Whether rows follow from the records of the cursor, and none of them is stored yet. */
-function isFirstLoad(context: Context, task: CursorTask): boolean {
-  if (!context.besideRows || task.resource.derived.length === 0) return false
-  const state = stateOf(context, task)
-  return !state || (state.watermark === null && state.walk === null && !state.refillWalk)
+export const isFirstLoad = ({ derived }: ResourceModel, state: CursorState | undefined): boolean =>
+  derived.length > 0 && (!state || (state.watermark === null && state.walk === null && !state.refillWalk))
+
+/** A cursor, and the tenant that it is of. */
+interface Task {
+  readonly tenantId: Int64
+  readonly resource: ResourceModel
 }
 
-/** The cursors in their order, but that of a tenant's shops right before the first that waits for it. */
-export function zonesFirst(context: Context, tasks: readonly CursorTask[]): CursorTask[] {
-  const shops = new Map(tasks.filter(saysZones).map((task) => [task.tenantId, task]))
+/** The cursors in their order, but that of a tenant's shops right before the first that `waits` for it. */
+export function zonesFirst<T extends Task>(tasks: readonly T[], waits: (task: T) => boolean): T[] {
+  const shops = new Map(
+    tasks.filter(({ resource }) => saysZones(resource)).map((task) => [task.tenantId, task]),
+  )
   // A set keeps each cursor at its first place.
-  const ordered = new Set<CursorTask>()
+  const ordered = new Set<T>()
   for (const task of tasks) {
-    const before = isFirstLoad(context, task) ? shops.get(task.tenantId) : undefined
+    const before = waits(task) ? shops.get(task.tenantId) : undefined
     if (before) ordered.add(before)
     ordered.add(task)
   }
   return [...ordered]
 }
 
-/** Works as `begin` does, on cursors in that order. */
-export function waitingForZones(context: RunContext, begin: Begin): Begin {
-  const shops = new Map<Int64, Promise<unknown>>()
-  /** One for all cursors of a tenant: what comes behind it must not be computed with other zones again. */
-  const learned = new Map<Int64, Promise<void>>()
-  const learn = async (tenantId: Int64, read: Promise<unknown>): Promise<void> => {
-    if (await isSoon(context, read)) await learnZones(context, tenantId)
-  }
-  return (task, source) => {
-    const { tenantId } = task
-    const work = begin(task, source)
-    const run = (): Promise<CursorResult> => {
-      if (saysZones(task)) {
-        const read = work.run()
-        shops.set(tenantId, read)
-        return read
-      }
-      const read = isFirstLoad(context, task) ? shops.get(tenantId) : undefined
-      if (!read) return work.run()
-      const zones = learned.get(tenantId) ?? learn(tenantId, read)
-      learned.set(tenantId, zones)
-      return zones.then(() => work.run())
-    }
-    return {
-      run,
-      get progress() {
-        return work.progress
-      },
-    }
-  }
+interface ZonesNeeds {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }
 
-/** Whether the shops have been read before patience, or the run, ends. */
-async function isSoon({ clock, signal }: RunContext, read: Promise<unknown>): Promise<boolean> {
-  const done = new AbortController()
-  const late = clock.sleep(patienceMs, AbortSignal.any([signal, done.signal])).then(() => false)
-  const soon = read.then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([soon, late]).finally(() => done.abort())
-}
+/** The zones of one tenant's shops, which some of its cursors wait for. */
+export class Zones {
+  #reading: Promise<unknown> | undefined
+  /** One for all cursors of the tenant: what comes behind it must not be computed with other zones again. */
+  #learned: Promise<void> | undefined
 
-/** Takes the tenant's zones for its rules, and notes that it has no rows of other ones. */
-async function learnZones(context: RunContext, tenantId: Int64): Promise<void> {
-  const { warehouse } = context
-  const before = warehouse.rules.textOf(tenantId)
-  await warehouse.learnRules(tenantId)
-  if (warehouse.rules.textOf(tenantId) !== before) await settleDerived(context)
+  constructor(
+    private readonly run: ZonesNeeds,
+    private readonly tenantId: Int64,
+  ) {}
+
+  /** The work on the list of shops. */
+  read<T>(work: Promise<T>): Promise<T> {
+    this.#reading = work
+    return work
+  }
+
+  /** Resolves when the zones are known, or nobody waits for them any longer; at once where no shops are read. */
+  async known(): Promise<void> {
+    if (!this.#reading) return
+    this.#learned ??= this.#learn(this.#reading)
+    await this.#learned
+  }
+
+  async #learn(reading: Promise<unknown>): Promise<void> {
+    if (await this.#isSoon(reading)) await this.run.learnZones?.(this.tenantId)
+  }
+
+  /** Whether the shops have been read before the wait, or the run, ends. */
+  async #isSoon(reading: Promise<unknown>): Promise<boolean> {
+    const { clock, signal } = this.run
+    const done = new AbortController()
+    const late = clock.sleep(longestWaitMs, AbortSignal.any([signal, done.signal])).then(() => false)
+    const soon = reading.then(
+      () => true,
+      () => false,
+    )
+    return Promise.race([soon, late]).finally(() => done.abort())
+  }
 }

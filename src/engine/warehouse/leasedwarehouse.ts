@@ -30,7 +30,11 @@ export class LeasedWarehouse implements PageWriter {
   readonly #warehouse: Warehouse
   readonly #fence: Int64
 
-  constructor(warehouse: Warehouse, { token }: Pick<Lease, 'token'>) {
+  constructor(
+    warehouse: Warehouse,
+    { token }: Pick<Lease, 'token'>,
+    readonly runId: string,
+  ) {
     this.#warehouse = warehouse
     this.#fence = token
   }
@@ -164,7 +168,7 @@ export async function openLease(
   }
   return {
     runId,
-    warehouse: new LeasedWarehouse(warehouse, lease),
+    warehouse: new LeasedWarehouse(warehouse, lease, runId),
     signal: signal ? AbortSignal.any([signal, lease.lost]) : lease.lost,
     throwIfLost: () => lease.lost.throwIfAborted(),
     [Symbol.asyncDispose]: () => warehouse.giveBack(lease),

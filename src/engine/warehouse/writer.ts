@@ -35,6 +35,8 @@ export interface Writer extends ReadingWarehouse {
 
 /** A warehouse into which a run stores pages. */
 export interface PageWriter extends Writer {
+  /** The run that holds the lease. */
+  readonly runId: string
   /** Encodes a page before it waits for its turn. */
   encode(page: Flattened, key: CursorKey): EncodedPage
   /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */

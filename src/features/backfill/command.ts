@@ -29,10 +29,14 @@ The same command, given again, goes on with a backfill that was cut short, unles
   run: async (invocation) => {
     if (invocation.options.dryRun === true)
       return (await import('../plan/command.js')).showPlan(invocation, 'backfill')
-    const [{ runOnce }, { rangesByFlags }] = await Promise.all([
+    const [{ runOnce }, { rangesByFlags }, { beginBackfill }] = await Promise.all([
       import('../../shell/execute.js'),
       import('./timerange.js'),
+      import('./work.js'),
     ])
-    return runOnce(invocation, (context) => ({ mode: 'backfill', ranges: rangesByFlags(context) }))
+    return runOnce(invocation, (context) => {
+      const ranges = rangesByFlags(context)
+      return { mode: 'backfill', ranges, begin: beginBackfill({ ranges }) }
+    })
   },
 }

@@ -5,29 +5,28 @@
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../../engine/base/reasons.js'
 import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
+import type { Begin } from '../../engine/run/cursor.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import type { CursorProgress, CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  type CursorWork,
+  noCounts,
+  wholeOutcome,
+} from '../../engine/run/cursorwork.js'
 import { timeOf } from '../../engine/run/observe.js'
 import { OlderVersions } from '../../engine/run/olderversions.js'
 import { Pace } from '../../engine/run/pace.js'
-import {
-  type CursorTask,
-  keyOf,
-  noteOf,
-  now,
-  type RunContext,
-  stateOf,
-  warningOf,
-} from '../../engine/run/runcontext.js'
-import type { TimeRange } from '../../engine/run/runreport.js'
+import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
-import type { Source } from '../../engine/source/source.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
 import { RangeWalk } from '../../engine/walk/range.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
 import { judged } from '../../engine/walk/verdict.js'
+import { withSharedLook } from '../reconcile/askshared.js'
 import { forgetBoundary, moveBoundary, readBoundary } from './sql.js'
 
 /** The last instant before the range: `updated_after` leaves out the instant that it names. */
@@ -47,6 +46,22 @@ function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
   }
 }
 
+const nothing = { ...noCounts, watermark: null }
+
+/** A bare list of names has no times to choose a range from, and every sync reads all of it. */
+const untimed: CursorWork = {
+  run: async () => ({ ...nothing, outcome: wholeOutcome(0) }),
+  progress: nothing,
+}
+
+/** Reads ranges again. */
+export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begin {
+  return (cursor) => {
+    const isNames = cursor.resource.resource.list === 'strings'
+    return withSharedLook(cursor, isNames ? untimed : new Backfill(cursor, ranges))
+  }
+}
+
 /** One cursor's backfill. */
 export class Backfill implements CursorWork {
   readonly #list: CursorList
@@ -56,29 +71,23 @@ export class Backfill implements CursorWork {
   #expected = 0
 
   constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-    source: Source,
+    private readonly cursor: CursorRun,
     private readonly ranges: readonly TimeRange[],
   ) {
-    this.#list = flatList(source, task, {
-      priority: 'backfill',
-      signal: context.signal,
-      form: context.warehouse.numbers,
-    })
-    this.#pace = new Pace(context)
-    this.#store = new PageStore(context, keyOf(task), 'backfill')
-    this.#older = new OlderVersions(now(context))
+    this.#list = flatList(cursor, 'backfill')
+    this.#pace = new Pace(cursor.run)
+    this.#store = new PageStore(cursor, 'backfill')
+    this.#older = new OlderVersions(cursor.now())
   }
 
   get progress(): CursorProgress {
-    return { ...this.#store.counts, watermark: stateOf(this.context, this.task)?.watermark ?? null }
+    return { ...this.#store.counts, watermark: this.cursor.state?.watermark ?? null }
   }
 
   async run(): Promise<CursorResult> {
     const outcomes: RangeOutcome[] = []
     for (const range of this.ranges) outcomes.push(await this.#range(range))
-    this.#older.tell(warningOf(this.context, keyOf(this.task)), this.#memory.twice ?? 0)
+    this.#older.tell(this.cursor.warn, this.#memory.twice ?? 0)
     const sum = (name: 'expected' | 'seen'): number => outcomes.reduce((all, one) => all + one[name], 0)
     const [expected, seen] = [sum('expected'), sum('seen')]
     const books = { first: expected, last: expected, distinct: seen, entered: 0, fallen: 0 }
@@ -95,9 +104,8 @@ export class Backfill implements CursorWork {
   }
 
   async #range(range: TimeRange): Promise<RangeOutcome> {
-    const { warehouse } = this.context
-    const key = { ...keyOf(this.task), ...range }
-    const note = noteOf(this.context, keyOf(this.task))
+    const { note, warehouse } = this.cursor
+    const key = { ...this.cursor.key, ...range }
     const boundary = await readBoundary(warehouse, key)
     if (boundary !== null) note('Going on with a backfill that was cut short', { boundary })
     // A range that was cut short is a shorter range.
@@ -124,7 +132,7 @@ export class Backfill implements CursorWork {
 
   /** What is remembered of the list. */
   get #memory(): Memory {
-    return memoryOf(stateOf(this.context, this.task)?.remembered)
+    return memoryOf(this.cursor.state?.remembered)
   }
 
   #port(
@@ -132,15 +140,15 @@ export class Backfill implements CursorWork {
     { newer }: ListRange,
     key: Parameters<typeof moveBoundary>[1],
   ): RangePort<Fetched> {
-    const { warehouse, runId } = this.context
+    const { note, warehouse } = this.cursor
     const progress = (reached: string): CompiledQuery =>
-      moveBoundary(warehouse.db, key, { boundary: reached, run_id: runId })
+      moveBoundary(warehouse.db, key, { boundary: reached, run_id: warehouse.runId })
     return {
       fetch,
       take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
       reached: (reached) => this.#write(progress(reached)),
       readAhead: () => this.#readAhead(),
-      note: noteOf(this.context, keyOf(this.task)),
+      note,
     }
   }
 
@@ -161,6 +169,6 @@ export class Backfill implements CursorWork {
   }
 
   async #write(statement: CompiledQuery): Promise<void> {
-    await this.context.warehouse.write([statement])
+    await this.cursor.warehouse.write([statement])
   }
 }

@@ -31,19 +31,22 @@ report lies in ${page} then. Takes some seconds and needs no network.`,
 }
 
 async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
-  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }] =
+  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }, { beginReconcile }, { beginSync }] =
     await Promise.all([
       import('../../shell/commandcontext.js'),
       import('../../shell/configuration.js'),
       import('../../shell/execute.js'),
       import('./words.js'),
       import('../report/work.js'),
+      import('../reconcile/work.js'),
+      import('../sync/work.js'),
     ])
   const { out, signals, io } = invocation
   const config = await configurationOf(documentOf(sandbox), 'the demo', invocation)
   await removeOlder(io.workingDirectory)
   return withConfig(quieter(invocation), config, async (context) => {
-    const request = { mode: 'sync', job: null, tenants: null, resources: null } as const
+    const all = { job: null, tenants: null, resources: null } as const
+    const request = { ...all, mode: 'sync', begin: beginSync({ mode: 'sync' }) } as const
     out.print(text.opening(sandbox.url, sandbox.tenantIds))
     const first = await execute(context, request)
     if (signals.signal.aborted) return 1
@@ -53,7 +56,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
     out.print(text.sideBySide(first, second, out.paper))
-    const checked = await execute(context, { ...request, mode: 'reconcile' })
+    const checked = await execute(context, { ...all, mode: 'reconcile', begin: beginReconcile({}) })
     if (signals.signal.aborted) return 1
     out.print(text.afterReconcile(checked))
     const report = await writeReport(context, page, null)

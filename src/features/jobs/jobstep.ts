@@ -16,9 +16,12 @@ import { runSummary } from '../../shell/runsummary.js'
 import { reportSettings } from '../analytics/settings.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
 import { parseRange } from '../backfill/timerange.js'
+import { beginBackfill } from '../backfill/work.js'
+import { beginReconcile } from '../reconcile/work.js'
 import { prepareReport } from '../report/step.js'
 import { snapshotText } from '../snapshot/words.js'
 import { type Snapshot, snapshotStep, takeSnapshot } from '../snapshot/work.js'
+import { beginSync } from '../sync/work.js'
 import { verifyStep } from '../verify/step.js'
 import { verifyText } from '../verify/words.js'
 import type { Job, JobStep } from './jobfile.js'
@@ -34,13 +37,14 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep, te
     return prepareReport(context, { job: job.name, out: step.out, tenants: choice.tenants }, tell)
   if (step.command === 'snapshot') return snapshotWork(context, job, choice, tell)
   if (step.command === 'verify') return verifyWork(context, job, step, tell)
-  const request: RunRequest = {
+  const asked: RunRequest = {
     mode: step.full && step.command === 'sync' ? 'full' : step.command,
     full: step.full,
     job: job.name,
     ranges: step.command === 'backfill' ? [rangeOf(context, step)] : [],
     ...choice,
   }
+  const request = { ...asked, begin: begins[step.command](asked) }
   return {
     asksSource: true,
     carryOut: ({ step: number, ...run }) =>
@@ -51,6 +55,13 @@ export function prepareStep(context: CommandContext, job: Job, step: JobStep, te
       }),
   }
 }
+
+/** What a step does with each cursor. */
+const begins = {
+  sync: beginSync,
+  reconcile: beginReconcile,
+  backfill: beginBackfill,
+} as const
 
 function verifyWork(context: CommandContext, job: Job, step: JobStep, tell: Tell): JobWork {
   const choice = chooseFrom(context.config, step)

@@ -12,9 +12,8 @@ import {
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
 import { floorOf, remaining } from '../../engine/run/resumecursor.js'
-import { type CursorContext, type CursorTask, stateOf } from '../../engine/run/runcontext.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
-import type { Source } from '../../engine/source/source.js'
+import type { ReadingCursor } from '../../engine/run/tenant.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { memoryOf } from '../../engine/walk/memory.js'
@@ -42,9 +41,7 @@ export class Forecast implements CursorWork {
   cost: Cost = nothing
 
   constructor(
-    private readonly context: CursorContext,
-    private readonly task: CursorTask,
-    source: Source,
+    private readonly cursor: ReadingCursor,
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean
@@ -53,12 +50,8 @@ export class Forecast implements CursorWork {
     },
   ) {
     this.#request = how.request
-    this.#list = flatList(source, task, {
-      priority: 'reconcile',
-      signal: context.signal,
-      form: context.warehouse.numbers,
-    })
-    this.#liveRows = how.hasTable ? new LiveRows(context.warehouse, task) : undefined
+    this.#list = flatList(cursor, 'reconcile')
+    this.#liveRows = how.hasTable ? new LiveRows(cursor.warehouse, cursor) : undefined
   }
 
   /** Records of a page, where the source was found to serve fewer than are asked for. */
@@ -71,7 +64,7 @@ export class Forecast implements CursorWork {
   }
 
   get #state() {
-    return stateOf(this.context, this.task)
+    return this.cursor.state
   }
 
   async run(): Promise<CursorResult> {
@@ -81,7 +74,7 @@ export class Forecast implements CursorWork {
 
   async #forecast(): Promise<Cost> {
     const { mode } = this.#request
-    if (this.task.resource.resource.list === 'strings')
+    if (this.cursor.resource.resource.list === 'strings')
       return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
     if (mode === 'backfill') return this.#backfill()
     const walk = await this.#walk()
@@ -102,9 +95,10 @@ export class Forecast implements CursorWork {
     const watermark = this.#state?.watermark ?? null
     if (!isFull && watermark !== null && (this.how.isRefilled || this.#state?.refill != null))
       return this.#refill()
+    const { run, resource } = this.cursor
     const floor = floorOf(
       isFull ? null : watermark,
-      overlapOf(this.context.config.sync.overlap, this.context.lateness, this.task.resource.name),
+      overlapOf(run.config.sync.overlap, run.lateness, resource.name),
     )
     return this.#reading(await countAfter(this.#list, floor), this.#below, isWholeFrom(floor))
   }

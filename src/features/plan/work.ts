@@ -2,7 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import { readOnlyRun } from '../../engine/run/readonlyrun.js'
-import { type Dependencies, keyOf, now, rootOf } from '../../engine/run/runcontext.js'
+import { type Dependencies, now } from '../../engine/run/runcontext.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import type { Change } from '../../engine/warehouse/change.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
@@ -146,14 +146,14 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const { ends } = await readOnlyRun(
     deps,
     request,
-    (context) => (task, source) => {
-      const hasTable = !creates(changes, rootOf(task.resource).name)
-      const names = new Set(task.resource.tables.map(({ name }) => name))
+    (cursor) => {
+      const hasTable = !creates(changes, cursor.root.name)
+      const names = new Set(cursor.resource.tables.map(({ name }) => name))
       const isRefilled =
         changes.some(({ table, refills }) => refills && names.has(table)) ||
-        moves.some(({ resource, refills }) => refills && resource === task.resource.name)
-      const forecast = new Forecast(context, task, source, { request, hasTable, isRefilled })
-      forecasts.set(cursorName(keyOf(task)), forecast)
+        moves.some(({ resource, refills }) => refills && resource === cursor.resource.name)
+      const forecast = new Forecast(cursor, { request, hasTable, isRefilled })
+      forecasts.set(cursorName(cursor.key), forecast)
       return forecast
     },
     isNew,

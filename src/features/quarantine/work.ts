@@ -5,7 +5,7 @@ import { parseInt64 } from '../../engine/base/int64.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { type CursorTask, type Dependencies, keyOf, type Writing } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import { RunTally } from '../../engine/run/runstats.js'
+import { TenantStats } from '../../engine/run/runstats.js'
 import { PageStore } from '../../engine/run/store.js'
 import { epoch } from '../../engine/walk/cutpoint.js'
 import { cursorColumns } from '../../engine/warehouse/cursors.js'
@@ -106,15 +106,14 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
       `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const list = flatList(run.source, record, {
-      priority: 'lookup',
-      signal: run.signal,
-      form: run.warehouse.numbers,
-    })
+    const list = flatList({ ...run, ...record }, 'lookup')
     const fetched = await list.item(id)
     if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
     // The outcome tells what is left in quarantine: the log need not.
-    const store = new PageStore({ ...run, observer: {}, counted: new RunTally() }, key, 'replay')
+    const store = new PageStore(
+      { key, warehouse: run.warehouse, observer: {}, stats: new TenantStats() },
+      'replay',
+    )
     await store.storeFlat(fetched)
     const left = fetched.flattened.quarantine.length
     return left === 0

@@ -1,24 +1,18 @@
 /*
  * Rows that two live records show (warehouse/sharedrows.ts): when a cursor's work is done, the source is asked by id for
- * the record that was shown earlier, which may have lost the row without a new stamp. sync/modes.ts puts this behind the
- * work of every cursor whose records have such rows.
+ * the record that was shown earlier, which may have lost the row without a new stamp. Every work that writes has
+ * this behind it, where the cursor's records have such rows.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { addCounts, type Counts, type CursorResult, type CursorWork } from '../../engine/run/cursorwork.js'
-import {
-  type CursorTask,
-  keyOf,
-  noteOf,
-  type RunContext,
-  rootOf,
-  stateOf,
-  warningOf,
-} from '../../engine/run/runcontext.js'
 import { mostTouched } from '../../engine/run/runstats.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
-import type { Source } from '../../engine/source/source.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { judged } from '../../engine/walk/verdict.js'
+import type { CursorState } from '../../engine/warehouse/cursors.js'
+import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -30,7 +24,7 @@ import {
 } from '../../engine/warehouse/sharedrows.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import { Confirmation } from './confirm.js'
-import { Breaker } from './deletionguard.js'
+import { Breaker, deletionLimit } from './deletionguard.js'
 import { differingText } from './listwords.js'
 import { LiveRows } from './liverows.js'
 import { answersApart, askWhoWentBack } from './sourceregression.js'
@@ -41,24 +35,22 @@ const mostLookups = 100
 
 export interface SharedOptions {
   /** Look over all rows, and not only at those that the run has written. */
-  readonly isWhole: boolean
+  readonly isWhole?: boolean
   /** Store an older version where the source says twice that it went back: only reconcile may. */
-  readonly followsBack: boolean
+  readonly followsBack?: boolean
   /** See ReconcileOptions. */
-  readonly acceptDeletes: boolean
-  readonly maxDeletes: number
+  readonly acceptDeletes?: boolean
 }
 
 /** The work, and then a look at the rows that its records share. */
 export function withSharedLook(
-  context: RunContext,
-  task: CursorTask,
-  source: Source,
-  { work, ...options }: SharedOptions & { readonly work: CursorWork },
+  cursor: CursorRun<LeasedWarehouse>,
+  work: CursorWork,
+  options: SharedOptions = {},
 ): CursorWork {
-  const nested = task.resource.tables.filter(({ moves }) => moves)
+  const nested = cursor.resource.tables.filter(({ moves }) => moves)
   if (nested.length === 0) return work
-  const look = new SharedLook(context, task, source, options)
+  const look = new SharedLook(cursor, options)
   return {
     run: async () => look.behind(await work.run()),
     get progress() {
@@ -66,6 +58,13 @@ export function withSharedLook(
     },
   }
 }
+
+/** Whether the list was read to its end before, and nothing of it is to be read again. */
+const wasWalkedWhole = (state: CursorState | undefined): boolean =>
+  state !== undefined &&
+  (state.watermark ?? state.lastSuccessAt) !== null &&
+  state.walk === null &&
+  state.refill === null
 
 /** One cursor's look at shared rows. */
 export class SharedLook {
@@ -80,20 +79,17 @@ export class SharedLook {
   #differing = 0
 
   constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-    source: Source,
+    private readonly cursor: CursorRun<LeasedWarehouse>,
     private readonly options: SharedOptions,
   ) {
-    const { warehouse, signal } = context
-    const key = keyOf(task)
-    const [nested = rootOf(task.resource)] = task.resource.tables.filter(({ moves }) => moves)
-    this.#rows = new SharedRows(warehouse, task.tenantId, rootOf(task.resource), nested)
-    this.#liveRows = new LiveRows(warehouse, task)
-    this.#list = flatList(source, task, { priority: 'lookup', signal, form: warehouse.numbers })
-    this.#store = new PageStore(context, key, 'lookup')
+    const { root, run, tenantId, warehouse } = cursor
+    const [nested = root] = cursor.resource.tables.filter(({ moves }) => moves)
+    this.#rows = new SharedRows(warehouse, tenantId, root, nested)
+    this.#liveRows = new LiveRows(warehouse, cursor)
+    this.#list = flatList(cursor, 'lookup')
+    this.#store = new PageStore(cursor, 'lookup')
     // A record that breaks its answer keeps no other from being asked for.
-    this.#confirmation = new Confirmation(this.#list, context.stamps, noteOf(context, key), () => true)
+    this.#confirmation = new Confirmation(this.#list, run.stamps, cursor.note, () => true)
   }
 
   /** What the look itself has brought. */
@@ -122,21 +118,21 @@ export class SharedLook {
   }
 
   async run(): Promise<void> {
-    const { warehouse, counted } = this.context
-    const key = keyOf(this.task)
-    const before = knownShared(stateOf(this.context, this.task)?.shared)
+    const { key, state, stats, warehouse } = this.cursor
+    const before = knownShared(state?.shared)
     if (await this.isDue(before)) {
       const known = await this.#settle(before ?? { rows: 0, asked: [], tooMany: false })
-      const isNews = counted.touched(key) !== undefined || JSON.stringify(known) !== JSON.stringify(before)
+      const isNews =
+        stats.touched(key.resource) !== undefined || JSON.stringify(known) !== JSON.stringify(before)
       if (isNews) await warehouse.write([storeShared(warehouse.db, key, known)])
-    } else if (counted.touched(key)) await warehouse.write([storeShared(warehouse.db, key, before)])
-    counted.forgetTouched(key)
+    } else if (stats.touched(key.resource)) await warehouse.write([storeShared(warehouse.db, key, before)])
+    stats.forgetTouched(key.resource)
   }
 
   /** Whether all rows are to be looked over. An idle cursor whose rows were looked over asks the warehouse nothing. */
   async isDue(before: KnownShared | null): Promise<boolean> {
-    const touched = this.context.counted.touched(keyOf(this.task))
-    if (this.options.isWhole) return true
+    const touched = this.cursor.stats.touched(this.cursor.key.resource)
+    if (this.options.isWhole || !wasWalkedWhole(this.cursor.state)) return true
     if (before) return touched !== undefined || !before.tooMany
     if (!touched) return false
     return touched.size > mostTouched || this.#rows.has([...touched])
@@ -167,15 +163,15 @@ export class SharedLook {
 
   /** Asks for the earlier record of each pair, as far as the run may. undefined: the source does not answer by id. */
   async ask(pairs: readonly SharingPair[]) {
-    const { counted } = this.context
+    const { stats } = this.cursor.run
     const all = [...new Map(pairs.map(({ older }) => [older.id, older])).values()]
-    const candidates = all.slice(0, Math.max(0, mostLookups - counted.lookups))
+    const candidates = all.slice(0, Math.max(0, mostLookups - stats.lookups))
     const [first, ...others] = candidates
     if (!first) return { asked: 0, ids: new Set<Int64>(), unread: [] }
     const [unread, gone]: [Int64[], GoneRow[]] = [[], []]
     // A source that does not answer by id is found out by the first question.
     for (const part of [[first], others]) {
-      counted.lookups += part.length
+      stats.lookups += part.length
       const answer = await this.#confirmation.byId(part)
       if (!answer.isById) {
         this.#note('The source does not answer by id: rows that two records show are counted, and stay')
@@ -211,7 +207,7 @@ export class SharedLook {
       )
       return
     }
-    const { clock, signal, answersApartMs = answersApart } = this.context
+    const { clock, signal, answersApartMs = answersApart } = this.cursor.run
     const rows: ReadonlyMap<Int64, Version> = await this.#liveRows.versions(ids)
     const answer = await askWhoWentBack(this.#confirmation, rows, () => clock.sleep(answersApartMs, signal))
     for (const fetched of answer.newer) await this.#store.storeFlat(fetched)
@@ -223,15 +219,16 @@ export class SharedLook {
 
   /** Marks rows whose record is gone, unless they are more than is believed. */
   async markGone(gone: readonly GoneRow[]): Promise<void> {
-    const { acceptDeletes: accepted, maxDeletes: share } = this.options
-    const live = await this.context.warehouse.countRows(rootOf(this.task.resource), this.task.tenantId)
+    const { root, run, tenantId, warehouse } = this.cursor
+    const { acceptDeletes: accepted, maxDeletes: share } = deletionLimit(run, this.options.acceptDeletes)
+    const live = await warehouse.countRows(root, tenantId)
     this.#breaker ??= new Breaker({ live, share, accepted })
     if (!this.#breaker.isSmall) this.#breaker.pass(gone.length)
-    this.#deleted += (await markDeleted(this.context, this.task, gone)).length
+    this.#deleted += (await markDeleted(warehouse, this.cursor, gone)).length
   }
 
   #tell(found: FoundShared, before: KnownShared, unread: number): void {
-    const warn = warningOf(this.context, keyOf(this.task))
+    const { warn } = this.cursor
     if (found.tooMany && !before.tooMany)
       warn(
         'So many records share nested rows that the ids of these rows cannot be unique: they are counted, and the source is not asked which record has them',
@@ -244,6 +241,6 @@ export class SharedLook {
   }
 
   #note(message: string, fields: Record<string, unknown> = {}): void {
-    noteOf(this.context, keyOf(this.task))(message, fields)
+    this.cursor.note(message, fields)
   }
 }

@@ -22,12 +22,12 @@ that cursor fails: --accept-deletes confirms that the records were really delete
     { flags: '--accept-deletes', description: 'mark as deleted however many are gone' },
   ],
   run: async (invocation) => {
-    const { runOnce } = await import('../../shell/execute.js')
-    const { full, acceptDeletes } = invocation.options
-    return runOnce(invocation, () => ({
-      mode: 'reconcile',
-      full: full === true,
-      acceptDeletes: acceptDeletes === true,
-    }))
+    const [{ runOnce }, { beginReconcile }] = await Promise.all([
+      import('../../shell/execute.js'),
+      import('./work.js'),
+    ])
+    const { options } = invocation
+    const how = { full: options.full === true, acceptDeletes: options.acceptDeletes === true }
+    return runOnce(invocation, () => ({ mode: 'reconcile', ...how, begin: beginReconcile(how) }))
   },
 }

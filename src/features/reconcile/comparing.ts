@@ -2,6 +2,7 @@
  * Compares one cursor with the source: by counting, or by a list of everything. `reconcile` and `verify` give it the
  * rows to compare the source with, and the repair of differences.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { Bisection } from '../../engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
@@ -9,9 +10,10 @@ import type { Move } from '../../engine/compare/histogram.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { Pace } from '../../engine/run/pace.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
-import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/runcontext.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
+import type { Run } from '../../engine/run/tenant.js'
 import { countOdd, nothingOdd } from '../../engine/walk/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
 import { IdSet } from '../../engine/walk/idset.js'
@@ -54,7 +56,7 @@ interface ComparingParts {
   readonly note: Note
 }
 
-type ComparingContext = Pick<Dependencies, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
+type ComparingRun = Pick<Run, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
 
 /** What one reading of the whole list has shown. */
 interface Listed {
@@ -83,10 +85,14 @@ function unsettled(missing: readonly Candidate[], moves: readonly Move[]): numbe
 
 /** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
 export class Comparing {
+  readonly #run: ComparingRun
+
   constructor(
-    private readonly context: ComparingContext,
+    run: ComparingRun,
     private readonly parts: ComparingParts,
-  ) {}
+  ) {
+    this.#run = run
+  }
 
   async run(full: boolean): Promise<ComparedCursor> {
     const memory = this.parts.memory()
@@ -109,7 +115,7 @@ export class Comparing {
       recall: () => repair.recoverLostRows(),
       refresh: () => repair.refresh(),
       known: knownOf(this.parts.memory()),
-      random: this.context.random ?? Math.random,
+      random: this.#run.random ?? Math.random,
       note,
     }
   }
@@ -120,7 +126,7 @@ export class Comparing {
    */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
-    const pace = new Pace(this.context)
+    const pace = new Pace(this.#run)
     const port: WalkPort<Fetched> = {
       fetch: (page, perPage) => pace.fetching(list.fetch(after, page, perPage)),
       store: (page) => {
@@ -131,7 +137,7 @@ export class Comparing {
       readAhead: () => pace.readAhead(),
       note,
     }
-    const plan = walkPlan(this.context, floor, this.parts.overlapMs)
+    const plan = walkPlan(this.#run, floor, this.parts.overlapMs)
     const known = knownOf(this.parts.memory())
     // A whole list tells whether its totals are true by now; one whose totals jump is not read so often again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
@@ -148,7 +154,7 @@ export class Comparing {
     const settled = await this.parts.repair.settle(missing)
     const rows = await this.parts.rows.cells(epoch, forever)
     const odd = countOdd(texts)
-    const end = { isWhole: true, today: now(this.context).slice(0, 10), isSearch }
+    const end = { isWhole: true, today: now(this.#run).slice(0, 10), isSearch }
     const known = this.parts.memory()
     const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {

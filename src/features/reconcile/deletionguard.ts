@@ -1,9 +1,17 @@
 import { Skip } from '../../engine/base/errors.js'
+import type { Run } from '../../engine/run/tenant.js'
+import { reconcileSettings } from './settings.js'
 
 /** A cursor of fewer rows has no breaker where each deletion is confirmed by id: asking about all of them costs little. */
 const smallCursor = 50
 /** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
 const least = 5
+
+/** How many rows may be marked deleted at once. */
+export const deletionLimit = ({ config }: Pick<Run, 'config'>, acceptDeletes = false) => ({
+  acceptDeletes,
+  maxDeletes: reconcileSettings(config).maxDeletes,
+})
 
 interface BreakerLimits {
   /** Live rows of the cursor. */

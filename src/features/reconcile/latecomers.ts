@@ -4,8 +4,8 @@
  */
 
 import { LatenessMeter } from '../../engine/run/lateness.js'
-import { type CursorTask, keyOf, now, type RunContext } from '../../engine/run/runcontext.js'
 import type { Fetched } from '../../engine/run/store.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { moveCursor } from '../../engine/warehouse/cursors.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import type { Applied } from '../../engine/warehouse/versionbatch.js'
@@ -14,17 +14,14 @@ export class Latecomers {
   readonly #began: string
   #meter = new LatenessMeter(null)
 
-  constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-  ) {
-    this.#began = now(context)
+  constructor(private readonly cursor: CursorRun) {
+    this.#began = cursor.now()
   }
 
   /** `walkedAt`: when the walk began that should have found them; null where rows that vanished look like late records. */
   measureFrom(walkedAt: string | null): void {
-    const { context, task } = this
-    const tell = (micros: number): void => context.counted.late(task.resource.name, micros)
+    const { resource, stats } = this.cursor
+    const tell = (micros: number): void => stats.late(resource.name, micros)
     this.#meter = new LatenessMeter(walkedAt, { lateOnly: true, tell })
   }
 
@@ -33,15 +30,11 @@ export class Latecomers {
   }
 
   async keep(isEven: boolean): Promise<void> {
-    const { warehouse } = this.context
+    const { key, warehouse } = this.cursor
     const { db } = warehouse
     const day = this.#began.slice(0, 10)
-    const added = addLateness(
-      db,
-      { resource: this.task.resource.name, day, way: 'reconcile' },
-      this.#meter.buckets,
-    )
-    const checked = isEven ? [moveCursor(db, keyOf(this.task), { deletes_checked_at: this.#began })] : []
+    const added = addLateness(db, { resource: key.resource, day, way: 'reconcile' }, this.#meter.buckets)
+    const checked = isEven ? [moveCursor(db, key, { deletes_checked_at: this.#began })] : []
     if (added.length + checked.length > 0) await warehouse.write([...added, ...checked])
   }
 }

@@ -2,11 +2,13 @@
  * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so that no
  * reader holds up a writer.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { endOfSecond } from '../../engine/base/timestamp.js'
 import { type Cell, cellsOf } from '../../engine/compare/histogram.js'
 import type { Table } from '../../engine/model/table.js'
-import { type CursorTask, rootOf } from '../../engine/run/runcontext.js'
+import type { CursorTask } from '../../engine/run/runcontext.js'
+import { rootOf } from '../../engine/run/tenant.js'
 import { cutBefore, epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Register } from '../../engine/warehouse/register/register.js'

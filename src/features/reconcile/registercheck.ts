@@ -4,7 +4,7 @@
  */
 
 import type { Table } from '../../engine/model/table.js'
-import { type CursorTask, type Dependencies, keyOf, rootOf } from '../../engine/run/runcontext.js'
+import type { ReadingCursor } from '../../engine/run/tenant.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import {
   changeRegister,
@@ -25,11 +25,9 @@ import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
  */
 export type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
-type RegisterContext = Pick<Dependencies<ReadingWarehouse>, 'warehouse' | 'model'>
-
 /** One cursor's register, and the live rows that it should list. */
 export class RegisterCheck {
-  readonly #warehouse: RegisterContext['warehouse']
+  readonly #warehouse: ReadingWarehouse
   readonly #key: CursorKey
   readonly #root: Table
   readonly #isKept: boolean
@@ -37,14 +35,13 @@ export class RegisterCheck {
 
   /** Without a writer the check only reads: nothing is locked or written. */
   constructor(
-    { warehouse, model }: RegisterContext,
-    task: CursorTask,
+    { key, root, run, warehouse }: ReadingCursor,
     private readonly writer?: Writer,
   ) {
     this.#warehouse = warehouse
-    this.#key = keyOf(task)
-    this.#root = rootOf(task.resource)
-    this.#isKept = keepsRegister(this.#root, model.embedded?.tables ?? [])
+    this.#key = key
+    this.#root = root
+    this.#isKept = keepsRegister(root, run.model.embedded?.tables ?? [])
   }
 
   /** Compares the register with the live rows as they were just read. */

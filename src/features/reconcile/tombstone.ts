@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorTask, keyOf, type RunContext, rootOf } from '../../engine/run/runcontext.js'
+import { type CursorTask, keyOf } from '../../engine/run/runcontext.js'
+import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Session } from '../../engine/warehouse/dialect.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
 import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
@@ -16,8 +18,6 @@ export interface GoneRow {
   readonly askedAt: string
 }
 
-type Writing = Pick<RunContext, 'warehouse'>
-
 const rowsAtOnce = 200
 
 /**
@@ -25,11 +25,10 @@ const rowsAtOnce = 200
  * is. Returns the rows that were marked.
  */
 export async function markDeleted(
-  context: Writing,
+  warehouse: DialectWriter,
   task: CursorTask,
   gone: readonly GoneRow[],
 ): Promise<GoneRow[]> {
-  const { warehouse } = context
   const key = keyOf(task)
   const marked: GoneRow[] = []
   for (let i = 0; i < gone.length; i += rowsAtOnce) {
@@ -45,7 +44,7 @@ export async function markDeleted(
           task.tenantId,
           rows.map(({ id }) => id),
         )
-      for (const row of rows) if (await mark(context, session, task, row)) done.push(row)
+      for (const row of rows) if (await mark(warehouse, session, task, row)) done.push(row)
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
       return done
@@ -56,7 +55,7 @@ export async function markDeleted(
 }
 
 async function mark(
-  { warehouse: { db, dialect } }: Writing,
+  { db, dialect }: DialectWriter,
   session: Session,
   task: CursorTask,
   row: GoneRow,

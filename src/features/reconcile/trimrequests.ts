@@ -1,5 +1,6 @@
-import { type CursorTask, keyOf, type RunContext } from '../../engine/run/runcontext.js'
+import { type CursorTask, keyOf } from '../../engine/run/runcontext.js'
 import { cursorColumns } from '../../engine/warehouse/cursors.js'
+import type { Writer } from '../../engine/warehouse/writer.js'
 
 /** Bytes of recorded requests that a row may cost on average, and the bytes of one recorded request. */
 const bytesARow = 16
@@ -11,11 +12,7 @@ const least = 16
  * Forgets requests of a cursor that brought few rows, the oldest first, so that the records for `why` stay small however
  * often single records change. Of the rows that such a request brought, `why` can then tell the run only.
  */
-export async function trimRequests(
-  { warehouse }: Pick<RunContext, 'warehouse'>,
-  task: CursorTask,
-  rows: number,
-): Promise<void> {
+export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
   const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
   const { db } = warehouse
   const own = db.selectFrom('sync_requests').where((eb) => eb.and(cursorColumns(keyOf(task))))

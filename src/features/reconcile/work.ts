@@ -1,300 +1,52 @@
-/*
- * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs what differs.
- * `reconcile` and jobs use it.
- */
-import type { Candidate } from '../../engine/compare/comparison.js'
-import type { Move } from '../../engine/compare/histogram.js'
-import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+/* What `reconcile` does with each cursor, and the walk that it and `sync` share. */
+import type { Begin } from '../../engine/run/cursor.js'
 import { CursorWalk } from '../../engine/run/cursorwalk.js'
-import {
-  addCounts,
-  type CursorProgress,
-  type CursorResult,
-  type CursorWork,
-  noCounts,
-} from '../../engine/run/cursorwork.js'
-import { overlapOf } from '../../engine/run/lateness.js'
-import {
-  type CursorTask,
-  keyOf,
-  noteOf,
-  now,
-  type RunContext,
-  stateOf,
-  warningOf,
-} from '../../engine/run/runcontext.js'
-import type { Note, Reconciled } from '../../engine/run/runreport.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
-import type { Source } from '../../engine/source/source.js'
-import { epoch, forever } from '../../engine/walk/cutpoint.js'
-import { type Memory, storedMemory } from '../../engine/walk/memory.js'
-import type { WalkOutcome } from '../../engine/walk/types.js'
-import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
-import { supersedes } from '../../engine/warehouse/apply.js'
-import { cursorName, moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
-import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
-import { Confirmation } from './confirm.js'
-import { Breaker } from './deletionguard.js'
-import { Latecomers } from './latecomers.js'
-import { beforeAllText, differingText, unevenText } from './listwords.js'
-import { LiveRows } from './liverows.js'
-import { recoverLostRows } from './lostrows.js'
+import type { CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
+import { NamesSync } from '../../engine/run/nameslist.js'
+import type { AskedWalk } from '../../engine/run/resumecursor.js'
+import type { RunRequest } from '../../engine/run/runreport.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
+import { movesWatermark } from '../../engine/walk/verdict.js'
+import { withSharedLook } from './askshared.js'
+import { deletionLimit } from './deletionguard.js'
+import { Reconciliation } from './reconciliation.js'
 import { RegisterCheck } from './registercheck.js'
-import { answersApart, OlderRows } from './sourceregression.js'
-import { type GoneRow, markDeleted } from './tombstone.js'
 import { trimRequests } from './trimrequests.js'
 
-export interface ReconcileOptions {
-  /** List every record, whatever the counts say. */
-  readonly full: boolean
-  /** Mark rows as deleted, however many are gone. */
-  readonly acceptDeletes: boolean
-  /** The share of a cursor's rows that may otherwise be marked deleted at once. */
-  readonly maxDeletes: number
+/** Walks what is new, compares, and repairs what differs. */
+export function beginReconcile({
+  full = false,
+  acceptDeletes = false,
+}: Pick<RunRequest, 'full' | 'acceptDeletes'>): Begin {
+  return (cursor, isNews) => {
+    const isNames = cursor.resource.resource.list === 'strings'
+    const work = isNames
+      ? new NamesSync(cursor)
+      : isNews
+        ? walkOf(cursor, 'news')
+        : new Reconciliation(cursor, { full, ...deletionLimit(cursor.run, acceptDeletes) })
+    return withSharedLook(cursor, work, { isWhole: true, followsBack: true, acceptDeletes })
+  }
 }
 
-/** Rows of which the source is asked first, before many are asked about: they tell whether a landslide is real. */
-const sampleSize = 20
-
-/** One cursor's reconciliation. It repairs differences by writing. */
-export class Reconciliation implements CursorWork, Repair {
-  readonly #list: CursorList
-  readonly #store: PageStore
-  readonly #comparing: Comparing
-  readonly #confirmation: Confirmation
-  readonly #liveRows: LiveRows
-  readonly #check: RegisterCheck
-  readonly #note: Note
-  readonly #warn: Note
-  readonly #latecomers: Latecomers
-  #walk: CursorWalk
-  /** What the walks before the present one have counted. */
-  #walked = noCounts
-  #breaker: Breaker | undefined
-  /** Records that the warehouse lacked, or had in an older version. */
-  #stored = 0
-  #deleted = 0
-  /** Rows that went back with the source. */
-  #wentBack = 0
-  /** Records that the source shows in an older version than the row's. */
-  readonly #older: OlderRows
-  /** Records that the source counts and that cannot be stored. */
-  #unstorable = 0
-
-  constructor(
-    private readonly context: RunContext,
-    private readonly task: CursorTask,
-    private readonly source: Source,
-    private readonly options: ReconcileOptions,
-  ) {
-    this.#note = noteOf(context, keyOf(task))
-    this.#warn = warningOf(context, keyOf(task))
-    this.#liveRows = new LiveRows(context.warehouse, task)
-    this.#check = new RegisterCheck(context, task, context.warehouse)
-    this.#list = flatList(source, task, {
-      priority: 'reconcile',
-      signal: context.signal,
-      form: context.warehouse.numbers,
-    })
-    this.#store = new PageStore(context, keyOf(task), 'reconcile')
-    this.#comparing = new Comparing(context, {
-      overlapMs: overlapOf(context.config.sync.overlap, context.lateness, task.resource.name),
-      list: this.#list,
-      rows: this.#liveRows,
-      repair: this,
-      memory: () => this.#walk.memory,
-      note: this.#note,
-    })
-    const hasHoles = (): boolean => this.#walk.memory.holes !== undefined
-    this.#confirmation = new Confirmation(this.#list, context.stamps, this.#note, hasHoles)
-    this.#older = new OlderRows({
-      confirmation: this.#confirmation,
-      versions: (ids) => this.#liveRows.versions(ids),
-      pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
-      mostTwice: () => this.#walk.memory.twice ?? 0,
-    })
-    this.#latecomers = new Latecomers(context, task)
-    this.#walk = new CursorWalk(context, task, source, 'sync')
+/** An incremental walk, after which the register and the recorded requests are put in order. */
+export function walkOf(cursor: CursorRun, mode: AskedWalk): CursorWork {
+  const { warehouse } = cursor
+  const walk = new CursorWalk(cursor, mode)
+  const run = async (): Promise<CursorResult> => {
+    const result = await walk.run()
+    const { outcome, written } = result
+    const check = new RegisterCheck(cursor, warehouse)
+    // Every record was read: the rows that there are now are the rows that there should be.
+    if (walk.mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
+    const live = written > 0 ? await check.live() : undefined
+    if (live !== undefined) await trimRequests(warehouse, cursor, live)
+    return result
   }
-
-  get progress(): CursorProgress {
-    const { written, changed, removed } = this.#store.counts
-    const own = {
-      records: this.#list.records,
-      unstorable: this.#unstorable,
-      changed,
-      written,
-      removed: removed + this.#deleted,
-    }
-    const { watermark, ...walk } = this.#walk.progress
-    return { ...addCounts(own, addCounts(this.#walked, walk)), watermark }
-  }
-
-  async run(): Promise<CursorResult> {
-    const { outcome } = await this.#walk.run()
-    if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
-    this.#older.met(this.#walk.older)
-    this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
-    const found = await this.#comparing.run(this.options.full)
-    const { isEven, evidence: _, memory, odd, beforeAll, ...rest } = found
-    const isSure = isEven && this.#older.differing === 0
-    await this.#latecomers.keep(isSure)
-    if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
-    await trimRequests(this.context, this.task, found.warehouse)
-    this.#unstorable = odd.unstorable
-    const reconciled: Reconciled = {
-      ...rest,
-      stored: this.#stored,
-      deleted: this.#deleted,
-      went_back: this.#wentBack,
-      listed_twice: odd.repeated,
-      not_shown: odd.hidden,
-    }
-    const told = judged(this.#evidence(found, this.#walk.evidence ?? outcome.evidence), outcome, memory)
-    await this.#remember(told, memory)
-    const problem = isSure
-      ? beforeAllText(beforeAll)
-      : this.#older.differing > 0
-        ? differingText(this.#older.differing)
-        : unevenText(found)
-    return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
-  }
-
-  /** Where the two sides still differ, nothing else says how far. */
-  #evidence({ isEven, evidence }: ComparedCursor, walked: Evidence): Evidence {
-    const { differing } = this.#older
-    if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
-    const looks = [walked, { ...evidence, followedBack: this.#wentBack }]
-    return { basis: { by: 'looks', looks } }
-  }
-
-  /** The comparison knows more of the list than the walk before it. */
-  async #remember({ verdict, reason }: WalkOutcome, memory: Memory): Promise<void> {
-    const { warehouse } = this.context
-    if (memory === this.#walk.memory && verdict !== 'unproven' && reason === null) return
-    const isDone = verdict !== 'unproven'
-    const change = {
-      completeness: verdict,
-      reason,
-      remembered: storedMemory(memory),
-      ...(isDone && { status: 'ok', last_error: null, last_success_at: now(this.context) }),
-    }
-    await warehouse.write([moveCursor(warehouse.db, keyOf(this.task), change)])
-  }
-
-  recoverLostRows(): Promise<readonly Move[] | undefined> {
-    return recoverLostRows({
-      check: this.#check,
-      liveRows: this.#liveRows,
-      confirmation: this.#confirmation,
-      repair: { settle: (rows) => this.settle(rows), store: (page) => this.#keep(page, false) },
-      warn: this.#warn,
-    })
-  }
-
-  async #hasLostRows(): Promise<boolean> {
-    return (await this.#check.live()) !== (await this.#liveRows.count(epoch, forever))
-  }
-
-  /** The source has moved: another walk, from the watermark of the walk before. */
-  async refresh(): Promise<void> {
-    const { watermark, ...before } = this.#walk.progress
-    // Records that cannot be stored are not counted again: the comparison counts all of them.
-    this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
-    const state = {
-      ...(stateOf(this.context, this.task) ?? newCursor),
-      watermark,
-      walk: null,
-      refill: null,
-      refillWalk: null,
-      remembered: storedMemory(this.#walk.memory),
-    }
-    const cursors = new Map([[cursorName(keyOf(this.task)), state]])
-    this.#walk = new CursorWalk({ ...this.context, cursors }, this.task, this.source, 'sync')
-    await this.#walk.run()
-    this.#older.met(this.#walk.older)
-  }
-
-  store(fetched: Fetched): Promise<Move[]> {
-    return this.#keep(fetched, true)
-  }
-
-  /** `mayBeLate`: the records were missing for no reason that the warehouse knows of. */
-  async #keep(fetched: Fetched, mayBeLate: boolean): Promise<Move[]> {
-    const applied = await this.#store.storeFlat(fetched)
-    if (mayBeLate) this.#latecomers.take(fetched, applied)
-    const { previous } = applied
-    const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
-      const stored = previous.get(id)
-      if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) {
-        if (updatedAt < stored.updatedAt) this.#older.met([id])
-        return []
-      }
-      const before = stored && stored.deletedAt === null ? stored.updatedAt : null
-      return before === updatedAt ? [] : [{ before, after: updatedAt }]
-    })
-    this.#stored += moves.length
-    return moves
-  }
-
-  /**
-   * Asks about rows that the list does not show; stores records that have moved, and marks rows whose record is gone. Then
-   * asks about records that were met in older versions than their rows, whether or not rows are missing.
-   */
-  async settle(candidates: readonly Candidate[]): Promise<Move[]> {
-    const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
-    return [...moves, ...(await this.#settleOlder())]
-  }
-
-  /** Asks about records that the source shows in an older version than the row's; the source decides what becomes of it. */
-  async #settleOlder(): Promise<Move[]> {
-    const answer = await this.#older.ask()
-    if (!answer) return []
-    const moves: Move[] = []
-    for (const fetched of answer.newer) moves.push(...(await this.store(fetched)))
-    for (const { fetched, stored, id } of answer.older) {
-      await this.#store.storeFlat(fetched, { disowned: new Map([[id, stored.updatedAt]]) })
-      const after = fetched.flattened.records[0]?.updatedAt ?? null
-      moves.push({ before: stored.deletedAt === null ? stored.updatedAt : null, after })
-    }
-    this.#wentBack += answer.older.length
-    if (answer.older.length > 0)
-      this.#warn('The source went back to older versions: by id it says so twice, and they are stored', {
-        records: answer.older.length,
-      })
-    return moves
-  }
-
-  async #settleMissing(candidates: readonly Candidate[]): Promise<Move[]> {
-    const stored = await this.#liveRows.versions(candidates.map(({ id }) => id))
-    const doubtful = candidates.filter(({ id, updatedAt }) => {
-      const version = stored.get(id)
-      return version?.deletedAt === null && version.updatedAt === updatedAt
-    })
-    const breaker = await this.#limit()
-    const gone: GoneRow[] = []
-    const moves: Move[] = []
-    // Nobody asks for a hundred thousand records in vain: where all of a sample are gone, the rest is not asked for.
-    const isSampled = !breaker.isSmall && breaker.trips(doubtful.length)
-    const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
-    for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {
-      const answer = await this.#confirmation.ask(part)
-      for (const fetched of answer.moved) moves.push(...(await this.store(fetched)))
-      gone.push(...answer.gone)
-      if (isSampled && part === sample && gone.length === part.length) breaker.refuse(doubtful.length)
-    }
-    if (!breaker.isSmall || !this.#confirmation.isById) breaker.pass(gone.length)
-    const marked = await markDeleted(this.context, this.task, gone)
-    this.#deleted += marked.length
-    return [...moves, ...marked.map(({ updatedAt }): Move => ({ before: updatedAt, after: null }))]
-  }
-
-  async #limit(): Promise<Breaker> {
-    this.#breaker ??= new Breaker({
-      live: await this.#liveRows.count(epoch, forever),
-      share: this.options.maxDeletes,
-      accepted: this.options.acceptDeletes,
-    })
-    return this.#breaker
+  return {
+    run,
+    get progress() {
+      return walk.progress
+    },
   }
 }

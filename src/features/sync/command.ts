@@ -21,7 +21,11 @@ The next run goes on where a run was cut short, whatever cut it short.`,
     { flags: '--full', description: 'ignore watermarks and walk everything again' },
   ],
   run: async (invocation) => {
-    const { runOnce } = await import('../../shell/execute.js')
-    return runOnce(invocation, () => ({ mode: invocation.options.full ? 'full' : 'sync' }))
+    const [{ runOnce }, { beginSync }] = await Promise.all([
+      import('../../shell/execute.js'),
+      import('./work.js'),
+    ])
+    const mode = invocation.options.full ? 'full' : 'sync'
+    return runOnce(invocation, () => ({ mode, begin: beginSync({ mode }) }))
   },
 }

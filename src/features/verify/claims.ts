@@ -3,7 +3,8 @@
  * deletions were checked lately. What came or went since then is no difference.
  */
 import { toMicros } from '../../engine/base/timestamp.js'
-import { type CursorContext, type CursorTask, keyOf, now, stateOf } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/runcontext.js'
+import type { ReadingCursor, Run } from '../../engine/run/tenant.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/runs.js'
 import { statusSettings } from '../status/settings.js'
@@ -12,7 +13,7 @@ import { statusSettings } from '../status/settings.js'
 export const isNeverWalked = (state: CursorState | undefined): boolean =>
   !state || (state.watermark === null && state.lastSuccessAt === null)
 
-type Rules = Pick<CursorContext, 'config' | 'clock'>
+type Rules = Pick<Run, 'config' | 'clock'>
 
 const day = 86_400_000
 /** Milliseconds, where the configuration does not say: that of config/schema.ts. */
@@ -22,19 +23,19 @@ const uncheckedAfter = ({ config }: Pick<Rules, 'config'>): number =>
   statusSettings(config).deletesUncheckedAfter
 
 /** Whether a moment lies within `status.deletesUncheckedAfter`; one that lies ahead of now says nothing. */
-export function isRecent(context: Rules, moment: string | null | undefined): boolean {
+export function isRecent(run: Rules, moment: string | null | undefined): boolean {
   if (moment === null || moment === undefined) return false
-  const age = toMicros(now(context)) - toMicros(moment)
-  return age >= 0n && age <= BigInt(uncheckedAfter(context)) * 1000n
+  const age = toMicros(now(run)) - toMicros(moment)
+  return age >= 0n && age <= BigInt(uncheckedAfter(run)) * 1000n
 }
 
 /**
  * Whether deletions of the cursor were checked lately. A first load is such a check: what it brought was there. Where the
  * history does not reach as far back, nobody can tell a first load from a later one.
  */
-export async function areDeletesChecked(context: CursorContext, task: CursorTask): Promise<boolean> {
-  const checked = stateOf(context, task)?.deletesCheckedAt ?? null
-  if (checked !== null) return isRecent(context, checked)
-  if ((context.config.history?.keep ?? usualKeep) <= uncheckedAfter(context)) return false
-  return isRecent(context, await firstLoadedAt(context.warehouse, keyOf(task)))
+export async function areDeletesChecked({ key, run, state, warehouse }: ReadingCursor): Promise<boolean> {
+  const checked = state?.deletesCheckedAt ?? null
+  if (checked !== null) return isRecent(run, checked)
+  if ((run.config.history?.keep ?? usualKeep) <= uncheckedAfter(run)) return false
+  return isRecent(run, await firstLoadedAt(warehouse, key))
 }

@@ -17,16 +17,8 @@ import { overlapOf } from '../../engine/run/lateness.js'
 import { liveNames, readNames, surplus } from '../../engine/run/nameslist.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
-import {
-  type CursorContext,
-  type CursorTask,
-  keyOf,
-  noteOf,
-  now,
-  stateOf,
-} from '../../engine/run/runcontext.js'
 import { believedWatermark } from '../../engine/run/stampsahead.js'
-import type { Source } from '../../engine/source/source.js'
+import type { ReadingCursor } from '../../engine/run/tenant.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
@@ -96,33 +88,27 @@ export class Verification implements VerifyWork {
   found: Verified | undefined
 
   constructor(
-    private readonly context: CursorContext,
-    private readonly task: CursorTask,
-    source: Source,
+    private readonly cursor: ReadingCursor,
     private readonly options: VerifyOptions,
   ) {
-    const note = noteOf(context, keyOf(task))
+    const { note, resource, run, state } = cursor
     this.#from = this.#watermark
-    this.#memory = memoryOf(stateOf(context, task)?.remembered)
+    this.#memory = memoryOf(state?.remembered)
     const hasHoles = (): boolean => this.#memory.holes !== undefined
-    this.#list = flatList(source, task, {
-      priority: 'reconcile',
-      signal: context.signal,
-      form: context.warehouse.numbers,
-    })
-    this.#liveRows = new LiveRows(context.warehouse, task)
+    this.#list = flatList(cursor, 'reconcile')
+    this.#liveRows = new LiveRows(cursor.warehouse, cursor)
     this.#dryRun = new DryRun({
       liveRows: this.#liveRows,
-      confirmation: new Confirmation(this.#list, context.stamps, note, hasHoles),
-      check: new RegisterCheck(context, task),
+      confirmation: new Confirmation(this.#list, run.stamps, note, hasHoles),
+      check: new RegisterCheck(cursor),
       mostTwice: () => this.#memory.twice ?? 0,
-      pause: () => context.clock.sleep(context.answersApartMs ?? answersApart, context.signal),
+      pause: () => run.clock.sleep(run.answersApartMs ?? answersApart, run.signal),
       catchUp: () => this.#catchUp(),
       claimed: () => this.#claimed,
       note,
     })
-    this.#overlapMs = overlapOf(context.config.sync.overlap, context.lateness, task.resource.name)
-    this.#comparing = new Comparing(context, {
+    this.#overlapMs = overlapOf(run.config.sync.overlap, run.lateness, resource.name)
+    this.#comparing = new Comparing(run, {
       overlapMs: this.#overlapMs,
       list: this.#list,
       rows: this.#dryRun,
@@ -137,35 +123,35 @@ export class Verification implements VerifyWork {
   }
 
   get #watermark(): string | null {
-    return stateOf(this.context, this.task)?.watermark ?? null
+    return this.cursor.state?.watermark ?? null
   }
 
   /** Walks what is newer than the watermark, and not in a hole: no sync has read it yet. */
   async #catchUp(): Promise<WalkOutcome> {
     const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
     const outcome = await this.#comparing.walk(floor)
-    const end = { isWhole: isWholeFrom(floor), today: now(this.context).slice(0, 10), isSearch: false }
+    const end = { isWhole: isWholeFrom(floor), today: this.cursor.now().slice(0, 10), isSearch: false }
     this.#memory = recalled(outcome, this.#memory, end).memory
     return outcome
   }
 
   /** A watermark in the future would hide from the walk what has changed since. */
   async #doubtWatermark(): Promise<void> {
-    this.#from = await believedWatermark(this.context, this.task, this.#watermark, async () => {
-      const own = now(this.context)
+    this.#from = await believedWatermark(this.cursor, this.#watermark, async () => {
+      const own = this.cursor.now()
       const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#overlapMs), 1, 1)
       return { source: clocks?.source ?? null, own }
     })
   }
 
   get isUnclaimed(): boolean {
-    return isNeverWalked(stateOf(this.context, this.task))
+    return isNeverWalked(this.cursor.state)
   }
 
   /** Up to when the cursor claims to be complete; null where its watermark cannot be believed. */
   get #claimed(): string | null {
     if (this.#from !== this.#watermark) return null
-    return stateOf(this.context, this.task)?.completeThrough ?? this.#watermark ?? ''
+    return this.cursor.state?.completeThrough ?? this.#watermark ?? ''
   }
 
   async run(): Promise<CursorResult> {
@@ -181,7 +167,7 @@ export class Verification implements VerifyWork {
     const differences = await this.#sample()
     const { method, source, odd, memory } = found
     const tally = await this.#dryRun.tally()
-    const isChecked = tally.extra > 0 && (await areDeletesChecked(this.context, this.task))
+    const isChecked = tally.extra > 0 && (await areDeletesChecked(this.cursor))
     const sampled = Math.min(this.options.sample, warehouse)
     this.found = {
       method,
@@ -221,7 +207,7 @@ export class Verification implements VerifyWork {
       const stored = (await this.#liveRows.versions([id])).get(id)
       // Another version is a difference of its own, or none.
       if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)
-      else differences.push(...(await compareContent(this.context.warehouse, this.task, id, item.flattened)))
+      else differences.push(...(await compareContent(this.cursor.warehouse, this.cursor, id, item.flattened)))
     }
     return differences
   }
@@ -230,7 +216,7 @@ export class Verification implements VerifyWork {
     const cells = await this.#liveRows.cells(epoch, forever)
     const total = cells.reduce((sum, { count }) => sum + count, 0)
     const ranks = new Set<number>()
-    const random = this.context.random ?? Math.random
+    const random = this.cursor.run.random ?? Math.random
     while (ranks.size < Math.min(wanted, total)) ranks.add(Math.floor(random() * total))
     const ids: Int64[] = []
     let [before, from] = [0, epoch]
@@ -251,30 +237,25 @@ export class Verification implements VerifyWork {
 export class NamesVerification implements VerifyWork {
   found: Verified | undefined
 
-  constructor(
-    private readonly context: CursorContext,
-    private readonly task: CursorTask,
-    private readonly source: Source,
-  ) {}
+  constructor(private readonly cursor: ReadingCursor) {}
 
   get progress(): CursorProgress {
     return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
   }
 
   get isUnclaimed(): boolean {
-    return isNeverWalked(stateOf(this.context, this.task))
+    return isNeverWalked(this.cursor.state)
   }
 
   async run(): Promise<CursorResult> {
-    const { signal } = this.context
-    const read = () => readNames(this.source, this.task, { priority: 'reconcile', signal })
+    const read = () => readNames(this.cursor, { priority: 'reconcile' })
     const { names, flattened } = await read()
     if (this.isUnclaimed) return { ...this.progress, outcome: null }
-    const stored = await liveNames(this.context, this.task)
+    const stored = await liveNames(this.cursor)
     // What is not there has to be missing twice.
     const again = surplus(stored, names) > 0 ? (await read()).names : names
     const extra = surplus(stored, new Set([...names, ...again]))
-    const isChecked = extra > 0 && isRecent(this.context, stateOf(this.context, this.task)?.lastSuccessAt)
+    const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
     this.found = {
       method: 'names',
       source: names.size,

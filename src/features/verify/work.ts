@@ -103,12 +103,10 @@ export async function compareAll(
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()
   const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
-  const { ends, reason } = await readOnlyRun(deps, choice, (context) => (task, source) => {
-    const isRecords = task.resource.resource.list === 'records'
-    const work = isRecords
-      ? new Verification(context, task, source, options)
-      : new NamesVerification(context, task, source)
-    works.set(nameOf(task), work)
+  const { ends, reason } = await readOnlyRun(deps, choice, (cursor) => {
+    const isRecords = cursor.resource.resource.list === 'records'
+    const work = isRecords ? new Verification(cursor, options) : new NamesVerification(cursor)
+    works.set(nameOf(cursor), work)
     return work
   })
   const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))))

@@ -2,6 +2,7 @@
  * The history of a row: the request that brought it, earlier runs, its quarantine, and the record at the source now.
  * Used by `shopsync why`.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { views } from '../../../schema/views/index.js'
 import { describeError, Skip, Stop } from '../../engine/base/errors.js'
@@ -10,7 +11,8 @@ import { nearest } from '../../engine/config/nearest.js'
 import type { Model, ResourceModel } from '../../engine/model/registry.js'
 import type { Table } from '../../engine/model/table.js'
 import { flatList } from '../../engine/run/cursorlist.js'
-import { type Dependencies, rootOf } from '../../engine/run/runcontext.js'
+import type { Dependencies } from '../../engine/run/runcontext.js'
+import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
@@ -148,12 +150,8 @@ async function askSource(
 ): Promise<SourceNow> {
   if (id === null || resource.resource.list === 'strings')
     return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the list whole' }
-  const cursor = { tenantId, resource }
-  const list = flatList(deps.source, cursor, {
-    priority: 'lookup',
-    signal: deps.signal,
-    form: deps.warehouse.numbers,
-  })
+  const cursor = { ...deps, tenantId, resource }
+  const list = flatList(cursor, 'lookup')
   try {
     const item = await list.item(id)
     if (!item)

@@ -1,4 +1,5 @@
 /** A job is one run: one lease, one row in sync_runs, and a row of sync_run_cursors for each cursor and step. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
@@ -12,6 +13,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { verifyStep } from '../../../src/features/verify/step.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
+import { begun } from '../../support/begins.js'
 import { SkippingClock } from '../../support/clocks.js'
 import { depsOf, known, type RunOptions } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
@@ -27,7 +29,7 @@ for (const resource of resources)
 const choice = { tenants: null, resources }
 const does = (mode: Mode): JobWork => ({
   asksSource: true,
-  carryOut: ({ step, ...run }) => runStep(run, { mode, job: 'mine', ...choice }, step),
+  carryOut: ({ step, ...run }) => runStep(run, begun({ mode, job: 'mine', ...choice }), step),
 })
 const compares: JobWork = {
   asksSource: true,

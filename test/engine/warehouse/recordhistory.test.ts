@@ -28,9 +28,7 @@ const store = (
 ): Promise<unknown> => storeOrders(warehouse, records, syncedAt, { tenantId, model })
 
 const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string, tenantId = 7) =>
-  markDeleted({ warehouse } as never, { tenantId, resource: model.byName.get(resource)! }, [
-    { id, updatedAt, askedAt },
-  ])
+  markDeleted(warehouse, { tenantId, resource: model.byName.get(resource)! }, [{ id, updatedAt, askedAt }])
 
 /** Stores an order in a version that the source itself no longer knows to be older. */
 async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: string, from: string) {

@@ -1,4 +1,5 @@
 /** A tenant that was forgotten stays away, granted or not, until somebody lets it back. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { runSync } from '../../../src/engine/run/run.js'
@@ -12,6 +13,7 @@ import { makePlan } from '../../../src/features/plan/work.js'
 import { statusText } from '../../../src/features/status/words.js'
 import { runVerify } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { begun } from '../../support/begins.js'
 import { copyInto } from '../../support/copying.js'
 import { type Place, place } from '../../support/place.js'
 import { depsOf, sync } from '../../support/run.js'
@@ -98,13 +100,17 @@ describe.each(warehouses())('$name', (kind) => {
     await forget(warehouse)
     const notices: [string, Record<string, unknown>][] = []
     const request = { mode: 'sync', job: null, tenants: null, resources } as const
-    const report = await with_(warehouse, (deps) => runSync(configured(deps, [101, 102]), request), notices)
+    const report = await with_(
+      warehouse,
+      (deps) => runSync(configured(deps, [101, 102]), begun(request)),
+      notices,
+    )
     expect(report.status).toBe('ok')
     expect(new Set(report.cursors.map(({ tenant_id }) => tenant_id))).toEqual(new Set([102]))
     expect(notices.filter(([text]) => /forgotten/.test(text))).toEqual([
       [expect.any(String), expect.objectContaining({ tenant_id: [101] })],
     ])
-    const alone = await with_(warehouse, (deps) => runSync(configured(deps, [101]), request))
+    const alone = await with_(warehouse, (deps) => runSync(configured(deps, [101]), begun(request)))
     expect(alone).toMatchObject({ status: 'ok', cursors: [] })
     expect(await statusNow(warehouse, { tenants: [101] })).toMatchObject({ healthy: true })
     expect(await traces(warehouse)).toEqual(['sync_forgotten'])
@@ -115,7 +121,7 @@ describe.each(warehouses())('$name', (kind) => {
     const typed = { tenants: [101], resources, isTyped: true }
     const refusal = { exitCode: 2, hint: expect.stringContaining('shopsync forget --tenant 101 --lift') }
     const ask = [
-      (deps: Dependencies) => runSync(deps, { mode: 'sync', job: null, ...typed }),
+      (deps: Dependencies) => runSync(deps, begun({ mode: 'sync', job: null, ...typed })),
       (deps: Dependencies) => makePlan(deps, { mode: 'sync', job: null, ...typed }, 0),
       (deps: Dependencies) => runVerify(deps, typed, { full: false, sample: 0 }),
       (deps: Dependencies) => forgetTenant(deps, 101),

@@ -390,7 +390,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a deleted order shares nothing, and shares again when it comes back', async () => {
     await run(warehouse)
     const task = { tenantId: parseInt64('7')!, resource: known.byName.get(orders)! }
-    await markDeleted({ warehouse } as never, task, [
+    await markDeleted(warehouse, task, [
       { id: 1, updatedAt: stamp(0), askedAt: fromMicros(clock.nowMicros()) },
     ])
     put(2, [12, 10], 10)

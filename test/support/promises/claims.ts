@@ -48,9 +48,7 @@ export const claims: readonly Promised[] = [
     broken: 'does not look for services that two orders show',
     breakage: breaking<typeof askshared>('src/features/reconcile/askshared.ts').function(
       'withSharedLook',
-      () =>
-        (_context, _task, _source, { work }) =>
-          work,
+      () => (_cursor, work) => work,
     ),
     test: 'test/features/reconcile/shared.test.ts',
     name: 'asks for the order that lost a service without a new stamp',

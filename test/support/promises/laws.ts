@@ -116,14 +116,11 @@ export const laws: readonly LawMutant[] = [
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
         if (outcome || !progress) return sound(walk, commit, memory)
-        const { db } = walk.context.warehouse
-        const { tenantId, resource } = walk.task as unknown as {
-          tenantId: number
-          resource: { name: string }
-        }
+        const { db } = walk.cursor.warehouse
+        const { tenantId, resource } = walk.cursor.key
         const early = db
           .insertInto('sync_cursors')
-          .values({ tenant_id: tenantId, resource: resource.name, watermark: progress.ceiling })
+          .values({ tenant_id: tenantId, resource, watermark: progress.ceiling })
           .onConflict((c) =>
             c.columns(['tenant_id', 'resource']).doUpdateSet({ watermark: progress.ceiling }),
           )

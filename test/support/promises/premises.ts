@@ -84,7 +84,7 @@ export const premises: readonly Promised[] = [
     broken: 'walks from the stored watermark, whatever the clocks say',
     breakage: breaking<typeof stamps>('src/engine/run/stampsahead.ts').function(
       'believedWatermark',
-      () => async (_context, _task, stored) => stored,
+      () => async (_cursor, stored) => stored,
     ),
     test: 'test/engine/run/stamps.test.ts',
     name: 'a stored watermark ahead of both clocks is void',
@@ -129,7 +129,9 @@ export const premises: readonly Promised[] = [
     broken: 'does not know which resources have answered once',
     breakage: breaking<typeof absence>('src/engine/run/absence.ts').function(
       'explainAbsence',
-      (sound) => (context, task, error) => sound({ ...context, cursors: new Map() }, task, error),
+      (sound) =>
+        ({ tenant, resource }, error) =>
+          sound({ tenant, resource, state: undefined }, error),
     ),
     test: grantsTest,
     name: 'a resource that answered once and is 404 now has failed',

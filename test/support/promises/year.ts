@@ -48,11 +48,11 @@ export const yearMutants: readonly YearMutant[] = [
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
         if (outcome || !progress) return sound(walk, commit, memory)
-        const moved = walk.context.warehouse.db
+        const moved = walk.cursor.warehouse.db
           .updateTable('sync_cursors')
           .set({ walk: null, watermark: progress.ceiling })
-          .where('tenant_id', '=', walk.task.tenantId)
-          .where('resource', '=', walk.task.resource.name)
+          .where('tenant_id', '=', walk.cursor.tenantId)
+          .where('resource', '=', walk.cursor.resource.name)
         return [...sound(walk, commit, memory), moved.compile()]
       },
     ),

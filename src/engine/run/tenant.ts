@@ -1,0 +1,178 @@
+/*
+ * The work on one tenant within a run. Whatever ties cursors together ties cursors of one tenant: the zones that orders
+ * wait for, the grant that all of them lose, the rows that records of one list have moved. All of that lies here, and
+ * the first cursor of the tenant that is worked on opens it. A run schedules cursors and not tenants, so that a large
+ * tenant does not hold up the small ones: whoever knows that one cursor is due needs to know nothing else.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Clock, Stamps } from '../base/clock.js'
+import { Bug } from '../base/errors.js'
+import { fromMicros } from '../base/timestamp.js'
+import type { Model, ResourceModel } from '../model/registry.js'
+import type { Table } from '../model/table.js'
+import type { Source } from '../source/source.js'
+import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/cursors.js'
+import type { PageWriter, ReadingWarehouse } from '../warehouse/writer.js'
+import type { ResourceLateness } from './lateness.js'
+import type { Note, Observer } from './runreport.js'
+import type { RunStats, TenantStats } from './runstats.js'
+import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
+
+/** `missing`: the list of authorizations does not show the tenant, and is shorter than its total. */
+export type GrantStanding = 'granted' | 'revoked' | 'missing'
+
+/** What the work on cursors takes of the run. `W`: the warehouse as it may use it. */
+export interface Run<W extends ReadingWarehouse = PageWriter> {
+  readonly config: {
+    readonly sync: {
+      /** In milliseconds. */
+      readonly overlap: number | 'auto'
+      /** Cursors that are worked on at once. */
+      readonly concurrency: number
+    }
+    /** What was read of the features' sections, by their names. */
+    readonly sections?: Readonly<Record<string, unknown>>
+    /** In milliseconds; default 90 days. */
+    readonly history?: { readonly keep: number }
+  }
+  readonly model: Model
+  readonly warehouse: W
+  readonly source: Source
+  readonly clock: Clock
+  readonly stamps: Stamps
+  readonly observer: Observer
+  /** Fires when the run is to end, or has lost the lease: what is in hand is committed, nothing new is begun. */
+  readonly signal: AbortSignal
+  /** Pages of one walk that may be under way at once, where latency holds the walk back; default 16. */
+  readonly readAhead?: number
+  /** Page sizes of a walk's passes; default: those of walk.ts. */
+  readonly pageSizes?: readonly number[]
+  /** Milliseconds between two answers by id that have to agree: see reconcile/sourceregression.ts. */
+  readonly answersApartMs?: number
+  /** Where a comparison places its cut points; default: by chance. */
+  readonly random?: () => number
+  /** Every cursor's state at the start of the run, by `cursorName`. */
+  readonly cursors: ReadonlyMap<string, CursorState>
+  /** How late records became visible in the last 30 days, by resource. */
+  readonly lateness: ReadonlyMap<string, ResourceLateness>
+  /** What the run has counted so far. */
+  readonly stats: RunStats
+  /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
+  readonly grants: { standingOf(tenantIds: readonly Int64[]): Promise<readonly GrantStanding[]> }
+  /** Learns the zones of a tenant's shops, once they are stored; absent where no rows follow from them. */
+  readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
+}
+
+/** The tenants of a run that are worked on. */
+export class TenantRuns<W extends ReadingWarehouse = PageWriter> {
+  readonly #open = new Map<Int64, TenantRun<W>>()
+
+  constructor(private readonly run: Run<W>) {}
+
+  /** Opened by the first of its cursors. */
+  of(tenantId: Int64): TenantRun<W> {
+    const tenant = this.#open.get(tenantId) ?? new TenantRun(this.run, tenantId)
+    this.#open.set(tenantId, tenant)
+    return tenant
+  }
+}
+
+/** The work on one tenant: what its cursors share. */
+export class TenantRun<W extends ReadingWarehouse = PageWriter> {
+  readonly stats: TenantStats
+  /** It was found to be revoked while the run was under way: none of its cursors is asked for any more. */
+  isRevoked = false
+  readonly #zones: Zones
+
+  constructor(
+    readonly run: Run<W>,
+    readonly id: Int64,
+  ) {
+    this.stats = run.stats.ofTenant()
+    this.#zones = new Zones(run, id)
+  }
+
+  /** One of its cursors. The source counts the requests of this cursor alone. */
+  cursor(resource: ResourceModel): CursorRun<W> {
+    return new CursorRun(this, resource, this.run.source.tagged())
+  }
+
+  /** Does the work on a cursor, which waits for the tenant's zones where rows follow from its records. */
+  inOrder<T>({ resource, state }: CursorRun<W>, work: () => Promise<T>): Promise<T> {
+    if (saysZones(resource)) return this.#zones.read(work())
+    const waits = this.run.learnZones !== undefined && isFirstLoad(resource, state)
+    return waits ? this.#zones.known().then(work) : work()
+  }
+}
+
+/** The work on one cursor: a list of one tenant. */
+export class CursorRun<W extends ReadingWarehouse = PageWriter> {
+  readonly key: CursorKey
+  /** The state that it had when the run began; undefined where no run has worked on it. */
+  readonly state: CursorState | undefined
+
+  constructor(
+    readonly tenant: TenantRun<W>,
+    readonly resource: ResourceModel,
+    readonly source: Source,
+    state?: CursorState,
+  ) {
+    this.key = { tenantId: tenant.id, resource: resource.name }
+    this.state = state ?? tenant.run.cursors.get(cursorName(this.key))
+  }
+
+  /** The same cursor, as it stands by now. */
+  from(state: CursorState): CursorRun<W> {
+    return new CursorRun(this.tenant, this.resource, this.source, state)
+  }
+
+  get tenantId(): Int64 {
+    return this.tenant.id
+  }
+
+  get run(): Run<W> {
+    return this.tenant.run
+  }
+
+  get warehouse(): W {
+    return this.run.warehouse
+  }
+
+  get observer(): Observer {
+    return this.run.observer
+  }
+
+  get signal(): AbortSignal {
+    return this.run.signal
+  }
+
+  get stats(): TenantStats {
+    return this.tenant.stats
+  }
+
+  /** The table that holds one row a record. */
+  get root(): Table {
+    return rootOf(this.resource)
+  }
+
+  now(): string {
+    return fromMicros(this.run.clock.nowMicros())
+  }
+
+  /** Tells of something that happened and needs nobody. */
+  readonly note: Note = (message, fields) =>
+    this.observer.notice?.(message, { ...cursorColumns(this.key), ...fields })
+
+  /** Tells of something that somebody should act on. */
+  readonly warn: Note = (message, fields) =>
+    this.observer.warning?.(message, { ...cursorColumns(this.key), ...fields })
+}
+
+/** The work on a cursor that writes nothing, and may be one that does. */
+export type ReadingCursor = CursorRun<ReadingWarehouse>
+
+/** The table that holds one row a record. */
+export function rootOf({ name, tables: [root] }: ResourceModel): Table {
+  if (!root) throw new Bug(`${name} has no table`)
+  return root
+}
