@@ -221,7 +221,8 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a list that was searched next year is searched today', async () => {
-    const walk = { context: { warehouse }, task: { tenantId: 1, resource: known.byName.get('notes') } }
+    const root = known.byName.get('notes')?.tables[0]
+    const walk = { cursor: { warehouse, root, tenantId: 1 } }
     const dueAfter = (searchedOn: string) =>
       isSearchDue({ ...walk, mode: 'sync', startedAt: '2026-03-04T05:06:07.000000Z' } as never, {
         surplus: { total: 2, shown: 1, searches: 1, searchedOn },
