@@ -1,5 +1,5 @@
 /**
- * npm run bench:history -- [--rounds 5] [--records 12000] [--tenants 4] [--climate lifelike] [--warehouses sqlite,postgres]
+ * npm run bench:history -- [--rounds 5] [--records 12000] [--tenants 4] [--dataset lifelike] [--warehouses sqlite,postgres]
  *
  * What it costs to keep the versions that end: the product with the history of every resource, and without, in turn,
  * each load in a process of its own. *first* is a load into empty tables, *again* a `sync --full` over the same, *changed* a
@@ -7,10 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { measured } from './contest.js'
+import { measured } from './benchmark.js'
 import type { Phase } from './measure.js'
 import { processorSeconds } from './processes.js'
-import { climates, resourcesOf } from './source/climate.js'
+import { datasets, resourcesOf } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
 import { median, medianInterval } from './stats.js'
 import { type BenchWarehouse, empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '5' },
     records: { type: 'string', default: '12000' },
     tenants: { type: 'string', default: '4' },
-    climate: { type: 'string', default: 'lifelike' },
+    dataset: { type: 'string', default: 'lifelike' },
     warehouses: { type: 'string', default: 'sqlite,postgres' },
   },
 })
@@ -36,7 +36,7 @@ const reapMs = 200
 type Costs = Record<Phase, number>
 
 async function load(warehouse: BenchWarehouse, source: BenchSource, history: boolean): Promise<Costs> {
-  const climate = climates.find((known) => known === options.climate) ?? 'lifelike'
+  const dataset = datasets.find((known) => known === options.dataset) ?? 'lifelike'
   const postgres = warehouse.name === 'postgres'
   const server = postgres ? await serverPid(warehouse.url) : undefined
   const used = async (): Promise<number> => {
@@ -45,7 +45,7 @@ async function load(warehouse: BenchWarehouse, source: BenchSource, history: boo
     return processorSeconds(server) ?? 0
   }
   const updatedAfter = '1970-01-01T00:00:00Z'
-  const resources = resourcesOf(climate)
+  const resources = resourcesOf(dataset)
   const task = { url: warehouse.url, schema, source: source.url, tenants, resources, updatedAfter, history }
   await source.reset()
   await empty(warehouse.url)
@@ -80,9 +80,9 @@ async function compare(warehouse: BenchWarehouse, source: BenchSource): Promise<
 }
 
 async function main(): Promise<void> {
-  const climate = climates.find((known) => known === options.climate)
-  if (climate === undefined) throw new Error(`--climate ${options.climate}: expected ${climates.join(', ')}`)
-  const source = await BenchSource.start(tenants, Number(options.records) / tenants, climate)
+  const dataset = datasets.find((known) => known === options.dataset)
+  if (dataset === undefined) throw new Error(`--dataset ${options.dataset}: expected ${datasets.join(', ')}`)
+  const source = await BenchSource.start(tenants, Number(options.records) / tenants, dataset)
   try {
     await withWarehouses(options.warehouses.split(','), async (warehouses) => {
       let text = '| warehouse | load | without, CPU s | with, CPU s | ratio | range |\n'

@@ -4,16 +4,16 @@
  * hold changes only by additions.
  */
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
-import { columnsOf } from './floor/columns.js'
-import type { Load } from './floor/load.js'
+import type { Load } from './load.js'
 import { modelOf } from './model.js'
+import { empty } from './warehouse.js'
 
-/** The contenders that are programs of this project. */
-export type Own = 'floor' | 'shopsync' | 'raw' | 'plain'
+/** The programs of this project that are measured. */
+export type Own = 'shopsync' | 'read' | 'write'
 export type Phase = 'first' | 'again' | 'changed'
 
-export interface Task extends Omit<Load, 'columns'> {
-  /** `prepare`: empty tables, made by the product's own migration, as every contender finds them. */
+export interface Task extends Load {
+  /** `prepare`: empty tables, made by the product's own migration, as every program finds them. */
   readonly contender: Own | 'prepare'
   readonly phase: Phase
   /** Of `prepare` and `shopsync`: whether versions that end are kept. */
@@ -33,34 +33,47 @@ async function prepare({ url, schema }: Load, history?: boolean): Promise<void> 
   await warehouse.close()
 }
 
-async function contender({
-  contender: name,
-  phase,
-  url,
-  history,
-}: Task): Promise<(load: Load) => Promise<void>> {
-  const sqlite = url.startsWith('sqlite:')
-  if (name === 'prepare') return (given) => prepare(given, history)
-  if (name === 'plain') return (await import('./plain/plain.js')).load
-  if (name === 'raw') return (await (sqlite ? import('./raw/sqlite.js') : import('./raw/postgres.js'))).load
-  if (name === 'shopsync') {
-    const { load } = await import('./shopsync.js')
-    return (given) => load(given, phase === 'again', history)
+/** The rows of the warehouse as it is; then they are written once more, into empty tables. */
+async function writer(task: Task): Promise<() => Promise<void>> {
+  if (task.url.startsWith('sqlite:')) {
+    const { ready, write } = await import('./write/sqlite.js')
+    const rows = await ready(task)
+    await empty(task.url)
+    await prepare(task)
+    return () => write(task, rows)
   }
-  return (await (sqlite ? import('./floor/sqlite.js') : import('./floor/postgres.js'))).load
+  const { ready, write } = await import('./write/postgres.js')
+  const rows = await ready(task)
+  await empty(task.url)
+  await prepare(task)
+  return () => write(task, rows)
+}
+
+/** What is measured; whatever it needs before is done when the promise is fulfilled. */
+async function work(task: Task): Promise<() => Promise<void>> {
+  const { contender, phase, history } = task
+  if (contender === 'prepare') return () => prepare(task, history)
+  if (contender === 'write') return writer(task)
+  if (contender === 'read') {
+    const { load } = await import('./read.js')
+    return () => load(task)
+  }
+  const { load } = await import('./shopsync.js')
+  return () => load(task, phase === 'again', history)
 }
 
 async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? '{}') as Task
-  const columns = columnsOf(task.resources)
-  const load = await contender(task)
+  const measuredWork = await work(task)
   const start = performance.now()
-  await load({ ...task, columns })
+  // A program's own start counts; what makes the rows ready for `write` does not.
+  const before = task.contender === 'write' ? process.cpuUsage() : { user: 0, system: 0 }
+  await measuredWork()
   const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage()
   const measured: Measured = {
     seconds,
-    cpu: (user + system) / 1e6,
+    cpu: (user - before.user + system - before.system) / 1e6,
     megabytes: process.resourceUsage().maxRSS / 1024,
   }
   process.stdout.write(`${JSON.stringify(measured)}\n`)

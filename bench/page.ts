@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util'
 import { resources } from '../schema/index.js'
 import { model } from '../src/engine/model/registry.js'
 import { parseJson } from '../src/engine/source/http/exactjson.js'
+import { hostile } from './source/noise.js'
 import { repairOrder } from './source/record.js'
-import { hostile } from './source/weather.js'
 import { median, medianInterval } from './stats.js'
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } })
@@ -37,7 +37,7 @@ function changed(value: unknown, change: Change): unknown {
 
 const noisyNumbers = [0.30000000000000004, 33.333333333333336]
 const isQuantity = (name: string): boolean => name === 'hours' || name === 'quantity'
-/** One of 33 numbers, as in the climate `lifelike`. */
+/** One of 33 numbers, as in the dataset `lifelike`. */
 const floats: Change = (name, value, place) =>
   isQuantity(name) && place % 33 === 0 ? noisyNumbers[(place / 33) % 2] : value
 const oneFloat: Change = (name, value, place) => (name === 'hours' && place === 500 ? noisyNumbers[0] : value)

@@ -1,5 +1,5 @@
 /**
- * npm run bench:pairs -- --against DIR [--pairs 15] [--climate lifelike] [--warehouses sqlite,postgres] [--records 12000]
+ * npm run bench:pairs -- --against DIR [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] [--records 12000]
  *
  * Compares this checkout's build (A) with that of another (B, in DIR): first loads, each in a process of its own, in the
  * order A B B A, so that each is compared with what ran next to it. Processor time and peak memory decide; elapsed time
@@ -9,10 +9,10 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { measured } from './contest.js'
+import { measured } from './benchmark.js'
 import type { Measured, Task } from './measure.js'
 import { processorSeconds } from './processes.js'
-import { type Climate, climates, resourcesOf } from './source/climate.js'
+import { type Dataset, datasets, resourcesOf } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
 import { type Interval, median, medianInterval } from './stats.js'
 import { type BenchWarehouse, empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   options: {
     against: { type: 'string' },
     pairs: { type: 'string', default: '15' },
-    climate: { type: 'string', default: 'lifelike' },
+    dataset: { type: 'string', default: 'lifelike' },
     warehouses: { type: 'string', default: 'sqlite,postgres' },
     records: { type: 'string', default: '12000' },
     tenants: { type: 'string', default: '4' },
@@ -48,10 +48,10 @@ class Course {
   readonly #task: Omit<Task, 'contender'>
   readonly #server: number | undefined
 
-  constructor(warehouse: BenchWarehouse, source: string, climate: Climate, server: number | undefined) {
+  constructor(warehouse: BenchWarehouse, source: string, dataset: Dataset, server: number | undefined) {
     const { url } = warehouse
     const updatedAfter = '1970-01-01T00:00:00Z'
-    const resources = resourcesOf(climate)
+    const resources = resourcesOf(dataset)
     this.#warehouse = warehouse
     this.#task = { phase: 'first', url, schema, source, tenants, resources, updatedAfter }
     this.#server = server
@@ -134,17 +134,17 @@ function programs(): [string, string] {
 
 async function main(): Promise<void> {
   const [a, b] = programs()
-  const climate = climates.find((known) => known === options.climate)
-  if (climate === undefined) throw new Error(`--climate ${options.climate}: expected ${climates.join(', ')}`)
-  const source = await BenchSource.start(tenants, Number(options.records) / tenants, climate)
+  const dataset = datasets.find((known) => known === options.dataset)
+  if (dataset === undefined) throw new Error(`--dataset ${options.dataset}: expected ${datasets.join(', ')}`)
+  const source = await BenchSource.start(tenants, Number(options.records) / tenants, dataset)
   try {
     await withWarehouses(options.warehouses.split(','), async (warehouses) => {
       for (const warehouse of warehouses) {
         const postgres = warehouse.name === 'postgres'
         if (postgres) await quieten(warehouse.url)
         const server = postgres ? await serverPid(warehouse.url) : undefined
-        const pairs = await compare(new Course(warehouse, source.url, climate, server), a, b)
-        const what = `${climate}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
+        const pairs = await compare(new Course(warehouse, source.url, dataset, server), a, b)
+        const what = `${dataset}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
         process.stdout.write(
           `\n${what}, medians; A is this checkout, B is ${options.against}:\n\n${report(pairs)}\n`,
         )

@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Measured, Phase } from './measure.js'
-import type { Climate } from './source/climate.js'
+import type { Dataset } from './source/dataset.js'
 import { median } from './stats.js'
 
 export interface Sample extends Measured {
-  readonly climate: Climate
+  readonly dataset: Dataset
   readonly warehouse: string
   /** Name of the contender, with the settings that it needed. */
   readonly contender: string
@@ -35,25 +35,30 @@ const short = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
-/** Ratio of two contenders' rates, round by round: what ran next to each other is compared. */
-function ratio(own: readonly Sample[], other: readonly Sample[]): string {
+/**
+ * The rate against that of the slowest of the others, round by round: what ran next to each other is compared. Empty where
+ * one of the others was not measured.
+ */
+function ratio(own: readonly Sample[], ...others: readonly (readonly Sample[])[]): string {
   const ratios = own.flatMap((sample) => {
-    const beside = other.find(({ round }) => round === sample.round)
-    return beside ? [rate(sample) / rate(beside)] : []
+    const beside = others.map((other) => other.find(({ round }) => round === sample.round))
+    const rates = beside.flatMap((one) => (one ? [rate(one)] : []))
+    return rates.length === others.length && rates.length > 0 ? [rate(sample) / Math.min(...rates)] : []
   })
   return ratios.length === 0 ? '' : median(ratios).toFixed(2)
 }
 
-/** The rows of one table: one climate and warehouse. */
+/** The rows of one table: one dataset and warehouse. */
 class Table {
   readonly #samples: readonly Sample[]
   readonly #contenders: readonly string[]
+  /** The programs that the others are compared with. */
   readonly #bases: readonly string[]
 
   constructor(samples: readonly Sample[]) {
     this.#samples = samples
     this.#contenders = unique(samples.map(({ contender }) => contender))
-    this.#bases = this.#contenders.filter((name) => name !== 'shopsync' && this.#of(name).length > 0)
+    this.#bases = ['read', 'write'].filter((name) => this.#of(name).length > 0)
   }
 
   #of(contender: string, phase?: Phase): Sample[] {
@@ -67,9 +72,9 @@ class Table {
 
   text(): string {
     const head = ['load', 'program', 'k rows/s', 'spread', ...this.#bases.map((name) => `÷ ${name}`)]
-    head.push('÷ own first', 'CPU s', 'peak MB', 'requests')
+    head.push('of the limit', '÷ own first', 'CPU s', 'peak MB', 'requests')
     let text = line(head) + line(head.map((_, i) => (i < 2 ? '---' : '---:')))
-    for (const phase of unique(this.#samples.map((sample) => sample.phase)))
+    for (const phase of order.filter((one) => this.#samples.some(({ phase }) => phase === one)))
       for (const contender of this.#contenders) text += this.#row(phase, contender, head.length)
     return text + this.#failures()
   }
@@ -80,13 +85,15 @@ class Table {
     if (own.length === 0)
       return tried ? line([phase, contender, 'failed', ...Array<string>(width - 3).fill('')]) : ''
     const rates = own.map(rate)
+    const isLimit = this.#bases.includes(contender)
     const most = (pick: (sample: Sample) => number): string => Math.max(...own.map(pick)).toFixed(0)
     return line([
       phase,
       contender,
       short(median(rates)),
       `${short(Math.min(...rates))}–${short(Math.max(...rates))}`,
-      ...this.#bases.map((base) => (base === contender ? '' : ratio(own, this.#of(base, phase)))),
+      ...this.#bases.map((base) => (isLimit ? '' : ratio(own, this.#of(base, phase)))),
+      isLimit ? '' : ratio(own, ...this.#bases.map((base) => this.#of(base, phase))),
       ratio(own, this.#of(contender, 'first')),
       median(own.map(({ cpu }) => cpu)).toFixed(1),
       most(({ megabytes }) => megabytes),
@@ -102,16 +109,18 @@ class Table {
   }
 }
 
+const order: readonly Phase[] = ['first', 'again', 'changed']
+
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
-/** Markdown: a table for each climate and warehouse. */
+/** Markdown: a table for each dataset and warehouse. */
 export function tables({ records, tenants, node, peers, samples }: Results): string {
   let text = ''
-  for (const climate of unique(samples.map((sample) => sample.climate))) {
-    const inClimate = samples.filter((sample) => sample.climate === climate)
-    for (const warehouse of unique(inClimate.map((sample) => sample.warehouse))) {
-      text += `\n${climate}, ${warehouse}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n`
-      text += new Table(inClimate.filter((sample) => sample.warehouse === warehouse)).text()
+  for (const dataset of unique(samples.map((sample) => sample.dataset))) {
+    const inDataset = samples.filter((sample) => sample.dataset === dataset)
+    for (const warehouse of unique(inDataset.map((sample) => sample.warehouse))) {
+      text += `\n${dataset}, ${warehouse}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n`
+      text += new Table(inDataset.filter((sample) => sample.warehouse === warehouse)).text()
     }
   }
   return `${text}\n${peers.map((peer) => `${peer}.\n\n`).join('')}`

@@ -6,7 +6,7 @@ import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
 import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/heap.js'
-import type { Load } from './floor/load.js'
+import type { Load } from './load.js'
 import { modelOf } from './model.js'
 
 export interface ProductRun {

@@ -1,4 +1,4 @@
-import { type Climate, countOf, orderOf, type ResourceName } from './climate.js'
+import { countOf, type Dataset, orderOf, type ResourceName } from './dataset.js'
 import { Templates } from './template.js'
 
 const base = Date.UTC(2026, 0, 1)
@@ -22,13 +22,13 @@ export class List {
   }
 
   /** `orders`: how many repair orders the tenant has. */
-  static of(resource: ResourceName, climate: Climate, orders: number): List {
-    return new List(orderOf(climate, countOf(resource, orders)), new Templates(resource, climate))
+  static of(resource: ResourceName, dataset: Dataset, orders: number): List {
+    return new List(orderOf(dataset, countOf(resource, orders)), new Templates(resource, dataset))
   }
 
   /** The list as it was before anything changed. */
-  original(climate: Climate): List {
-    return new List(orderOf(climate, this.#order.length), this.#templates)
+  original(dataset: Dataset): List {
+    return new List(orderOf(dataset, this.#order.length), this.#templates)
   }
 
   /** Warehouse rows of all records. */

@@ -1,21 +1,21 @@
 /**
  * The source of the benches: a process of its own that answers list requests with bytes that are all but ready, so that
- * a bench measures the program that asks. Arguments: how many tenants, how many repair orders each has, and the climate
- * (climate.ts); all tenants have the same data. Messages from its parent change records, and read the count of requests
+ * a bench measures the program that asks. Arguments: how many tenants, how many repair orders each has, and the dataset
+ * (dataset.ts); all tenants have the same data. Messages from its parent change records, and read the count of requests
  * (source.ts).
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type Climate, resourcesOf } from './climate.js'
+import { type Dataset, resourcesOf } from './dataset.js'
 import { List } from './list.js'
 import type { Answer, Command } from './source.js'
 
 const tenants = Number(process.argv[2] ?? 1)
 const orders = Number(process.argv[3] ?? 2000)
-const climate = (process.argv[4] ?? 'tidy') as Climate
+const dataset = (process.argv[4] ?? 'tidy') as Dataset
 const window = 3600
 const limit = 1_000_000
-let lists = new Map<string, List>(resourcesOf(climate).map((name) => [name, List.of(name, climate, orders)]))
+let lists = new Map<string, List>(resourcesOf(dataset).map((name) => [name, List.of(name, dataset, orders)]))
 let requests = 0
 let latency = 0
 
@@ -86,7 +86,7 @@ const sumOf = (rows: (list: List) => number): number =>
 process.on('message', (command: Command) => {
   if (command.kind === 'change') say({ kind: 'rows', rows: sumOf((list) => list.change(command.every)) })
   else if (command.kind === 'reset') {
-    lists = new Map([...lists].map(([name, list]) => [name, list.original(climate)]))
+    lists = new Map([...lists].map(([name, list]) => [name, list.original(dataset)]))
     say({ kind: 'rows', rows: sumOf((list) => list.rows) })
   } else if (command.kind === 'latency') {
     latency = command.milliseconds

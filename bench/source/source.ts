@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Climate } from './climate.js'
+import type { Dataset } from './dataset.js'
 
 export type Command =
   | { readonly kind: 'change'; readonly every: number }
@@ -25,8 +25,8 @@ export class BenchSource {
   }
 
   /** `orders`: the repair orders of each tenant. */
-  static async start(tenants: number, orders: number, climate: Climate = 'tidy'): Promise<BenchSource> {
-    const words = [String(tenants), String(orders), climate]
+  static async start(tenants: number, orders: number, dataset: Dataset = 'tidy'): Promise<BenchSource> {
+    const words = [String(tenants), String(orders), dataset]
     const child = fork(new URL('./main.js', import.meta.url), words)
     const [first] = (await once(child, 'message')) as [Answer]
     if (first.kind !== 'listening') throw new Error('The source did not start')

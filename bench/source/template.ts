@@ -1,7 +1,7 @@
-import { type Climate, type ResourceName, related } from './climate.js'
+import { type Dataset, type ResourceName, related } from './dataset.js'
+import { hostile, lifelike } from './noise.js'
 import { others } from './others.js'
 import { marks, repairOrder, updatedMark } from './record.js'
-import { hostile, lifelike } from './weather.js'
 
 /** How many records of a resource differ in their text; the others repeat them with ids and times of their own. */
 const bodies = 400
@@ -38,14 +38,14 @@ function rowsIn(value: unknown): number {
   return Object.values(value).reduce<number>((sum, inner) => sum + rowsIn(inner), 0)
 }
 
-function textOf(record: object, seed: number, climate: Climate): string {
-  if (climate === 'hostile') return hostile(record, seed)
-  return JSON.stringify(climate === 'tidy' ? record : lifelike(record, seed))
+function textOf(record: object, seed: number, dataset: Dataset): string {
+  if (dataset === 'hostile') return hostile(record, seed)
+  return JSON.stringify(dataset === 'tidy' ? record : lifelike(record, seed))
 }
 
-function template(resource: ResourceName, climate: Climate, seed: number): Template {
+function template(resource: ResourceName, dataset: Dataset, seed: number): Template {
   const record = resource === 'repair_orders' ? repairOrder(seed) : others[resource](seed)
-  const text = Buffer.from(textOf(record, seed, climate))
+  const text = Buffer.from(textOf(record, seed, dataset))
   // Every mark is ASCII: byte offsets are those of the same text read as Latin-1.
   const found = text.toString('latin1').matchAll(mark)
   const ids = Int32Array.from([...found].flatMap((match) => [match.index, Number(match[1])]))
@@ -67,9 +67,9 @@ export class Templates {
   readonly #resource: ResourceName
   readonly #templates: readonly Template[]
 
-  constructor(resource: ResourceName, climate: Climate) {
+  constructor(resource: ResourceName, dataset: Dataset) {
     this.#resource = resource
-    this.#templates = Array.from({ length: bodies }, (_, seed) => template(resource, climate, seed))
+    this.#templates = Array.from({ length: bodies }, (_, seed) => template(resource, dataset, seed))
   }
 
   size(record: number, version: number): number {

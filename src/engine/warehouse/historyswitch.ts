@@ -1,5 +1,5 @@
 /**
- * Switching the history of a resource on and off (columns.ts keeps in `sync_columns` which it is). A run does so under
+ * Switching the history of a resource on and off (migratecolumns.ts keeps in `sync_columns` which it is). A run does so under
  * its lease before it stores anything: `_seen_from` of a row is true only while every writer has maintained it.
  */
 import { type CompiledQuery, sql } from 'kysely'

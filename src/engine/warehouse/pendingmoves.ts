@@ -1,6 +1,6 @@
 /**
  * Moves the values of one field between `_extra` and a column, batch after batch in the order of the rows' keys.
- * columns.ts says which fields move, and where to.
+ * migratecolumns.ts says which fields move, and where to.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'

@@ -1,4 +1,4 @@
-/** What `lifelike` and `hostile` make of a tidy record (climate.ts says what each is like). */
+/** What `lifelike` and `hostile` make of a tidy record (dataset.ts says what each is like). */
 import { generator } from '../random.js'
 import { marks, pick } from './record.js'
 

@@ -11,8 +11,8 @@ import { generator } from '../random.js'
  * - hostile: lifelike, and its list in random order, ids and references of 18 digits, an emoji in every string but
  *   timestamps, and two unknown fields beside three that are declared, in every object.
  */
-export const climates = ['tidy', 'lifelike', 'hostile'] as const
-export type Climate = (typeof climates)[number]
+export const datasets = ['tidy', 'lifelike', 'hostile'] as const
+export type Dataset = (typeof datasets)[number]
 
 /** What each record of a resource is for one repair order. */
 const proportions = {
@@ -26,8 +26,8 @@ export type ResourceName = keyof typeof proportions
 
 const all = Object.keys(proportions) as ResourceName[]
 
-export const resourcesOf = (climate: Climate): readonly ResourceName[] =>
-  climate === 'tidy' ? ['repair_orders'] : all
+export const resourcesOf = (dataset: Dataset): readonly ResourceName[] =>
+  dataset === 'tidy' ? ['repair_orders'] : all
 
 /** How many records a tenant with so many repair orders has. */
 export const countOf = (resource: ResourceName, orders: number): number =>
@@ -45,11 +45,11 @@ const touchedLate = 0.1
  * Numbers of the records, newest first. Ids ascend with a record's number: in `tidy` record 0 is the newest, in the
  * others records with higher numbers were created later.
  */
-export function orderOf(climate: Climate, records: number): Int32Array {
-  if (climate === 'tidy') return Int32Array.from({ length: records }, (_, i) => i)
+export function orderOf(dataset: Dataset, records: number): Int32Array {
+  if (dataset === 'tidy') return Int32Array.from({ length: records }, (_, i) => i)
   const random = generator(records)
   const moments = Float64Array.from({ length: records }, (_, record) => {
-    if (climate === 'hostile') return random()
+    if (dataset === 'hostile') return random()
     if (random() < touchedLate) return record + random() * (records - record)
     return record + (random() - 0.5) * 2 * noise
   })

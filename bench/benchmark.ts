@@ -1,0 +1,171 @@
+/** One program on one warehouse: every phase in turn, each in a process of its own, and a check of what it wrote. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
+import { tablesOf } from './load.js'
+import type { Measured, Own, Phase, Task } from './measure.js'
+import { modelOf } from './model.js'
+import { type Dlt, lastLine, loadWithDlt } from './peers/dlt.js'
+import type { Sample } from './results.js'
+import { type Dataset, resourcesOf } from './source/dataset.js'
+import type { BenchSource } from './source/source.js'
+import { type BenchWarehouse, empty, schema } from './warehouse.js'
+
+/** One record of so many changes: 5 %. */
+const every = 20
+const epoch = '1970-01-01T00:00:00Z'
+/** The newest `updated_at` before anything changes (source/list.ts). */
+const newest = '2026-01-01T00:00:00Z'
+
+/** What each program is measured at. A parser does not know what it has seen, and dlt has no run that reads all again. */
+const phasesOf: Readonly<Record<string, readonly Phase[]>> = {
+  read: ['first', 'changed'],
+  write: ['first'],
+  dlt: ['first', 'changed'],
+}
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('./measure.js', import.meta.url))
+
+/** `from`: the measuring program, this checkout's where nothing else is said. */
+export async function measured(task: Task, from = program): Promise<Measured> {
+  const { stdout } = await run(process.execPath, [from, JSON.stringify(task)])
+  return JSON.parse(lastLine(stdout)) as Measured
+}
+
+export interface Benchmark {
+  readonly dataset: Dataset
+  readonly source: BenchSource
+  readonly tenants: number
+  /** Repair orders of all tenants. */
+  readonly orders: number
+  readonly phases: readonly Phase[]
+  readonly dlt: Dlt | undefined
+}
+
+type Outcome = Omit<Sample, 'dataset' | 'warehouse' | 'contender' | 'phase' | 'round' | 'requests'>
+
+export class Contestant {
+  constructor(
+    private readonly benchmark: Benchmark,
+    private readonly warehouse: BenchWarehouse,
+  ) {}
+
+  /** A failure of dlt ends its phases, and is a sample; one of ours ends everything. */
+  async run(name: string, round: number, settings: Readonly<Record<string, string>>): Promise<Sample[]> {
+    const { dataset, source } = this.benchmark
+    const folder = mkdtempSync(join(tmpdir(), 'shopsync-peer-'))
+    const warehouse = this.warehouse.name
+    const words = Object.entries(settings).map(([setting, value]) => `, ${setting}=${value}`)
+    const contender = name + words.join('')
+    const all = await source.reset()
+    await this.#prepare(name)
+    const phases = this.benchmark.phases.filter((phase) => phasesOf[name]?.includes(phase) ?? true)
+    const samples: Sample[] = []
+    try {
+      for (const phase of phases) {
+        const shown = phase === 'changed' ? await source.change(every) : all
+        await source.requests()
+        const outcome = await this.#outcome(name, phase, shown, folder, settings)
+        const requests = await source.requests()
+        samples.push({ dataset, warehouse, contender, phase, round, requests, ...outcome })
+        say(samples.at(-1))
+        if (outcome.failure !== undefined) break
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+    return samples
+  }
+
+  /** `write` takes the rows that the program before it has left; `read` needs no warehouse. */
+  async #prepare(name: string): Promise<void> {
+    if (name === 'write' || name === 'read') return
+    await empty(this.warehouse.url)
+    if (name === 'shopsync') await measured(this.#task('prepare', 'first'))
+  }
+
+  #outcome(
+    name: string,
+    phase: Phase,
+    shown: number,
+    folder: string,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<Outcome> {
+    return name === 'dlt'
+      ? this.#outcomeOfDlt(phase, shown, folder, settings)
+      : this.#outcomeOf(name as Own, phase, shown)
+  }
+
+  async #outcomeOf(name: Own, phase: Phase, shown: number): Promise<Outcome> {
+    const left = name === 'write' ? await this.#stored() : shown
+    if (left === 0) throw new Error('write needs the rows of shopsync: name shopsync before it')
+    const result = await measured(this.#task(name, phase))
+    // What a record had more in a former version is gone after `changed`.
+    const stored = name === 'read' || phase === 'changed' ? left : await this.#stored()
+    if (stored !== left) throw new Error(`${name}, ${phase}: ${stored} rows are stored of ${left}`)
+    return { rows: left, ...result }
+  }
+
+  async #outcomeOfDlt(
+    phase: Phase,
+    shown: number,
+    folder: string,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<Outcome> {
+    const { dlt, orders } = this.benchmark
+    // It does not compute what an order comes to, a row each.
+    const rows = shown - (phase === 'changed' ? Math.floor(orders / every) : orders)
+    try {
+      if (!dlt) throw new Error('dlt is not there')
+      const task = { ...this.#task('shopsync', phase), folder }
+      const { rows: stored, ...result } = await loadWithDlt(dlt, task, settings)
+      if (phase === 'first' && stored !== rows) throw new Error(`${stored} rows are stored of ${rows}`)
+      return { rows, ...result }
+    } catch (error) {
+      return { rows, seconds: 0, cpu: 0, megabytes: 0, failure: reasonOf(error) }
+    }
+  }
+
+  #task(contender: Task['contender'], phase: Phase): Task {
+    const { dataset, source, tenants } = this.benchmark
+    const updatedAfter = phase === 'changed' ? newest : epoch
+    const { url } = this.warehouse
+    const resources = resourcesOf(dataset)
+    return { contender, phase, url, schema, source: source.url, tenants, resources, updatedAfter }
+  }
+
+  /** Rows in all tables of the dataset. */
+  async #stored(): Promise<number> {
+    const warehouse = await openWarehouse({ url: this.warehouse.url, schema, model: modelOf() })
+    try {
+      let rows = 0
+      for (const { name } of tablesOf(resourcesOf(this.benchmark.dataset))) {
+        const query = warehouse.db.selectFrom(name as never).select(({ fn }) => fn.countAll().as('rows'))
+        rows += Number((await query.executeTakeFirstOrThrow()).rows)
+      }
+      return rows
+    } finally {
+      await warehouse.close()
+    }
+  }
+}
+
+/** What a failed process said last, without the address of the code. */
+function reasonOf(error: unknown): string {
+  const text =
+    error instanceof Error ? ((error as { stderr?: string }).stderr ?? error.message) : String(error)
+  const told = text.split('\n').find((one) => /^\S*(Error|error)\b/.test(one))
+  return (told ?? lastLine(text)).slice(0, 300)
+}
+
+function say(sample: Sample | undefined): void {
+  if (!sample) return
+  const { dataset, warehouse, phase, contender, rows, seconds, megabytes, failure } = sample
+  const figures = `${(rows / seconds / 1000).toFixed(1)}k rows/s, ${Math.round(megabytes)} MB`
+  process.stderr.write(`${dataset} ${warehouse} ${phase} ${contender}: ${failure ?? figures}\n`)
+}

@@ -1,0 +1,24 @@
+import { resources } from '../schema/index.js'
+import { model, writtenTables } from '../src/engine/model/registry.js'
+import type { Table } from '../src/engine/model/table.js'
+import type { ResourceName } from './source/dataset.js'
+
+/** What every program is told. */
+export interface Load {
+  readonly source: string
+  /** The tenants are 1 to so many. */
+  readonly tenants: number
+  readonly resources: readonly ResourceName[]
+  /** Of the warehouse. */
+  readonly url: string
+  readonly schema: string
+  /** `updated_after` of its requests. */
+  readonly updatedAfter: string
+}
+
+/** The tables that the records of these resources become rows of, those of the records that stand inside them included. */
+export function tablesOf(wanted: readonly ResourceName[]): Table[] {
+  const { byName, embedded } = model(resources)
+  const own = wanted.flatMap((name) => byName.get(name) ?? [])
+  return [...new Set([...own, ...(embedded ? [embedded] : [])].flatMap(writtenTables))]
+}

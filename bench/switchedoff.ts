@@ -1,0 +1,28 @@
+/** What the product does beyond storing records, each switched off: without.ts measures a copy of the program with one of them. */
+import type { Breakage } from '../test/support/breakage.js'
+import { breaking } from '../test/support/breakage.js'
+
+type Registry = typeof import('../src/engine/model/registry.js')
+type Register = typeof import('../src/engine/warehouse/register/register.js')
+
+const registry = breaking<Registry>('src/engine/model/registry.ts')
+const register = breaking<Register>('src/engine/warehouse/register/register.ts')
+
+export const switchedOff: readonly { readonly name: string; readonly breakage: Breakage }[] = [
+  {
+    name: 'totals',
+    breakage: registry.function('model', (sound) => (...given) => {
+      const whole = sound(...given)
+      const derived = new Set(whole.list.flatMap((one) => one.derived.map(({ table }) => table.name)))
+      const list = whole.list.map((one) => ({ ...one, derived: [] }))
+      return {
+        ...whole,
+        list,
+        byName: new Map(list.map((one) => [one.name, one])),
+        tables: whole.tables.filter(({ name }) => !derived.has(name)),
+        tableByName: new Map([...whole.tableByName].filter(([name]) => !derived.has(name))),
+      }
+    }),
+  },
+  { name: 'register', breakage: register.function('keepsRegister', () => () => false) },
+]

@@ -1,0 +1,24 @@
+/**
+ * npm run bench:without -- totals|register [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] …
+ *
+ * What one thing costs that the product does beyond storing records (switchedoff.ts): this build (A) beside a copy in
+ * which it is switched off (B), as bench:pairs compares two builds; its flags are those.
+ */
+import { spawnSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { brokenProduct } from '../test/support/brokenproduct.js'
+import { switchedOff } from './switchedoff.js'
+
+const [what = '', ...flags] = process.argv.slice(2)
+const at = switchedOff.findIndex(({ name }) => name === what)
+const found = switchedOff[at]
+if (!found) {
+  const names = switchedOff.map(({ name }) => name)
+  throw new Error(`Found ${JSON.stringify(what)}, expected ${names.join(' or ')}`)
+}
+
+const table = ['bench/switchedoff.js', 'switchedOff', at] as const
+const without = dirname(brokenProduct({ ...found.breakage, table }))
+const pairs = join(import.meta.dirname, 'pairs.js')
+const { status } = spawnSync(process.execPath, [pairs, '--against', without, ...flags], { stdio: 'inherit' })
+process.exitCode = status ?? 1
