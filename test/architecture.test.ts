@@ -275,14 +275,3 @@ describe('pointers', () => {
     expect(lost).toEqual([])
   })
 })
-
-it('takes a newcomer at most eight files to tour', () => {
-  const [, tour = ''] = textOf('CONTRIBUTING.md').split('## The tour')
-  const [table = ''] = tour.split('\n## ')
-  const files = [...table.matchAll(/^\| (?:\[.*?\]\((.+?)\)|`(.+?)`) \|/gm)].map(
-    ([, linked, named]) => linked ?? named ?? '',
-  )
-  expect(files.length).toBeGreaterThan(4)
-  expect(files.length).toBeLessThanOrEqual(8)
-  for (const file of files) expect(textOf(file)).not.toBe('')
-})

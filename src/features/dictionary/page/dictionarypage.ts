@@ -14,7 +14,7 @@ import { code, prose } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
-import { tableSection } from './section.js'
+import { tableSection } from './tablesection.js'
 
 /** What holds for every table. */
 const legend: readonly (readonly [string, string])[] = [

@@ -1,0 +1,80 @@
+/** Whether the engine can be followed, in figures (`npm run house` prints them), and whether the tour explains its words. */
+import { describe, expect, it } from 'vitest'
+import { featureNames, filesOfFence, foldersOf, placesOfProven, repeatedNames } from './support/house.js'
+import { textOf, withoutComments } from './support/tree.js'
+
+describe('the house', () => {
+  it('gives a verdict in one place', () => {
+    expect(placesOfProven().map((place) => place.replace(/:\d+$/, ''))).toEqual([
+      'src/engine/walk/verdict.ts',
+    ])
+  })
+
+  it('has a feature in its folder: nothing elsewhere is for one feature alone', () => {
+    const scattered = featureNames()
+      .map((feature) => [feature, ...foldersOf(feature)])
+      .filter(([feature, ...folders]) => folders.join() !== `src/features/${feature}`)
+    expect(scattered).toEqual([])
+  })
+
+  it('names each file for one thing', () => {
+    expect(repeatedNames()).toEqual([])
+  })
+
+  it('hands the fence along in few files', () => {
+    expect(filesOfFence().length).toBeLessThanOrEqual(10)
+  })
+})
+
+describe('the tour', () => {
+  const [, tour = ''] = textOf('CONTRIBUTING.md').split('## The tour')
+  const [table = ''] = tour.split('\n## ')
+  const files = [...table.matchAll(/^\| (?:\[.*?\]\((.+?)\)|`(.+?)`) \|/gm)].map(
+    ([, linked, named]) => linked ?? named ?? '',
+  )
+  const headwords = [...textOf('docs/glossary.md').matchAll(/^\| ([^|]+) \|/gm)]
+    .flatMap(([, words = '']) => words.split(','))
+    .map((word) => word.trim())
+    .slice(2)
+
+  it('goes through a few files that there are', () => {
+    expect(files.length).toBeGreaterThan(4)
+    expect(files.length).toBeLessThanOrEqual(10)
+    for (const file of files) expect(textOf(file)).not.toBe('')
+  })
+
+  it('uses no word of ours that the glossary lacks', () => {
+    const named =
+      /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function\*?|const|interface|type) (\w+)/gm
+    const known = new Set([...headwords.flatMap((word) => word.split(' ')), ...plain])
+    const isKnown = (word: string): boolean =>
+      [word, ...[/s$/, /d$/, /ed$/].map((ending) => word.replace(ending, ''))].some((stem) => known.has(stem))
+    const unknown = files
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) =>
+        [...withoutComments(textOf(file)).matchAll(named)]
+          .map(([, name = '']) => name)
+          .filter((name) => !wordsOf(name).some(isKnown))
+          .map((name) => `${file}: ${name}`),
+      )
+    expect(unknown).toEqual([])
+  })
+})
+
+/** `lateZone` is made of two words. */
+const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase())
+
+/** Words that say what they mean everywhere. */
+const plain = [
+  'notes',
+  'run',
+  'row',
+  'list',
+  'page',
+  'count',
+  'tenant',
+  'missing',
+  'remember',
+  'judge',
+  'worst',
+]
