@@ -1,7 +1,16 @@
-import type { LogLevel } from '../engine/config/config.js'
+import type { Logger } from 'pino'
+import type { Int64 } from '../../schema/resource.js'
+import type { Clock, Stamps } from '../engine/base/clock.js'
+import type { Config, LogLevel } from '../engine/config/config.js'
+import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
+import type { Model } from '../engine/model/registry.js'
 import type { StateTables } from '../engine/model/statetable.js'
-import type { Writing } from '../engine/run/runcontext.js'
+import type { Dependencies, Writing } from '../engine/run/runcontext.js'
+import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
+import type { Source } from '../engine/source/source.js'
+import type { Rules } from '../engine/warehouse/derived.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -69,6 +78,61 @@ export interface Command {
   run(invocation: Invocation): Promise<number>
 }
 
+/** What a command works with: each part is opened when it is first asked for, and closed when the command ends. */
+export interface CommandContext {
+  readonly invocation: Invocation
+  readonly config: Config
+  readonly model: Model
+  readonly log: Logger
+  readonly clock: Clock
+  /** Where the log goes; a progress display on the same terminal puts itself around it. */
+  writeLog: (text: string) => void
+  /** The tenants and resources that the flags choose, else the configuration. */
+  readonly choice: CursorChoice
+  /** Stops where --tenant names a tenant that was forgotten: commands that only read would find nothing of it. */
+  refuseForgotten(): Promise<void>
+  /** The same, and where the warehouse knows no such tenant: an empty answer would look as if all were well. */
+  refuseUnknown(): Promise<void>
+  /** The warehouse as it is: for migrate, and for commands that write. */
+  warehouse(): Promise<Warehouse>
+  /** The warehouse, where there is one: nothing is made. */
+  warehouseThere(): Promise<Warehouse | undefined>
+  /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
+  readingWarehouse(): Promise<Warehouse>
+  /** The warehouse with its tables up to date: for every command that writes. */
+  readyWarehouse(): Promise<Warehouse>
+  /** As `readyWarehouse`, for commands that change only what is there: where nothing is, nothing is made. */
+  existingWarehouse(): Promise<Warehouse>
+  /**
+   * Everything that work on cursors takes. Without `stamps`, requests get stamps that lie after everything the
+   * warehouse has seen. The share of the source is the work's own: the next step of a job must not count its requests.
+   */
+  dependencies(
+    warehouse: Warehouse,
+    how?: { readonly stamps?: Stamps; readonly observer?: Observer },
+  ): Promise<Dependencies>
+  source(stamps: Stamps, attempts?: number): Promise<Source>
+}
+
+/** What a piece of work is called, for those who are told what came of it. */
+export interface WorkName {
+  readonly job: string | null
+  /** Whether the warehouse has a record of it as a run. */
+  readonly onRecord: boolean
+  /** The job's own, beside that of the configuration. */
+  readonly heartbeat?: Secret | undefined
+}
+
+/** A piece of work that has ended. */
+export interface FinishedWork extends WorkName {
+  readonly startedAt: string
+  /** Of its parts, as far as they came to their ends. */
+  readonly reports: readonly RunReport[]
+  readonly exitCode: number
+  /** What it threw. */
+  readonly error?: unknown
+}
+
 /**
  * What a folder of src/features adds to the program; src/main.ts lists them. Every start reads the list: what a member is
  * made of is loaded when it is asked for.
@@ -79,8 +143,14 @@ export interface Feature {
   tables?(): Promise<StateTables>
   /** Its section of the configuration. */
   settings?(): Promise<ConfigSection>
+  /** What it makes of the tables once they are up to date; what is in its way is said, and takes nothing from the command. */
+  afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
+  /** The settings of derived tables as they are now, of all tenants or of one: for whoever begins to write. */
+  readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>
   /** Brings up to date what it keeps beside the rows: when a run begins, and when it ends. */
   besideRows?(run: Writing): Promise<void>
+  /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
+  afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
 }
 
 /** The commands of the features, in their order. */

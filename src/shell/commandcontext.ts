@@ -5,7 +5,6 @@
 import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
-import type { Int64 } from '../../schema/resource.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
@@ -17,21 +16,17 @@ import type { CursorChoice, Observer } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { Change } from '../engine/warehouse/change.js'
-import type { Rules } from '../engine/warehouse/derived.js'
-import type { DialectWriter } from '../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
-import type { ViewsMade, ViewsWanted } from '../features/analytics/makeviews.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import { type Invocation, stateTablesOf } from './command.js'
+import { type CommandContext, type Invocation, stateTablesOf } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
 import { createLog } from './log.js'
 import { packageVersion } from './package.js'
 import { secretsOf } from './secrets.js'
 
-export class CommandContext {
+export class OpenContext implements CommandContext {
   readonly model: Model
   readonly log: Logger
-  /** Where the log goes; a progress display on the same terminal puts itself around it. */
   writeLog: (text: string) => void = (text) => void this.invocation.io.stderr.write(text)
   readonly #closers: (() => Promise<void>)[] = []
   #warehouse: Warehouse | undefined
@@ -54,12 +49,10 @@ export class CommandContext {
     })
   }
 
-  /** The tenants and resources that the flags choose, else the configuration. */
   get choice(): CursorChoice {
     return chosenByFlags(this.config, this.invocation.options)
   }
 
-  /** Stops where --tenant names a tenant that was forgotten: commands that only read would find nothing of it. */
   async refuseForgotten(): Promise<void> {
     const { choice } = this
     if (!choice.isTyped) return
@@ -67,7 +60,6 @@ export class CommandContext {
     refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
   }
 
-  /** The same, and where the warehouse knows no such tenant: an empty answer would look as if all were well. */
   async refuseUnknown(): Promise<void> {
     await this.refuseForgotten()
     const { choice } = this
@@ -79,20 +71,17 @@ export class CommandContext {
     refuseUnknown(choice.tenants ?? [], known, exceptTenants)
   }
 
-  /** The warehouse as it is: for migrate, and for commands that write. */
   async warehouse(): Promise<Warehouse> {
     this.#warehouse ??= await this.#open({})
     return this.#warehouse
   }
 
-  /** The warehouse, where there is one: nothing is made. */
   async warehouseThere(): Promise<Warehouse | undefined> {
     if (this.#warehouse) return this.#warehouse
     const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
     return isNewWarehouse(await (await this.readingWarehouse()).plan()) ? undefined : this.warehouse()
   }
 
-  /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
   async readingWarehouse(): Promise<Warehouse> {
     this.#reading ??= this.#warehouse ?? (await this.#open({ existing: true }))
     return this.#reading
@@ -101,6 +90,7 @@ export class CommandContext {
   async #open(how: { readonly existing?: boolean }): Promise<Warehouse> {
     const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
+    const readRules = this.invocation.features.find((feature) => feature.readRules)?.readRules
     const warehouse = await openWarehouse({
       url: url.reveal(),
       schema,
@@ -108,7 +98,7 @@ export class CommandContext {
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
-      readRules: (writing, tenantId) => this.#readRules(writing, tenantId),
+      ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
     this.invocation.io.collectAt(warehouse.dialect.heapGrowth)
@@ -116,7 +106,6 @@ export class CommandContext {
     return warehouse
   }
 
-  /** As `readyWarehouse`, for commands that change only what is there: where nothing is, nothing is made. */
   async existingWarehouse(): Promise<Warehouse> {
     const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
     const there = await this.readingWarehouse()
@@ -129,20 +118,12 @@ export class CommandContext {
     return this.readyWarehouse()
   }
 
-  /** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
-  async #readRules(warehouse: Warehouse, tenantId: Int64 | undefined): Promise<Rules> {
-    const { readRules } = await import('../features/analytics/readrules.js')
-    const { reportSettings } = await import('../features/analytics/settings.js')
-    return readRules(warehouse, this.model, reportSettings(this.config), this.clock.nowMicros(), tenantId)
-  }
-
-  /** The warehouse with its tables up to date: for every command that writes. */
   async readyWarehouse(): Promise<Warehouse> {
     const warehouse = await this.warehouse()
     if (this.config.warehouse.autoMigrate) {
       const changes = await warehouse.migrate((change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
-      await this.makeViews(warehouse)
+      for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
       return warehouse
     }
     const [first, ...more] = await warehouse.plan()
@@ -158,34 +139,6 @@ export class CommandContext {
     if (kind === 'key') this.log.info({ table, ...size }, 'The key of a table is changed')
   }
 
-  /** The views for analysts, as the configuration wants them. */
-  async viewsWanted(): Promise<ViewsWanted> {
-    const { reportSettings } = await import('../features/analytics/settings.js')
-    const { names, schema } = reportSettings(this.config)
-    return { model: this.model, names, schema }
-  }
-
-  /** Brings the views for analysts up to date; what is in their way is said, and takes nothing from the command. */
-  async makeViews(warehouse: Warehouse): Promise<ViewsMade> {
-    const { makeViews } = await import('../features/analytics/makeviews.js')
-    const views = await makeViews(warehouse, await this.viewsWanted())
-    for (const { message, hint } of views.troubles) this.log.warn({ hint }, message)
-    return views
-  }
-
-  /** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
-  async refreshAnalytics(warehouse: DialectWriter): Promise<void> {
-    const { refreshAnalytics } = await import('../features/analytics/refresh.js')
-    const { reportSettings } = await import('../features/analytics/settings.js')
-    const { model, clock, config } = this
-    const nowMicros = (): bigint => clock.nowMicros()
-    await refreshAnalytics({ warehouse, model, report: reportSettings(config), nowMicros })
-  }
-
-  /**
-   * Everything that work on cursors takes. Without `stamps`, requests get stamps that lie after everything the
-   * warehouse has seen. The share of the source is the work's own: the next step of a job must not count its requests.
-   */
   async dependencies(
     warehouse: Warehouse,
     { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
@@ -282,7 +235,7 @@ export async function withConfig<T>(
   use: (context: CommandContext) => Promise<T>,
   clock: Clock = systemClock,
 ): Promise<T> {
-  const context = new CommandContext(invocation, config, await stateTablesOf(invocation.features), clock)
+  const context = new OpenContext(invocation, config, await stateTablesOf(invocation.features), clock)
   try {
     return await use(context)
   } finally {

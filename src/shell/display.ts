@@ -5,7 +5,7 @@
 
 import type { Observer } from '../engine/run/runreport.js'
 import type { SourceStats } from '../engine/source/source.js'
-import type { CommandContext } from './commandcontext.js'
+import type { CommandContext } from './command.js'
 import { ProgressDisplay } from './progress.js'
 import { Tracker } from './tracker.js'
 

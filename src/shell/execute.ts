@@ -7,11 +7,11 @@ import { timeLimit } from '../engine/run/ending.js'
 import { runSync, type StepRequest } from '../engine/run/run.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
-import { alerting } from '../features/alerts/alerting.js'
 import type { VerifyOptions } from '../features/verify/verification.js'
 import { checkTables, runVerify, type VerifyReport } from '../features/verify/work.js'
-import type { Invocation } from './command.js'
-import { type CommandContext, withContext } from './commandcontext.js'
+import { withFollowing } from './afterwork.js'
+import type { CommandContext, Invocation } from './command.js'
+import { withContext } from './commandcontext.js'
 import { shown, showProgress } from './display.js'
 import { runSummary } from './runsummary.js'
 import { runTroubles } from './runtroubles.js'
@@ -27,7 +27,7 @@ export function runOnce(
   purpose: (context: CommandContext) => Purpose,
 ): Promise<number> {
   return withContext(invocation, (context) =>
-    alerting(context, { job: null }, async (note) => {
+    withFollowing(context, { job: null, onRecord: true }, async (note) => {
       const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
       // main says where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1

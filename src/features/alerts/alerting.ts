@@ -1,87 +1,25 @@
 /*
- * What stands around every command that records a run: at its end, incidents are told, heartbeats are called and metrics
- * are written. Used by the commands that are one run, and by jobs.
+ * What alerts do behind every piece of work that writes: incidents are told, and heartbeats are called. A hook of the
+ * feature (feature.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { Stop } from '../../engine/base/errors.js'
-import type { Secret } from '../../engine/config/secret.js'
-import { now } from '../../engine/run/runcontext.js'
-import type { RunReport } from '../../engine/run/runreport.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { secretsOf } from '../../shell/secrets.js'
 import { reportSettings } from '../analytics/settings.js'
-import { writeMetrics } from '../telemetry/work.js'
 import { alertSettings } from './settings.js'
 
-/** Which run it is, for those who are told. */
-export interface RunName {
-  readonly job: string | null
-  /** The job's own, beside that of the configuration. */
-  readonly heartbeat?: Secret | undefined
-}
-
-/**
- * Does the work of a run, which notes what its parts report, and tells afterwards what needs somebody and what is over.
- * A run that a signal has ended tells nothing, and calls no heartbeat: it is to end now, and did not come to its end.
- */
-export async function alerting(
-  context: CommandContext,
-  name: RunName,
-  work: (note: (report: RunReport) => void) => Promise<number>,
-): Promise<number> {
-  const { signal } = context.invocation.signals
-  const startedAt = now(context)
-  const reports: RunReport[] = []
-  const end = (exitCode: number, error?: unknown): Promise<void> =>
-    signal.aborted
-      ? Promise.resolve()
-      : afterRun(context, name, { startedAt, reports, exitCode, ...(error !== undefined && { error }) })
-  try {
-    const exitCode = await work((report) => void reports.push(report))
-    await end(exitCode)
-    return exitCode
-  } catch (error) {
-    await end(error instanceof Stop ? error.exitCode : 1, error)
-    throw error
-  }
-}
-
-/** Tells afterwards what needs somebody, of work that is on no run's record: no heartbeat is called. */
-export async function telling<T>(context: CommandContext, work: () => Promise<T>): Promise<T> {
-  const { signal } = context.invocation.signals
-  const ended = { startedAt: now(context), reports: [], exitCode: 0 }
-  const nameless = { job: null }
-  try {
-    const done = await work()
-    if (!signal.aborted) await tellRules(context, nameless, ended)
-    return done
-  } catch (error) {
-    const { isOfTheRun } = await import('./wholetrouble.js')
-    if (!signal.aborted && isOfTheRun(error)) await tellRules(context, nameless, { ...ended, error })
-    throw error
-  }
-}
-
-interface Ended {
-  readonly startedAt: string
-  readonly reports: readonly RunReport[]
-  readonly exitCode: number
-  readonly error?: unknown
-}
-
-async function afterRun(context: CommandContext, name: RunName, ended: Ended): Promise<void> {
+/** Tells what needs somebody and what is over, and calls the heartbeats of a run. */
+export async function tellAfterWork(context: CommandContext, ended: FinishedWork): Promise<void> {
   const { isOfTheRun } = await import('./wholetrouble.js')
-  const { error, exitCode } = ended
+  const { error, exitCode, onRecord } = ended
   // 2: nothing was done. 3: nothing could begin. 4: another run is at work, which calls the heartbeat itself.
-  const beats = exitCode <= 1 ? callHeartbeats(context, name, exitCode) : undefined
-  if (error === undefined || isOfTheRun(error)) await tellRules(context, name, ended)
-  // After the incidents, which they count.
-  if (exitCode !== 2) await writeMetrics(context)
+  const beats = onRecord && exitCode <= 1 ? callHeartbeats(context, ended) : undefined
+  if (error === undefined || isOfTheRun(error)) await tellRules(context, ended)
   await beats
 }
 
-async function tellRules(context: CommandContext, { job }: RunName, ended: Ended): Promise<void> {
+async function tellRules(context: CommandContext, ended: FinishedWork): Promise<void> {
   const [{ tellAfter }, { ledgerSettings }] = await Promise.all([
     import('./work.js'),
     import('./alertstatesettings.js'),
@@ -101,7 +39,7 @@ async function tellRules(context: CommandContext, { job }: RunName, ended: Ended
       notice: (message, fields) => warn(context, message, fields),
       signal: invocation.signals.signal,
     },
-    { ...ended, runId, job },
+    { ...ended, runId },
   )
 }
 
@@ -130,8 +68,7 @@ function warn({ log, invocation }: CommandContext, message: string, fields: Reco
 
 async function callHeartbeats(
   context: CommandContext,
-  { job, heartbeat: ofJob }: RunName,
-  exitCode: number,
+  { job, heartbeat: ofJob, exitCode }: FinishedWork,
 ): Promise<void> {
   const { config, clock, invocation } = context
   const { beat } = await import('./heartbeat.js')

@@ -3,4 +3,5 @@ import type { Feature } from '../../shell/command.js'
 export const alerts: Feature = {
   settings: async () => (await import('./settings.js')).alertSection,
   tables: async () => (await import('./tables.js')).alertTables,
+  afterWork: async (context, ended) => (await import('./alerting.js')).tellAfterWork(context, ended),
 }

@@ -3,8 +3,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
-import type { Invocation } from '../../shell/command.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import type { CommandContext, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import type { Trial } from './trials.js'
 
@@ -45,7 +44,12 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const [
     { checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays, checkWorks },
     { Stamps },
-  ] = await Promise.all([import('./work.js'), import('../../engine/base/clock.js')])
+    { viewsWanted },
+  ] = await Promise.all([
+    import('./work.js'),
+    import('../../engine/base/clock.js'),
+    import('../analytics/work.js'),
+  ])
   const { model, clock, invocation } = context
   const { signal } = invocation.signals
   const source = await context.source(new Stamps(clock), attempts)
@@ -58,7 +62,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
   const views = warehouse
-    ? await checkViews(warehouse, await context.viewsWanted(), config.warehouse.autoMigrate)
+    ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
     : []
   const owner = warehouse ? await checkOwner(warehouse, source.address) : []
   const keepIn = owner.length === 0 ? warehouse : undefined

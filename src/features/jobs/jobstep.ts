@@ -9,12 +9,13 @@ import { now } from '../../engine/run/runcontext.js'
 import type { CursorChoice, RunReport, RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import type { CommandContext } from '../../shell/command.js'
 import { shown } from '../../shell/display.js'
 import { watched } from '../../shell/execute.js'
 import { runSummary } from '../../shell/runsummary.js'
 import { reportSettings } from '../analytics/settings.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
+import { refreshNow } from '../analytics/work.js'
 import { parseRange } from '../backfill/timerange.js'
 import { beginBackfill } from '../backfill/work.js'
 import { beginReconcile } from '../reconcile/work.js'
@@ -83,7 +84,7 @@ function snapshotWork(context: CommandContext, job: Job, choice: CursorChoice, t
   return {
     asksSource: false,
     carryOut: async (run) => {
-      await context.refreshAnalytics(run.warehouse)
+      await refreshNow(context, run.warehouse)
       const needs = { clock: run.clock, settings: snapshotSettings(context), signal: run.asked }
       const taken = await snapshotStep(needs, run, choice)
       const report = asRunOfNothing(taken, job.name)
@@ -105,7 +106,7 @@ export async function snapshotOf(
 ): Promise<Snapshot> {
   const { clock, invocation } = context
   const warehouse = await context.readyWarehouse()
-  await context.refreshAnalytics(warehouse)
+  await refreshNow(context, warehouse)
   const settings = snapshotSettings(context)
   return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
 }

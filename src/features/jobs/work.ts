@@ -12,11 +12,11 @@ import { type JobPlan, runJob } from '../../engine/run/steps.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { lockHolder } from '../../engine/warehouse/lease.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import { withFollowing } from '../../shell/afterwork.js'
+import type { CommandContext } from '../../shell/command.js'
 import { exitCodeOf } from '../../shell/execute.js'
 import { runTroubles } from '../../shell/runtroubles.js'
 import { timeLimitOf } from '../../shell/timelimit.js'
-import { alerting } from '../alerts/alerting.js'
 import { checkTables } from '../verify/work.js'
 import type { Job } from './jobfile.js'
 import { prepareStep, type Tell } from './jobstep.js'
@@ -27,7 +27,9 @@ type DueJob = Job & Pick<JobPlan, 'plannedAt'>
 
 /** Runs a job, prints what came of it, and tells what needs somebody. */
 export const carryOutJob = (context: CommandContext, job: DueJob): Promise<number> =>
-  alerting(context, { job: job.name, heartbeat: job.heartbeat }, (note) => carryOutSteps(context, job, note))
+  withFollowing(context, { job: job.name, onRecord: true, heartbeat: job.heartbeat }, (note) =>
+    carryOutSteps(context, job, note),
+  )
 
 async function carryOutSteps(
   context: CommandContext,

@@ -14,13 +14,19 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
     ['shopsync migrate', 'makes them'],
   ],
   run: async (invocation) => {
-    const [{ withContext }, { migrateText, movedWhat, rederivedWhat }, { settleAlone }, { shown }] =
-      await Promise.all([
-        import('../../shell/commandcontext.js'),
-        import('../../shell/tablechanges.js'),
-        import('../../engine/run/catchup.js'),
-        import('../../shell/display.js'),
-      ])
+    const [
+      { withContext },
+      { migrateText, movedWhat, rederivedWhat },
+      { settleAlone },
+      { shown },
+      { makeViewsOf, refreshNow },
+    ] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('../../shell/tablechanges.js'),
+      import('../../engine/run/catchup.js'),
+      import('../../shell/display.js'),
+      import('../analytics/work.js'),
+    ])
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse()
       const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
@@ -28,8 +34,8 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
         return changes.map(({ table, what, size }) => ({ table, what, ...size }))
       })
       const { clock, model } = context
-      const views = await context.makeViews(warehouse)
-      await context.refreshAnalytics(warehouse)
+      const views = await makeViewsOf(context, warehouse)
+      await refreshNow(context, warehouse)
       const { signal } = invocation.signals
       const { moved, rederived } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
         settleAlone({ warehouse, model, clock, signal, observer: step ? { step } : {} }),

@@ -48,6 +48,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     { withContext },
     { makePlan },
     { plannedViews },
+    { viewsWanted },
     { rangesByFlags },
     { planText },
     { Stamps },
@@ -56,6 +57,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     import('../../shell/commandcontext.js'),
     import('./work.js'),
     import('../analytics/makeviews.js'),
+    import('../analytics/work.js'),
     import('../backfill/timerange.js'),
     import('./words.js'),
     import('../../engine/base/clock.js'),
@@ -77,7 +79,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
     )
-    const views = await plannedViews(deps.warehouse, await context.viewsWanted())
+    const views = await plannedViews(deps.warehouse, viewsWanted(context))
     if (out.json) await out.document({ ...made, view_changes: views.made })
     else out.say(planText(made, views, out.paper))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0

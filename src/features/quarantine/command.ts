@@ -1,6 +1,5 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, choiceOptions, type Invocation } from '../../shell/command.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import { type Command, type CommandContext, choiceOptions, type Invocation } from '../../shell/command.js'
 
 export const quarantineCommand: Command = {
   name: 'quarantine',

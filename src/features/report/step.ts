@@ -4,7 +4,7 @@ import { now } from '../../engine/run/runcontext.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import type { CommandContext } from '../../shell/command.js'
 import { reportText } from './words.js'
 import { checkPlace, writeReport } from './work.js'
 

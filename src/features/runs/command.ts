@@ -1,6 +1,5 @@
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { type Command, choiceOptions } from '../../shell/command.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import { type Command, type CommandContext, choiceOptions } from '../../shell/command.js'
 
 const usualNumber = 20
 const mostRuns = 100_000

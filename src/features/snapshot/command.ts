@@ -18,15 +18,16 @@ Sends no request.`,
     ],
   ],
   run: async (invocation) => {
-    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { telling }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('../jobs/jobstep.js'),
-      import('./words.js'),
-      import('../../shell/display.js'),
-      import('../alerts/alerting.js'),
-    ])
+    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { withFollowing }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('../jobs/jobstep.js'),
+        import('./words.js'),
+        import('../../shell/display.js'),
+        import('../../shell/afterwork.js'),
+      ])
     return withContext(invocation, async (context) => {
-      const taken = await telling(context, () =>
+      const taken = await withFollowing(context, { job: null, onRecord: false }, () =>
         shown(context, { what: 'keeping how each shop stands' }, () => snapshotOf(context, context.choice)),
       )
       await invocation.out.answer(taken, snapshotText(taken))

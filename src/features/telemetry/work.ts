@@ -1,7 +1,7 @@
 /* The metrics of the warehouse that a configuration names. Used by `shopsync schedule`, and after each run. */
 import { describeError } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext } from '../../shell/commandcontext.js'
+import type { CommandContext } from '../../shell/command.js'
 import { packageVersion } from '../../shell/package.js'
 import { metricsSettings } from './settings.js'
 

@@ -28,9 +28,9 @@ afterEach(async () => {
   await closeAll()
 })
 
-function configure(more: object[] = []): void {
+function configure(more: object[] = [], resources = ['notes', 'statuses']): void {
   here.configure({
-    sync: { resources: ['notes', 'statuses'] },
+    sync: { resources },
     alerts: {
       rules: [{ webhook: hook.url, secret: signingKey }, ...more],
       heartbeat: `${beats.url}/ping/hidden-uuid?rid=1`,
@@ -157,6 +157,8 @@ test('SIGTERM ends a run at once that tells somebody who does not answer; the ne
 })
 
 test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
+  // Drift belongs to the tenant that showed it first, whichever that was: without that tenant it is news again.
+  configure([], ['notes'])
   const tenant = Number(here.sandbox.tenantIds.at(-1))
   await run(['sync'])
   here.sandbox.store.revoke(tenant)

@@ -160,7 +160,7 @@ export const premises: readonly Promised[] = [
     promise: 'what only reads, makes nothing',
     broken: 'opens a warehouse for reading as for writing',
     breakage: breaking<typeof context>('src/shell/commandcontext.ts').method(
-      'CommandContext',
+      'OpenContext',
       'readingWarehouse',
       () =>
         function () {

@@ -1,0 +1,43 @@
+/* What analytics do for the rest of the program, by its configuration. */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Rules } from '../../engine/warehouse/derived.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/command.js'
+import type { ViewsMade, ViewsWanted } from './makeviews.js'
+import { reportSettings } from './settings.js'
+import type { ZonesNow } from './zones.js'
+
+/** The views for analysts, as the configuration wants them. */
+export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'config'>): ViewsWanted {
+  const { names, schema } = reportSettings(config)
+  return { model, names, schema }
+}
+
+/** Brings the views up to date; what is in their way is said, and takes nothing from the command. */
+export async function makeViewsOf(context: CommandContext, warehouse: Warehouse): Promise<ViewsMade> {
+  const { makeViews } = await import('./makeviews.js')
+  const views = await makeViews(warehouse, viewsWanted(context))
+  for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
+  return views
+}
+
+/** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
+export async function refreshNow(
+  { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,
+  warehouse: DialectWriter,
+): Promise<ZonesNow> {
+  const { refreshAnalytics } = await import('./refresh.js')
+  const nowMicros = (): bigint => clock.nowMicros()
+  return refreshAnalytics({ warehouse, model, report: reportSettings(config), nowMicros })
+}
+
+/** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
+export async function rulesNow(
+  { model, clock, config }: CommandContext,
+  warehouse: Warehouse,
+  tenantId: Int64 | undefined,
+): Promise<Rules> {
+  const { readRules } = await import('./readrules.js')
+  return readRules(warehouse, model, reportSettings(config), clock.nowMicros(), tenantId)
+}
