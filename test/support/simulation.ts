@@ -19,7 +19,7 @@ export interface Scenario {
   readonly rounding?: 'floor' | 'ceil'
   /** Windows begin at multiples of their length, or this many ms later. */
   readonly phase?: number
-  /** Processes of ours on the same limit, each with its own governor; default 1. */
+  /** Processes of ours on the same limit, each with its own throttle; default 1. */
   readonly processes?: number
 }
 
@@ -119,7 +119,7 @@ class Windows {
 
 const START = 1_700_000_000_000
 
-/** Gives one governor, or several, endless work against one server, in virtual time. */
+/** Gives one throttle, or several, endless work against one server, in virtual time. */
 export function simulate(scenario: Scenario): Tally {
   const world = new World(scenario)
   const begin = START + world.random() * scenario.window

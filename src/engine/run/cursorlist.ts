@@ -1,8 +1,8 @@
 import type { Int64 } from '../../../schema/resource.js'
-import { Retry } from '../base/errors.js'
 import { endOfSecond, fromMicros } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { PageNumbers } from '../model/flatten/flatten.js'
+import type { Flow } from '../source/rate/flow.js'
 import type { ListRequest, Page, Priority, Source } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 
@@ -17,8 +17,15 @@ import type { Fetched, FlatPage } from './store.js'
 
 interface ListOptions {
   readonly priority: Priority
-  /** See ListRequest. */
-  readonly whenFree?: () => Promise<void>
+  /** Of lists whose pages are stored as they come. */
+  readonly flow?: Flow
+}
+
+interface FetchOptions {
+  /** Only the records that it accepts are kept of the page. */
+  readonly wanted?: (record: unknown) => boolean
+  /** Another one than the list's. */
+  readonly flow?: Flow | undefined
 }
 
 /** A cursor whose list is read. */
@@ -29,8 +36,8 @@ interface ListedCursor extends CursorTask {
 }
 
 /** One cursor's list whose pages are compared, or encoded when they are stored. */
-export const flatList = (cursor: ListedCursor, priority: Priority): CursorList<Flattened> =>
-  new CursorList(cursor, { priority }, (flattened) => flattened)
+export const flatList = (cursor: ListedCursor, priority: Priority, flow?: Flow): CursorList<Flattened> =>
+  new CursorList(cursor, { priority, ...(flow && { flow }) }, (flattened) => flattened)
 
 /** The first year that no timestamp can name. */
 const year10000 = 253_402_300_800_000_000n
@@ -61,20 +68,20 @@ export class CursorList<P extends FlatPage = Flattened> {
 
   get #request() {
     const { tenantId, resource, signal } = this.cursor
-    const { priority, whenFree } = this.options
-    return { tenantId, path: resource.path, priority, signal, whenFree }
+    return { tenantId, path: resource.path, priority: this.options.priority, signal }
   }
 
-  /** A page of what is newer than `after`. With `wanted`, only the records that it accepts are kept of the page. */
+  /** A page of what is newer than `after`. */
   async fetch(
     after: string,
     page: number,
     perPage: number,
-    wanted?: (record: unknown) => boolean,
+    { wanted, flow = this.options.flow }: FetchOptions = {},
   ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
     const name = `${after} ${page} ${perPage}`
-    const first = { ...request, ...(this.#failed.has(name) && { attempts: 1 }) }
+    const isCounted = this.#isCounted
+    const first = { ...request, flow, isCounted, ...(this.#failed.has(name) && { attempts: 1 }) }
     try {
       return await this.cursor.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
     } catch (error) {
@@ -112,9 +119,6 @@ export class CursorList<P extends FlatPage = Flattened> {
     wanted: ((record: unknown) => boolean) | undefined,
   ): WalkPage<Fetched<P>> {
     const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
-    // One answer of a source that counts is a slip; the end of the list must not be read out of it.
-    if (isUncounted && this.#isCounted)
-      throw new Retry('Not a list: "total_count" is missing, and the answers before had it')
     this.#isCounted ||= !isUncounted
     const { resource } = this.cursor
     const numbers: PageNumbers = { ...answer, form: this.cursor.warehouse.numbers }

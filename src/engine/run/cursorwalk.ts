@@ -3,6 +3,7 @@
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { Flow } from '../source/rate/flow.js'
 import type { Hole } from '../walk/anomalies.js'
 import { isWholeFrom } from '../walk/cutpoint.js'
 import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
@@ -17,7 +18,6 @@ import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { Freshness } from './freshness.js'
 import { overlapOf } from './lateness.js'
 import { wentBack } from './olderversions.js'
-import { Pace } from './pace.js'
 import {
   type AskedWalk,
   floorOf,
@@ -40,7 +40,7 @@ export class CursorWalk implements CursorWork {
   #before: string | null
   #watermark: string | null
   readonly #list: CursorList<EncodedPage>
-  readonly #pace: Pace
+  readonly #flow: Flow
   readonly #startedAt: string
   readonly #store: PageStore
   #memory: Memory
@@ -66,9 +66,9 @@ export class CursorWalk implements CursorWork {
     const { state, warehouse, key } = cursor
     this.#asked = asked
     this.mode = walkMode(state, asked)
-    const options = { priority: 'incremental', whenFree: () => warehouse.free() } as const
+    this.#flow = new Flow(cursor.run, warehouse.unstored)
+    const options = { priority: 'incremental', flow: this.#flow } as const
     this.#list = new CursorList(cursor, options, (page) => warehouse.encode(page, key))
-    this.#pace = new Pace(cursor.run)
     this.#startedAt = cursor.now()
     this.#store = new PageStore(cursor, 'walk')
     this.#before = state?.watermark ?? null
@@ -173,7 +173,7 @@ export class CursorWalk implements CursorWork {
   /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
   async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
     const own = this.cursor.now()
-    const answer = await this.#pace.fetching(this.#list.fetch(this.#floor, page, perPage))
+    const answer = await this.#list.fetch(this.#floor, page, perPage)
     const clocks = { source: answer.clocks?.source ?? null, own }
     this.#freshness?.answered(clocks)
     return { ...answer, clocks }
@@ -219,10 +219,10 @@ export class CursorWalk implements CursorWork {
 
   #port(): WalkPort<Fetched<EncodedPage>> {
     return {
-      fetch: (page, perPage) => this.cursor.warehouse.fetching(() => this.#fetch(page, perPage)),
+      fetch: (page, perPage) => this.#fetch(page, perPage),
       store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),
-      readAhead: () => this.#pace.readAhead(),
+      readAhead: () => this.#flow.together,
       note: this.cursor.note,
     }
   }
@@ -239,7 +239,7 @@ export class CursorWalk implements CursorWork {
       recall ? { ...commit, ...recall } : commit,
       recall?.memory,
     )
-    const applied = await this.#pace.storing(
+    const applied = await this.#flow.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
     this.#freshness?.stored(page.payload.flattened.records, applied)

@@ -1,5 +1,5 @@
 /**
- * The API over HTTP: builds the requests, and makes a Source of retry, governor and exchange. Used by the command line,
+ * The API over HTTP: builds the requests, and makes a Source of retry, throttle and exchange. Used by the command line,
  * which creates one for each run.
  */
 import type { Clock, Stamps } from '../base/clock.js'
@@ -18,7 +18,7 @@ import { Counter } from './http/requestcounter.js'
 import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
 import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
-import { createGovernor } from './rate/governor.js'
+import { Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'
 import type {
@@ -63,6 +63,8 @@ export interface SourceOptions {
   readonly onRequest?: (info: RequestInfo) => void
 }
 
+type AskedPage = Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>
+
 /** Shared by a source and all sources that were split from it. */
 interface SharedSource {
   readonly address: SourceAddress
@@ -94,7 +96,7 @@ export function createSource(options: SourceOptions): Source {
   const { clock, stamps, secret, rateReserve, random = Math.random, onRequest, onRetry, onWait } = options
   const { maxWait = usualMaxWait } = options
   const bounds = { attempts: 6, baseMs: 500, maxMs: 30_000, ...options.retry }
-  const governor = createGovernor({
+  const throttle = new Throttle({
     clock,
     connections,
     rateReserve,
@@ -105,7 +107,7 @@ export function createSource(options: SourceOptions): Source {
   })
   const exchange = {
     wire,
-    governor,
+    throttle,
     clock,
     stamps,
     maxBodyBytes,
@@ -135,7 +137,7 @@ class HttpSource implements Source {
     private readonly shared: SharedSource,
     private readonly counter: Counter,
   ) {
-    this.#waitedBefore = shared.exchange.governor.waited()
+    this.#waitedBefore = shared.exchange.throttle.waited()
   }
 
   get address(): SourceAddress {
@@ -150,9 +152,9 @@ class HttpSource implements Source {
     const { updatedAfter, page, perPage } = request
     const filter = updatedAfter === '' ? '' : `updated_after=${encodeURIComponent(updatedAfter)}&`
     const query = `${filter}page=${page}&per_page=${perPage}`
-    const { attempts, whenFree } = request
-    const call = { ...this.#call(request, '', query), attempts, whenFree, page }
-    return this.#page(call, { page, perPage }, make)
+    const { attempts, flow, isCounted = false } = request
+    const call = { ...this.#call(request, '', query), attempts, flow, page }
+    return this.#page(call, { page, perPage, isCounted }, make)
   }
 
   async item(request: ItemRequest): Promise<Item | undefined> {
@@ -186,11 +188,8 @@ class HttpSource implements Source {
       priority: 'lookup',
       signal,
     }
-    return this.#page(call, { page, perPage }, (answer) => {
-      // Who is not in the list counts as revoked: a list that cannot be counted is not believed.
-      if (answer.isUncounted) throw new Retry('found no "total_count", expected a whole number')
-      return answer
-    })
+    // Who is not in the list counts as revoked: a list that cannot be counted is not believed.
+    return this.#page(call, { page, perPage, isCounted: true }, (answer) => answer)
   }
 
   ask(question: PlainRequest): Promise<Shown> {
@@ -206,9 +205,9 @@ class HttpSource implements Source {
 
   stats(): SourceStats & SourceTraffic {
     const { requests, retries, rateLimited, bytes, traffic } = this.counter
-    const { governor } = this.shared.exchange
-    const waited = governor.waited() - this.#waitedBefore
-    const clocks = { serverTime: governor.serverTime(), window: governor.window() }
+    const { throttle } = this.shared.exchange
+    const waited = throttle.waited() - this.#waitedBefore
+    const clocks = { serverTime: throttle.serverTime(), window: throttle.window() }
     return { requests, retries, rateLimited, bytes, traffic, waited, ...clocks }
   }
 
@@ -217,7 +216,7 @@ class HttpSource implements Source {
   }
 
   async close(): Promise<void> {
-    this.shared.exchange.governor.close()
+    this.shared.exchange.throttle.close()
     await this.shared.exchange.wire.close()
   }
 
@@ -237,27 +236,10 @@ class HttpSource implements Source {
     return `${this.shared.prefix}/api/v1/${path}${query && `?${query}`}`
   }
 
-  #page<T>(
-    call: ApiRequest,
-    { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>,
-    make: (page: Page) => T,
-  ): Promise<T> {
-    return this.#ask(call, ({ value, ...answer }) => {
-      let held: Pick<Answered, 'tokens' | 'isOdd'> | undefined = answer
-      const body = () => {
-        if (held) return held
-        throw new Bug('The numbers of a page were asked for after its body was released')
-      }
-      const tokens = (): readonly unknown[] =>
-        (body().tokens() as { readonly results: readonly unknown[] }).results
-      const isOdd = (): boolean => body().isOdd()
-      try {
-        return make({ ...answer, page, ...readEnvelope(value, page, perPage), tokens, isOdd })
-      } finally {
-        // A caller that keeps the page must not keep its body, which is as large again.
-        held = undefined
-      }
-    })
+  /** What is made of a page is no matter of the source: it is made when the answer was accepted, and not asked for again. */
+  async #page<T>(call: ApiRequest, asked: AskedPage, make: (page: Page) => T): Promise<T> {
+    const accepted = await this.#ask(call, (answer) => new AcceptedPage(answer, asked))
+    return accepted.make(make)
   }
 
   #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {
@@ -275,6 +257,41 @@ class HttpSource implements Source {
       signal: call.signal,
     }
     return withRetry(loop, (attempt) => new Exchange(exchange, call, attempt, this.counter).run(read))
+  }
+}
+
+/**
+ * A page of a list, as long as it is wanted: whoever keeps the page must not keep its body, which is as large again, and a
+ * promise that has waited long is old and keeps alive what it resolves to.
+ */
+class AcceptedPage {
+  #page: Page | undefined
+  #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
+
+  /** Throws Retry where the answer is no such page. */
+  constructor({ value, ...answer }: Answered, { page, perPage, isCounted = false }: AskedPage) {
+    const envelope = readEnvelope(value, page, perPage)
+    if (envelope.isUncounted && isCounted) throw new Retry('found no "total_count", expected a whole number')
+    const body = () => {
+      if (this.#body) return this.#body
+      throw new Bug('The numbers of a page were asked for after its body was released')
+    }
+    this.#body = answer
+    const tokens = (): readonly unknown[] =>
+      (body().tokens() as { readonly results: readonly unknown[] }).results
+    this.#page = { ...answer, page, ...envelope, tokens, isOdd: () => body().isOdd() }
+  }
+
+  /** Once. */
+  make<T>(of: (page: Page) => T): T {
+    const page = this.#page
+    this.#page = undefined
+    if (!page) throw new Bug('A page was asked for after it was released')
+    try {
+      return of(page)
+    } finally {
+      this.#body = undefined
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../config/address.js'
 import type { Traffic } from './http/traffic.js'
+import type { Flow } from './rate/flow.js'
 
 /** Which request goes first when the rate limit is short (docs/architecture.md, What else the engine rests on): in this order. */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
@@ -21,8 +22,10 @@ export interface ListRequest {
   readonly perPage: number
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number
-  /** Awaited before the answer is decoded, which keeps the thread busy for as long as a page takes to store. */
-  readonly whenFree?: (() => Promise<void>) | undefined
+  /** Of pages that will be stored: what the throttle and the decoding wait for. */
+  readonly flow?: Flow | undefined
+  /** The source has counted this list before: an answer that does not count is a slip, and asked for again. */
+  readonly isCounted?: boolean
   readonly priority: Priority
   readonly signal?: AbortSignal
 }
@@ -136,8 +139,8 @@ export interface Source {
   readonly address: SourceAddress
   list(request: ListRequest): Promise<Page>
   /**
-   * As `list`, with the result of `make` in place of the page. `make` runs before the promise resolves, so that the
-   * page itself can be collected: a promise that has waited long is in the old part of the heap, and a page of 4 MB
+   * As `list`, with the result of `make` in place of the page. `make` runs once, when the answer was accepted, and before
+   * the promise resolves, so that the page itself can be collected: a promise that has waited long is in the old part of the heap, and a page of 4 MB
    * that it resolves to stays there until a full collection.
    */
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T>

@@ -1,28 +1,17 @@
-/**
- * Counts the pages that wait to be stored. Where the warehouse is slower than the source, cursors that go on fetching
- * only fill memory: eight cursors hold sixty megabytes more than one, and store nothing sooner.
- */
+/** The pages that wait to be stored, and the transactions that wait for this thread: the source's throttle asks. */
 export class Backlog {
-  readonly #waiting: (() => void)[] = []
   #pages = 0
+  /** Those who wait for the next page to be stored. */
+  readonly #waiting: (() => void)[] = []
   /** Work that keeps this thread busy, held until no transaction asks. */
   readonly #held: (() => void)[] = []
   #asking = 0
 
-  constructor(private readonly limit: number) {}
+  /** `enough`: so many pages keep the database busy. Eight cursors that go on hold sixty megabytes more than one. */
+  constructor(readonly enough: number) {}
 
-  /**
-   * Fetches a page when there is room for one. A page that was fetched may never be stored: the request failed, the run
-   * was aborted, or the page is read again. So the end of a fetch lets the next one begin, as the end of a store does;
-   * if stores alone did, the others would wait for ever behind a fetch that failed.
-   */
-  async fetching<T>(fetch: () => Promise<T>): Promise<T> {
-    if (this.#pages >= this.limit) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    try {
-      return await fetch()
-    } finally {
-      this.#next()
-    }
+  get pages(): number {
+    return this.#pages
   }
 
   async storing<T>(work: () => Promise<T>): Promise<T> {
@@ -31,8 +20,13 @@ export class Backlog {
       return await work()
     } finally {
       this.#pages--
-      this.#next()
+      for (const go of this.#waiting.splice(0)) go()
     }
+  }
+
+  /** Resolves when the next page is stored, or has failed. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   /**
@@ -58,9 +52,5 @@ export class Backlog {
   /** Resolves when no transaction waits for an answer before it writes. */
   async free(): Promise<void> {
     while (this.#asking > 0) await new Promise<void>((resolve) => this.#held.push(resolve))
-  }
-
-  #next(): void {
-    if (this.#pages < this.limit) this.#waiting.shift()?.()
   }
 }

@@ -99,12 +99,8 @@ export class LeasedWarehouse implements PageWriter {
     return this.#warehouse.hasMovingRows(resource)
   }
 
-  fetching<T>(fetch: () => Promise<T>): Promise<T> {
-    return this.#warehouse.fetching(fetch)
-  }
-
-  free(): Promise<void> {
-    return this.#warehouse.free()
+  get unstored(): Warehouse['unstored'] {
+    return this.#warehouse.unstored
   }
 
   warm(): void {

@@ -172,14 +172,9 @@ export class Warehouse implements Writer {
     if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
   }
 
-  /** Fetches a page when the warehouse can take another one soon. */
-  fetching<T>(fetch: () => Promise<T>): Promise<T> {
-    return this.#backlog.fetching(fetch)
-  }
-
-  /** Resolves when long work on this thread keeps no transaction waiting. */
-  free(): Promise<void> {
-    return this.#backlog.free()
+  /** The pages that are not stored yet. */
+  get unstored(): Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'> {
+    return this.#backlog
   }
 
   /** Starts what a long load needs, while its first page is on the way. */

@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { NumberForm } from '../base/numbertoken.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
+import type { Backlog } from './backlog.js'
 import type { CursorKey, Reader } from './cursors.js'
 import type { Db } from './database.js'
 import type { Session } from './dialect.js'
@@ -43,10 +44,8 @@ export interface PageWriter extends Writer {
   apply(batch: Omit<Batch, 'fence'>): Promise<Applied>
   /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
   hasMovingRows(resource: string): boolean
-  /** Fetches a page when the warehouse can take another one soon. */
-  fetching<T>(fetch: () => Promise<T>): Promise<T>
-  /** Resolves when long work on this thread keeps no transaction waiting. */
-  free(): Promise<void>
+  /** The pages that are not stored yet. */
+  readonly unstored: Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'>
   /** Starts what a long load needs, while its first page is on the way. */
   warm(): void
 }

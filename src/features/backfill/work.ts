@@ -16,10 +16,10 @@ import {
 } from '../../engine/run/cursorwork.js'
 import { timeOf } from '../../engine/run/observe.js'
 import { OlderVersions } from '../../engine/run/olderversions.js'
-import { Pace } from '../../engine/run/pace.js'
 import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
+import { Flow } from '../../engine/source/rate/flow.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
@@ -65,7 +65,7 @@ export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begi
 /** One cursor's backfill. */
 export class Backfill implements CursorWork {
   readonly #list: CursorList
-  readonly #pace: Pace
+  readonly #flow: Flow
   readonly #store: PageStore
   readonly #older: OlderVersions
   #expected = 0
@@ -74,8 +74,8 @@ export class Backfill implements CursorWork {
     private readonly cursor: CursorRun,
     private readonly ranges: readonly TimeRange[],
   ) {
-    this.#list = flatList(cursor, 'backfill')
-    this.#pace = new Pace(cursor.run)
+    this.#flow = new Flow(cursor.run, cursor.warehouse.unstored)
+    this.#list = flatList(cursor, 'backfill', this.#flow)
     this.#store = new PageStore(cursor, 'backfill')
     this.#older = new OlderVersions(cursor.now())
   }
@@ -112,7 +112,7 @@ export class Backfill implements CursorWork {
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
     const wanted = isWithin(range)
     const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
-      warehouse.fetching(() => this.#pace.fetching(this.#list.fetch(from, page, perPage, wanted)))
+      this.#list.fetch(from, page, perPage, { wanted })
     const { size, isUncounted = false } = this.#memory
     const known = { isUncounted, hidden: hiddenIn(this.#memory), ...(size !== undefined && { size }) }
     const place = { after: beginningOf(range), until: endOfSecond(until), known }
@@ -159,13 +159,13 @@ export class Backfill implements CursorWork {
   ): Promise<void> {
     this.#expected = Math.max(this.#store.counts.records + payload.records, total - newer)
     const stored = this.#store.storeFlat(payload, { statements, expected: this.#expected })
-    const { previous } = await this.#pace.storing(stored)
+    const { previous } = await this.#flow.storing(stored)
     this.#older.take(payload.flattened.records, previous)
   }
 
   /** Pages that are read together have to be checked, which is worth a request only where there are many. */
   #readAhead(): number {
-    return this.#expected > manyRecords ? this.#pace.readAhead() : Math.min(1, this.#pace.readAhead())
+    return this.#expected > manyRecords ? this.#flow.together : Math.min(1, this.#flow.together)
   }
 
   async #write(statement: CompiledQuery): Promise<void> {

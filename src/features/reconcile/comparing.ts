@@ -8,12 +8,12 @@ import { Bisection } from '../../engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
-import { Pace } from '../../engine/run/pace.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import { now } from '../../engine/run/runcontext.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import type { Run } from '../../engine/run/tenant.js'
+import { Flow } from '../../engine/source/rate/flow.js'
 import { countOdd, nothingOdd } from '../../engine/walk/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
 import { IdSet } from '../../engine/walk/idset.js'
@@ -126,15 +126,15 @@ export class Comparing {
    */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
-    const pace = new Pace(this.#run)
+    const flow = new Flow(this.#run)
     const port: WalkPort<Fetched> = {
-      fetch: (page, perPage) => pace.fetching(list.fetch(after, page, perPage)),
+      fetch: (page, perPage) => list.fetch(after, page, perPage, { flow }),
       store: (page) => {
         for (const { id } of page.sightings) saw(id)
-        return pace.storing(this.#store(page))
+        return flow.storing(this.#store(page))
       },
       countAfter: (t) => list.countAfter(t),
-      readAhead: () => pace.readAhead(),
+      readAhead: () => flow.together,
       note,
     }
     const plan = walkPlan(this.#run, floor, this.parts.overlapMs)

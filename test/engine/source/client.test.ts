@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Bug, describeError, Skip, Stop } from '../../../src/engine/base/errors.js'
+import { Bug, describeError, Retry, Skip, Stop } from '../../../src/engine/base/errors.js'
 import { NumberToken } from '../../../src/engine/base/numbertoken.js'
 import type { RequestInfo } from '../../../src/engine/source/http/exchange.js'
 import type { Page } from '../../../src/engine/source/source.js'
@@ -55,6 +55,25 @@ describe('a request', () => {
       '/api/v1/tenants/7/customers/5',
       '/api/v1/tenants/7/payments/customer_payment_types',
     ])
+  })
+
+  it('is not sent again for what the caller makes of its answer', async () => {
+    const { url, seen } = await httpServer((_request, response) => sendJson(response, envelope([{ id: 1 }])))
+    const { source } = client(url)
+    const made = source.take(request(), () => {
+      throw new Retry('a fault of ours')
+    })
+    await expect(made).rejects.toThrow('a fault of ours')
+    expect(seen).toHaveLength(1)
+  })
+
+  it('is sent again where a list that was counted before comes without a count', async () => {
+    const bodies = ['{"results":[]}', envelope([], 1, 0)]
+    const { url, seen } = await httpServer((_request, response, number) =>
+      sendJson(response, bodies[number - 1]!),
+    )
+    const page = await client(url).source.list({ ...request(), isCounted: true })
+    expect([page.total, page.isUncounted, seen.length]).toEqual([0, undefined, 2])
   })
 
   it('carries increasing stamps, the server’s date and its request id into the answer', async () => {

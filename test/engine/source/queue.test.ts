@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { RequestClaim } from '../../../src/engine/source/rate/governor.js'
+import type { RequestClaim } from '../../../src/engine/source/rate/throttle.js'
 import { settled, VirtualClock } from '../../support/clocks.js'
-import { ask, closeGovernors, learn, many, ok, start, work } from '../../support/governor.js'
+import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/throttle.js'
 
-afterEach(closeGovernors)
+afterEach(closeThrottles)
 
 describe('the queue', () => {
   it('serves lookups before increments before reconciling before backfills', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock, 1)
-    const first = await governor.acquire(work())
-    const granted = ask(governor, [
+    const throttle = start(clock, 1)
+    const first = await throttle.acquire(work())
+    const granted = ask(throttle, [
       ['d', work(1, 'backfill')],
       ['c', work(1, 'reconcile')],
       ['b', work(1, 'incremental')],
@@ -26,9 +26,9 @@ describe('the queue', () => {
 
   it('takes tenants in turn, so that a large one holds up none', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock, 1)
-    const first = await governor.acquire(work())
-    const granted = ask(governor, [
+    const throttle = start(clock, 1)
+    const first = await throttle.acquire(work())
+    const granted = ask(throttle, [
       ...Array.from({ length: 6 }, (): [string, RequestClaim] => ['A', work(1)]),
       ['B', work(2)],
       ['B', work(2)],
@@ -44,42 +44,42 @@ describe('the queue', () => {
 
   it('lets an aborted request go at once, with its reason, and serves the next', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock, 1)
-    const first = await governor.acquire(work())
+    const throttle = start(clock, 1)
+    const first = await throttle.acquire(work())
     const controller = new AbortController()
-    const aborted = governor.acquire({ ...work(), signal: controller.signal })
-    const granted = ask(governor, many(1))
+    const aborted = throttle.acquire({ ...work(), signal: controller.signal })
+    const granted = ask(throttle, many(1))
     controller.abort(new Error('enough'))
     await expect(aborted).rejects.toThrow('enough')
     first.release(ok(clock))
     await settled()
     expect(granted).toHaveLength(1)
-    await expect(governor.acquire({ ...work(), signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow(
+    await expect(throttle.acquire({ ...work(), signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow(
       'no',
     )
   })
 
   it('leaves no timer behind when nobody waits any more', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
-    const governor = start(clock)
-    await learn(governor, clock, { limit: 5, remaining: 0, reset: 1_700_000_060_000 })
+    const throttle = start(clock)
+    await learn(throttle, clock, { limit: 5, remaining: 0, reset: 1_700_000_060_000 })
     const controller = new AbortController()
-    const aborted = governor.acquire({ ...work(), signal: controller.signal })
+    const aborted = throttle.acquire({ ...work(), signal: controller.signal })
     expect(clock.sleeping).toBe(1)
     controller.abort()
     await expect(aborted).rejects.toThrow()
     expect(clock.sleeping).toBe(0)
-    const waiting = governor.acquire(work())
-    governor.close()
+    const waiting = throttle.acquire(work())
+    throttle.close()
     await expect(waiting).rejects.toThrow(/closed/)
     expect(clock.sleeping).toBe(0)
   })
 
   it('counts a permit that is released twice once', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock, 1)
-    const permit = await governor.acquire(work())
-    const granted = ask(governor, many(5))
+    const throttle = start(clock, 1)
+    const permit = await throttle.acquire(work())
+    const granted = ask(throttle, many(5))
     permit.release(ok(clock))
     permit.release(ok(clock))
     permit.cancel()

@@ -1,47 +1,47 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { settled, VirtualClock } from '../../support/clocks.js'
-import { ask, closeGovernors, learn, many, ok, start, work } from '../../support/governor.js'
+import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/throttle.js'
 
-afterEach(closeGovernors)
+afterEach(closeThrottles)
 
 describe('two rules', () => {
   it('are both kept, whichever the headers happen to name', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
-    const governor = start(clock)
+    const throttle = start(clock)
     const reset = 1_700_000_060_000
-    await learn(governor, clock, { key: 'partner', limit: 1000, remaining: 900, reset })
-    await learn(governor, clock, { key: '10.0.0.1', limit: 5, remaining: 4, reset })
-    const granted = ask(governor, many(10))
+    await learn(throttle, clock, { key: 'partner', limit: 1000, remaining: 900, reset })
+    await learn(throttle, clock, { key: '10.0.0.1', limit: 5, remaining: 4, reset })
+    const granted = ask(throttle, many(10))
     for (let index = 0; index < 4; index++) {
       await settled()
       granted[index]![1].release(ok(clock, { key: 'partner', limit: 1000, remaining: 899 - index, reset }))
     }
     await settled()
     expect(granted).toHaveLength(4)
-    expect(governor.window()).toMatchObject({ limit: 5, remaining: 0 })
+    expect(throttle.window()).toMatchObject({ limit: 5, remaining: 0 })
   })
 
   it('may become one: a rule that is not named any more is forgotten after its window', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
-    const governor = start(clock)
-    await learn(governor, clock, { key: '10.0.0.1', limit: 5, remaining: 0, reset: 1_700_000_002_000 })
+    const throttle = start(clock)
+    await learn(throttle, clock, { key: '10.0.0.1', limit: 5, remaining: 0, reset: 1_700_000_002_000 })
     for (let index = 0; index < 12; index++) {
-      const [permit] = await Promise.all([governor.acquire(work()), clock.pass(4_000)])
+      const [permit] = await Promise.all([throttle.acquire(work()), clock.pass(4_000)])
       permit.release(
         ok(clock, { key: 'partner', limit: 1000, remaining: 900 - index, reset: 1_700_000_600_000 }),
       )
     }
-    expect(governor.window()).toMatchObject({ limit: 1000 })
+    expect(throttle.window()).toMatchObject({ limit: 1000 })
   })
 })
 
 describe('a 429', () => {
   it('with a reset holds everybody until then', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
-    const governor = start(clock)
+    const throttle = start(clock)
     const reset = 1_700_000_040_000
-    await learn(governor, clock, { limit: 100, remaining: 50, reset })
-    const granted = ask(governor, many(20))
+    await learn(throttle, clock, { limit: 100, remaining: 50, reset })
+    const granted = ask(throttle, many(20))
     await settled()
     granted[0]![1].release(ok(clock, { limit: 100, remaining: 0, reset }, { status: 429 }))
     const before = granted.length
@@ -53,10 +53,10 @@ describe('a 429', () => {
 
   it('with Retry-After holds everybody for so long', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock)
-    const permit = await governor.acquire(work())
+    const throttle = start(clock)
+    const permit = await throttle.acquire(work())
     permit.release(ok(clock, undefined, { status: 429, retryAfter: 9000 }))
-    const granted = ask(governor, many(3))
+    const granted = ask(throttle, many(3))
     await clock.pass(8_990)
     expect(granted).toHaveLength(0)
     await clock.pass(20)
@@ -65,8 +65,8 @@ describe('a 429', () => {
 
   it('that says nothing backs off, longer each time, one request ahead of all others', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock)
-    const granted = ask(governor, many(30))
+    const throttle = start(clock)
+    const granted = ask(throttle, many(30))
     const waits: number[] = []
     for (let index = 0; index < 8; index++) {
       await settled()
@@ -81,8 +81,8 @@ describe('a 429', () => {
 
   it('storm counts once', async () => {
     const clock = new VirtualClock()
-    const governor = start(clock)
-    const granted = ask(governor, many(60))
+    const throttle = start(clock)
+    const granted = ask(throttle, many(60))
     for (let index = 0; index < 30; index++) {
       await settled()
       granted[index]![1].release(ok(clock))

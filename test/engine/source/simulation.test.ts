@@ -1,4 +1,4 @@
-/** The rate governor's parts, against a simulated server in virtual time (docs/architecture.md, What else the engine rests on). */
+/** The rate throttle's parts, against a simulated server in virtual time (docs/architecture.md, What else the engine rests on). */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
 import { Headroom } from '../../../src/engine/source/rate/headroom.js'
@@ -19,7 +19,7 @@ const base: Scenario = {
   seed: 1,
 }
 
-describe('against a simulated server the governor', () => {
+describe('against a simulated server the throttle', () => {
   it.each([
     [1000, 100, 20],
     [1000, 10, 200],

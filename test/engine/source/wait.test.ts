@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { WaitNotice } from '../../../src/engine/source/rate/wait.js'
 import { settled, VirtualClock } from '../../support/clocks.js'
-import { closeGovernors, ok, start, work } from '../../support/governor.js'
 import { client, closeAll, envelope, httpServer, refusal, request, sendJson } from '../../support/server.js'
+import { closeThrottles, ok, start, work } from '../../support/throttle.js'
 
 afterEach(() => {
-  closeGovernors()
+  closeThrottles()
   return closeAll()
 })
 
@@ -122,16 +122,16 @@ describe('a window that others had spent before the first request', () => {
 it('a window that is spent for longer than api.maxWait refuses who waits and who comes', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
-  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
-  const permit = await governor.acquire(work())
-  const waiting = refusal(governor.acquire(work(2)))
+  const throttle = start(clock, 4, 0, (wait) => waits.push(wait))
+  const permit = await throttle.acquire(work())
+  const waiting = refusal(throttle.acquire(work(2)))
   permit.release(ok(clock, { remaining: 0, reset: clock.now + 24 * hour }))
-  for (const refused of [waiting, refusal(governor.acquire(work(3)))])
+  for (const refused of [waiting, refusal(throttle.acquire(work(3)))])
     expect(await refused).toMatchObject({ name: 'Skip', details: { code: 'told_to_wait' } })
   expect(waits).toEqual([])
   // The day after, the window is another one.
   await clock.pass(24 * hour + 2000)
-  const next = governor.acquire(work())
+  const next = throttle.acquire(work())
   await settled()
   ;(await next).release(ok(clock))
 })
@@ -139,10 +139,10 @@ it('a window that is spent for longer than api.maxWait refuses who waits and who
 it('a wait of the whole program is told once, however often it is looked at', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
-  const governor = start(clock, 4, 0, (wait) => waits.push(wait))
-  const permit = await governor.acquire(work())
+  const throttle = start(clock, 4, 0, (wait) => waits.push(wait))
+  const permit = await throttle.acquire(work())
   permit.release(ok(clock, { remaining: 0, reset: clock.now + 600_000 }))
-  const waiting = [1, 2, 3].map((tenant) => governor.acquire(work(tenant)))
+  const waiting = [1, 2, 3].map((tenant) => throttle.acquire(work(tenant)))
   await clock.pass(601_000)
   ;(await Promise.race(waiting)).release(ok(clock))
   expect(waits).toMatchObject([

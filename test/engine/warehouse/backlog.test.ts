@@ -1,4 +1,4 @@
-/** The backlog holds fetches back while enough pages wait to be stored, and never forgets one. */
+/** The backlog counts the pages that are not stored yet, and keeps long work away from transactions that wait. */
 import { expect, it } from 'vitest'
 import { Backlog } from '../../../src/engine/warehouse/backlog.js'
 
@@ -11,32 +11,22 @@ function pending(): { readonly promise: Promise<void>; readonly end: () => void 
   return { promise, end }
 }
 
-it('holds a fetch back while as many pages as allowed are being stored', async () => {
-  const backlog = new Backlog(1)
-  const store = pending()
-  const stored = backlog.storing(() => store.promise)
+it('counts a page until it is stored or has failed, and tells who waits for it', async () => {
+  const backlog = new Backlog(2)
+  const [first, second] = [pending(), pending()]
   const events: string[] = []
-  const fetched = backlog.fetching(async () => void events.push('fetched'))
+  const stored = backlog.storing(() => first.promise)
+  const failed = backlog.storing(() => second.promise.then(() => Promise.reject(new Error('away'))))
+  const next = backlog.next().then(() => void events.push('next'))
   await new Promise(setImmediate)
-  expect(events).toEqual([])
-  store.end()
-  await Promise.all([stored, fetched])
-  expect(events).toEqual(['fetched'])
-})
-
-it('lets all that wait go on when a fetch fails, and when its page is never stored', async () => {
-  const backlog = new Backlog(1)
-  const store = pending()
-  const stored = backlog.storing(() => store.promise)
-  const waiting = [
-    backlog.fetching(() => Promise.reject(new Error('aborted'))),
-    backlog.fetching(async () => 'never stored'),
-    backlog.fetching(async () => 'last'),
-  ]
-  store.end()
+  expect([backlog.pages, events]).toEqual([2, []])
+  second.end()
+  await expect(failed).rejects.toThrow('away')
+  await next
+  expect([backlog.pages, events]).toEqual([1, ['next']])
+  first.end()
   await stored
-  const ends = await Promise.allSettled(waiting)
-  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  expect(backlog.pages).toBe(0)
 })
 
 it('keeps long work away while a transaction waits for what it asked, until its rows are sent or it has failed', async () => {

@@ -1,5 +1,5 @@
 /**
- * One attempt at one request: waits for the governor's permit, sends, tells the governor the outcome, reads the body,
+ * One attempt at one request: waits for the throttle's permit, sends, tells the throttle the outcome, reads the body,
  * and tells in an error's class what the failure means. Used by client.ts inside the retry loop.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -10,7 +10,8 @@ import { fromMicros } from '../../base/timestamp.js'
 import { inSpan, type SpanFacts } from '../../base/trace.js'
 import type { ProxyAddress } from '../../config/proxy.js'
 import type { RequestOutcome } from '../rate/budget.js'
-import type { Governor, Permit } from '../rate/governor.js'
+import type { Flow } from '../rate/flow.js'
+import type { Permit, Throttle } from '../rate/throttle.js'
 import { concerns } from '../rate/wait.js'
 import type { Answer, Priority } from '../source.js'
 import { readBody, TOO_LARGE } from './body.js'
@@ -31,7 +32,7 @@ export interface ApiRequest {
   /** How often it is sent at most, where that is less often than usual. */
   readonly attempts?: number | undefined
   /** See ListRequest. */
-  readonly whenFree?: (() => Promise<void>) | undefined
+  readonly flow?: Flow | undefined
   /** Asks for a compressed answer, whatever the configuration says. */
   readonly gzip?: boolean
   /** For who looks at the headers themselves. */
@@ -59,7 +60,7 @@ export interface RequestInfo {
 
 export interface ExchangeOptions {
   readonly wire: Transport
-  readonly governor: Governor
+  readonly throttle: Throttle
   readonly clock: Clock
   readonly stamps: Stamps
   readonly maxBodyBytes: number
@@ -84,8 +85,8 @@ export class Exchange {
   ) {}
 
   async run<T>(read: (answer: Answered) => T): Promise<T> {
-    const { governor, stamps } = this.options
-    const permit = await governor.acquire(this.call)
+    const { throttle, stamps } = this.options
+    const permit = await throttle.acquire(this.call)
     this.counter.sent()
     const startedAt = fromMicros(stamps.next())
     return inSpan('request', this.#facts, async (tell) => {
@@ -93,7 +94,7 @@ export class Exchange {
         tell({ 'http.response.status_code': this.#outcome?.status }),
       )
       if (reply.status !== 200) throw this.#refused(reply)
-      await this.call.whenFree?.()
+      await this.call.flow?.free()
       return this.#read(reply, startedAt, read)
     })
   }
@@ -133,7 +134,7 @@ export class Exchange {
   }
 
   #headers(status: number, headers: IncomingHttpHeaders): void {
-    const receivedAt = this.options.governor.now()
+    const receivedAt = this.options.throttle.now()
     this.call.onHeaders?.(headers)
     this.#requestId = this.#clean(single(headers['x-request-id']))
     this.#outcome = {
@@ -179,7 +180,7 @@ export class Exchange {
 
   #log(permit: Permit, bytes: number): void {
     const status = this.#outcome?.status
-    const ms = this.options.governor.now() - permit.sentAt
+    const ms = this.options.throttle.now() - permit.sentAt
     this.counter.answered({ purpose: this.call.priority, status, seconds: ms / 1000 }, bytes)
     const { path, tenantId, resource } = this.call
     this.options.onRequest?.({

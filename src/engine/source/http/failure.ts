@@ -26,7 +26,7 @@ export function statusFailure(
       exitCode: 3,
       hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
     })
-  // Where a 429 concerns every request, the governor does the waiting, and `after` is nothing.
+  // Where a 429 concerns every request, the throttle does the waiting, and `after` is nothing.
   if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
   if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
     return new Retry(message, { ...details, ...(after !== undefined && { after }) })

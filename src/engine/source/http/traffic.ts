@@ -5,7 +5,7 @@ export const answerBounds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 /** One request that was sent, and what came of it. */
 export interface SentRequest {
-  /** Its priority, as the governor knows it. */
+  /** Its priority, as the throttle knows it. */
   readonly purpose: string
   /** undefined when no response came. */
   readonly status: number | undefined

@@ -39,7 +39,7 @@ export interface RawReply {
   readonly tooLarge: boolean
 }
 
-/** Called when the status and headers are there, before the body: the governor need not wait for the body. */
+/** Called when the status and headers are there, before the body: the throttle need not wait for the body. */
 export type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
 
 /** Bytes of an unwanted body that are read to keep the connection; a longer body ends the connection. */

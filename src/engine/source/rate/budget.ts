@@ -1,5 +1,5 @@
 /**
- * Decides whether one more request may be sent, from what was sent and answered so far. Used by governor.ts, which has
+ * Decides whether one more request may be sent, from what was sent and answered so far. Used by throttle.ts, which has
  * the clock, the timers and the queue (docs/architecture.md, What else the engine rests on).
  */
 import type { RateReport } from '../http/headers.js'

@@ -1,6 +1,6 @@
 /**
  * Waits that the API asks for: whom a refusal concerns, how long is worth waiting, and what people are told. Used by the
- * governor, which waits for everybody, and by the retry loop, which waits for one request.
+ * throttle, which waits for everybody, and by the retry loop, which waits for one request.
  */
 import { type ErrorDetails, Skip } from '../../base/errors.js'
 import { atMinute, span } from '../../base/format.js'

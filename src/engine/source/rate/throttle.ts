@@ -1,16 +1,18 @@
 /**
- * Grants every request to the API its permit, one governor for the whole process: who is next (queue.ts), whether now
- * (budget.ts), and when to look again. Used by exchange.ts (docs/architecture.md, What else the engine rests on).
+ * Decides whether the next request may start: the one place that does. It looks at what the rate limit's window has left
+ * (budget.ts), at what the warehouse has not stored yet (flow.ts), and at who is next (queue.ts). One for the whole
+ * process (docs/architecture.md, What else the engine rests on).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'
 import { Bug } from '../../base/errors.js'
 import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
+import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
 import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
-export interface GovernorOptions {
+export interface ThrottleOptions {
   readonly clock: Clock
   /** Requests in flight at most. */
   readonly connections: number
@@ -30,6 +32,8 @@ export interface RequestClaim {
   readonly tenantId: Int64 | undefined
   readonly priority: Priority
   readonly signal?: AbortSignal | undefined
+  /** Of a page that will be stored: the list that it belongs to. */
+  readonly flow?: Flow | undefined
 }
 
 /** Permission to send one request, now. */
@@ -42,31 +46,19 @@ export interface Permit {
   cancel(): void
 }
 
-/** Every request to the API asks it first. */
-export interface Governor {
-  acquire(claim: RequestClaim): Promise<Permit>
-  /** Local time in ms since the epoch. */
-  now(): number
-  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
-  serverTime(): number | undefined
-  /** The tightest rate-limit window, when one is known. */
-  window(): WindowView | undefined
-  /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
-  waited(): number
-  close(): void
-}
-
+/** A request that waits for its permit. */
 interface Waiter {
+  readonly claim: RequestClaim
+  /** Since when it waits for the window: not while it waits for the warehouse. */
+  since: number
   readonly grant: (permit: Permit) => void
   readonly refuse: (reason: unknown) => void
 }
 
-export function createGovernor(options: GovernorOptions): Governor {
-  return new ClockedGovernor(options)
-}
-
 /**
- * The states:
+ * Every request to the API asks it first. Pages of a list whose warehouse has enough to store are held, and let go one by
+ * one: with each page that is stored, and with each that has come, since that one may never be stored. The others are in
+ * one of these states:
  *
  * - idle: no request waits, and no timer runs.
  * - waiting: requests wait and the budget says `full`; the next release or cancel asks the budget again.
@@ -75,24 +67,27 @@ export function createGovernor(options: GovernorOptions): Governor {
  *   comes: every cursor ends without another request.
  * - closed: waiting and new requests are refused with a Bug. Requests under way still release their permits.
  */
-class ClockedGovernor implements Governor {
+export class Throttle {
   readonly #clock: Clock
   readonly #budget: Budget
   readonly #maxWait: number
-  readonly #onWait: GovernorOptions['onWait']
+  readonly #onWait: ThrottleOptions['onWait']
   readonly #queue = new Queue<Waiter>()
+  /** Pages that wait for the warehouse, the oldest first. */
+  readonly #held = new Set<Waiter>()
+  #awaitsStore = false
   #closed = false
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: AbortController | undefined
 
-  /** Since when the governor sleeps, in ms since the epoch, and for how long it has slept before. */
+  /** Since when the throttle sleeps, in ms since the epoch, and for how long it has slept before. */
   #asleepSince: number | undefined
   #slept = 0
 
   /** Until when people were told that everybody waits. */
   #toldUntil = Number.NEGATIVE_INFINITY
 
-  constructor(options: GovernorOptions) {
+  constructor(options: ThrottleOptions) {
     const { clock, connections, rateReserve, random = Math.random, pause, maxWait = usualMaxWait } = options
     this.#clock = clock
     this.#maxWait = maxWait
@@ -101,53 +96,87 @@ class ClockedGovernor implements Governor {
     this.#budget = new Budget({ connections, reserve, random, maxWait, ...(pause && { pause }) })
   }
 
+  /** Local time in ms since the epoch. */
   now(): number {
     return Number(this.#clock.nowMicros()) / 1000
   }
 
+  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
   serverTime(): number | undefined {
     return this.#budget.serverTime(this.now())
   }
 
+  /** The tightest rate-limit window, when one is known. */
   window(): WindowView | undefined {
     return this.#budget.window(this.now())
   }
 
+  /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
   waited(): number {
     const since = this.#asleepSince
     return this.#slept + (since === undefined ? 0 : Math.max(0, this.now() - since))
   }
 
-  acquire({ tenantId, priority, signal }: RequestClaim): Promise<Permit> {
+  acquire(claim: RequestClaim): Promise<Permit> {
+    const { signal, flow } = claim
     if (this.#closed) return Promise.reject(closed())
     if (signal?.aborted) return Promise.reject(signal.reason)
-    const tenant = String(tenantId)
     return new Promise((resolve, reject) => {
       const abort = (): void => {
-        this.#queue.delete(waiter, priority, tenant)
+        this.#held.delete(waiter)
+        this.#queue.delete(waiter, claim.priority, String(claim.tenantId))
         reject(signal?.reason)
         if (this.#queue.size === 0) this.#wake()
       }
-      const waiter: Waiter = {
-        grant: (permit) => {
+      const settle = <T>(end: (value: T) => void): ((value: T) => void) => {
+        return (value) => {
           signal?.removeEventListener('abort', abort)
-          resolve(permit)
-        },
-        refuse: (reason) => {
-          signal?.removeEventListener('abort', abort)
-          reject(reason)
-        },
+          end(value)
+        }
       }
+      const waiter: Waiter = { claim, since: this.now(), grant: settle(resolve), refuse: settle(reject) }
       signal?.addEventListener('abort', abort, { once: true })
-      this.#queue.push(waiter, priority, tenant)
-      this.#pump()
+      if (!flow?.isFull) this.#enter(waiter)
+      else {
+        this.#held.add(waiter)
+        this.#awaitStore(flow)
+      }
     })
   }
 
   close(): void {
     this.#closed = true
-    for (const waiter of this.#queue.drain()) waiter.refuse(closed())
+    for (const waiter of [...this.#queue.drain(), ...this.#held]) waiter.refuse(closed())
+    this.#held.clear()
     this.#wake()
+  }
+
+  #enter(waiter: Waiter): void {
+    const { priority, tenantId } = waiter.claim
+    waiter.since = this.now()
+    this.#queue.push(waiter, priority, String(tenantId))
+    this.#pump()
+  }
+
+  /** Lets the oldest held page go, if the warehouse can take another one soon. */
+  #letGo(): void {
+    const [waiter] = this.#held
+    if (!waiter) return
+    const { flow } = waiter.claim
+    if (flow?.isFull) this.#awaitStore(flow)
+    else {
+      this.#held.delete(waiter)
+      this.#enter(waiter)
+    }
+  }
+
+  #awaitStore(flow: Flow): void {
+    if (this.#awaitsStore) return
+    this.#awaitsStore = true
+    void flow.stored().then(() => {
+      this.#awaitsStore = false
+      this.#letGo()
+    })
   }
 
   #pump(): void {
@@ -158,22 +187,29 @@ class ClockedGovernor implements Governor {
         if (decision.kind === 'wait') this.#wait(decision, now)
         return
       }
-      this.#queue.shift()?.grant(this.#permit(this.#budget.send(now)))
+      const waiter = this.#queue.shift()
+      waiter?.grant(this.#permit(this.#budget.send(now), waiter))
     }
     this.#wake()
   }
 
-  #permit(ticket: Ticket): Permit {
+  #permit(ticket: Ticket, { claim: { flow }, since }: Waiter): Permit {
     let open = true
     const once = (settle: () => void): void => {
       if (!open) return
       open = false
       settle()
       this.#pump()
+      if (flow) this.#letGo()
     }
     return {
       sentAt: ticket.sentAt,
-      release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
+      release: (outcome) =>
+        once(() => {
+          const now = this.now()
+          if (outcome?.status === 200) flow?.answered({ since, sentAt: ticket.sentAt, now })
+          this.#budget.settle(ticket, now, outcome)
+        }),
       cancel: () => once(() => this.#budget.cancel(this.now())),
     }
   }

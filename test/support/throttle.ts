@@ -1,17 +1,12 @@
 import type { RateReport } from '../../src/engine/source/http/headers.js'
 import type { RequestOutcome } from '../../src/engine/source/rate/budget.js'
-import {
-  createGovernor,
-  type Governor,
-  type Permit,
-  type RequestClaim,
-} from '../../src/engine/source/rate/governor.js'
+import { type Permit, type RequestClaim, Throttle } from '../../src/engine/source/rate/throttle.js'
 import type { WaitNotice } from '../../src/engine/source/rate/wait.js'
 import type { VirtualClock } from './clocks.js'
 
-const governors: Governor[] = []
-export function closeGovernors(): void {
-  for (const governor of governors.splice(0)) governor.close()
+const throttles: Throttle[] = []
+export function closeThrottles(): void {
+  for (const throttle of throttles.splice(0)) throttle.close()
 }
 
 export function start(
@@ -19,16 +14,16 @@ export function start(
   connections = 16,
   rateReserve = 0,
   onWait?: (wait: WaitNotice) => void,
-): Governor {
-  const governor = createGovernor({
+): Throttle {
+  const throttle = new Throttle({
     clock,
     connections,
     rateReserve,
     random: () => 0.5,
     ...(onWait && { onWait }),
   })
-  governors.push(governor)
-  return governor
+  throttles.push(throttle)
+  return throttle
 }
 
 export const work = (tenantId = 1, priority: RequestClaim['priority'] = 'incremental'): RequestClaim => ({
@@ -36,14 +31,14 @@ export const work = (tenantId = 1, priority: RequestClaim['priority'] = 'increme
   priority,
 })
 
-/** Asks for permits, and records those that the governor grants, in the order of granting, with the claim's name. */
+/** Asks for permits, and records those that the throttle grants, in the order of granting, with the claim's name. */
 export function ask(
-  governor: Governor,
+  throttle: Throttle,
   claims: ReadonlyArray<[name: string, claim: RequestClaim]>,
 ): Array<[string, Permit]> {
   const granted: Array<[string, Permit]> = []
   for (const [name, claim] of claims)
-    governor.acquire(claim).then(
+    throttle.acquire(claim).then(
       (permit) => granted.push([name, permit]),
       () => {},
     )
@@ -68,12 +63,12 @@ export function ok(
 export const many = (count: number, claim = work()): Array<[string, RequestClaim]> =>
   Array.from({ length: count }, (_, index) => [String(index), claim])
 
-/** Sends one request through the governor, so that it knows the window. */
+/** Sends one request through the throttle, so that it knows the window. */
 export async function learn(
-  governor: Governor,
+  throttle: Throttle,
   clock: VirtualClock,
   rate: Partial<RateReport>,
 ): Promise<void> {
-  const permit = await governor.acquire(work())
+  const permit = await throttle.acquire(work())
   permit.release(ok(clock, rate))
 }
