@@ -18,7 +18,7 @@ import { Counter } from './http/requestcounter.js'
 import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
 import { checkCredential, parseTarget } from './http/target.js'
 import { type Timeouts, Transport } from './http/transport.js'
-import { Throttle } from './rate/throttle.js'
+import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'
 import type {
@@ -238,11 +238,16 @@ class HttpSource implements Source {
 
   /** What is made of a page is no matter of the source: it is made when the answer was accepted, and not asked for again. */
   async #page<T>(call: ApiRequest, asked: AskedPage, make: (page: Page) => T): Promise<T> {
-    const accepted = await this.#ask(call, (answer) => new AcceptedPage(answer, asked))
-    return accepted.make(make)
+    const [accepted, permit] = await this.#ask(
+      call,
+      (answer, granted) => [new AcceptedPage(answer, asked), granted] as const,
+    )
+    const made = accepted.make(make)
+    call.flow?.ready({ ...permit, now: this.shared.exchange.throttle.now() })
+    return made
   }
 
-  #ask<T>(call: ApiRequest, read: (answer: Answered) => T): Promise<T> {
+  #ask<T>(call: ApiRequest, read: (answer: Answered, permit: Permit) => T): Promise<T> {
     const { exchange, retry } = this.shared
     const onRetry = (info: RetryInfo): void => {
       this.counter.retried()

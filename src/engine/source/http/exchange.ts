@@ -84,7 +84,7 @@ export class Exchange {
     private readonly counter: Counter,
   ) {}
 
-  async run<T>(read: (answer: Answered) => T): Promise<T> {
+  async run<T>(read: (answer: Answered, permit: Permit) => T): Promise<T> {
     const { throttle, stamps } = this.options
     const permit = await throttle.acquire(this.call)
     this.counter.sent()
@@ -95,7 +95,7 @@ export class Exchange {
       )
       if (reply.status !== 200) throw this.#refused(reply)
       await this.call.flow?.free()
-      return this.#read(reply, startedAt, read)
+      return this.#read(reply, startedAt, (answer) => read(answer, permit))
     })
   }
 

@@ -1,7 +1,6 @@
 /**
  * The pages of one list on their way from the source to the warehouse. The warehouse says how many pages it has not stored
- * yet; the walk asks how many it may have under way; the throttle (throttle.ts) lets them go by it, and tells how long
- * their answers take.
+ * yet; the walk asks how many it may have under way; the throttle (throttle.ts) lets them go by it.
  */
 import type { Clock } from '../../base/clock.js'
 
@@ -22,8 +21,8 @@ interface FlowOptions {
   readonly readAhead?: number
 }
 
-/** A request that was answered. In ms since the epoch. */
-interface AnsweredRequest {
+/** A page that has come and is ready to be stored. In ms since the epoch. */
+interface ReadyPage {
   /** Since when it waited for the window. */
   readonly since: number
   readonly sentAt: number
@@ -81,7 +80,7 @@ export class Flow {
     await this.unstored?.free()
   }
 
-  answered({ since, sentAt, now }: AnsweredRequest): void {
+  ready({ since, sentAt, now }: ReadyPage): void {
     const took = Math.max(0, now - sentAt)
     this.#answer = blend(this.#answer, took)
     this.#share = blend(this.#share, Math.min(1, took / Math.max(0.001, now - since)))

@@ -38,7 +38,8 @@ export interface RequestClaim {
 
 /** Permission to send one request, now. */
 export interface Permit {
-  /** Local time in ms since the epoch. */
+  /** Since when it waited for the window, and when it was granted: local time in ms since the epoch. */
+  readonly since: number
   readonly sentAt: number
   /** To be called once: with the outcome, or without one when the connection broke. */
   release(outcome?: RequestOutcome): void
@@ -203,13 +204,9 @@ export class Throttle {
       if (flow) this.#letGo()
     }
     return {
+      since,
       sentAt: ticket.sentAt,
-      release: (outcome) =>
-        once(() => {
-          const now = this.now()
-          if (outcome?.status === 200) flow?.answered({ since, sentAt: ticket.sentAt, now })
-          this.#budget.settle(ticket, now, outcome)
-        }),
+      release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
       cancel: () => once(() => this.#budget.cancel(this.now())),
     }
   }
