@@ -6,7 +6,7 @@ import type { Clock, Stamps } from '../base/clock.js'
 import { Bug, Retry, Skip } from '../base/errors.js'
 import { type SourceAddress, sourceAddress } from '../config/address.js'
 import type { ProxyAddress } from '../config/proxy.js'
-import { isJsonObject, kindOf, readEnvelope } from './http/envelope.js'
+import { AcceptedPage, type AskedPage, isJsonObject, kindOf } from './http/envelope.js'
 import {
   type Answered,
   type ApiRequest,
@@ -62,8 +62,6 @@ export interface SourceOptions {
   readonly onRetry?: (info: RetryInfo) => void
   readonly onRequest?: (info: RequestInfo) => void
 }
-
-type AskedPage = Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>
 
 /** Shared by a source and all sources that were split from it. */
 interface SharedSource {
@@ -262,41 +260,6 @@ class HttpSource implements Source {
       signal: call.signal,
     }
     return withRetry(loop, (attempt) => new Exchange(exchange, call, attempt, this.counter).run(read))
-  }
-}
-
-/**
- * A page of a list, as long as it is wanted: whoever keeps the page must not keep its body, which is as large again, and a
- * promise that has waited long is old and keeps alive what it resolves to.
- */
-class AcceptedPage {
-  #page: Page | undefined
-  #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
-
-  /** Throws Retry where the answer is no such page. */
-  constructor({ value, ...answer }: Answered, { page, perPage, isCounted = false }: AskedPage) {
-    const envelope = readEnvelope(value, page, perPage)
-    if (envelope.isUncounted && isCounted) throw new Retry('found no "total_count", expected a whole number')
-    const body = () => {
-      if (this.#body) return this.#body
-      throw new Bug('The numbers of a page were asked for after its body was released')
-    }
-    this.#body = answer
-    const tokens = (): readonly unknown[] =>
-      (body().tokens() as { readonly results: readonly unknown[] }).results
-    this.#page = { ...answer, page, ...envelope, tokens, isOdd: () => body().isOdd() }
-  }
-
-  /** Once. */
-  make<T>(of: (page: Page) => T): T {
-    const page = this.#page
-    this.#page = undefined
-    if (!page) throw new Bug('A page was asked for after it was released')
-    try {
-      return of(page)
-    } finally {
-      this.#body = undefined
-    }
   }
 }
 

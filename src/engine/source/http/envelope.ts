@@ -1,5 +1,9 @@
-import { Retry } from '../../base/errors.js'
+import { Bug, Retry } from '../../base/errors.js'
 import { NumberToken } from '../../base/numbertoken.js'
+import type { ListRequest, Page } from '../source.js'
+import type { Answered } from './exchange.js'
+
+export type AskedPage = Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>
 
 /** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
 export interface ListEnvelope {
@@ -10,8 +14,43 @@ export interface ListEnvelope {
   readonly isUncounted?: true
 }
 
+/**
+ * A page of a list, as long as it is wanted: whoever keeps the page must not keep its body, which is as large again, and a
+ * promise that has waited long is old and keeps alive what it resolves to.
+ */
+export class AcceptedPage {
+  #page: Page | undefined
+  #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
+
+  /** Throws Retry where the answer is no such page. */
+  constructor({ value, ...answer }: Answered, { page, perPage, isCounted = false }: AskedPage) {
+    const envelope = readEnvelope(value, page, perPage)
+    if (envelope.isUncounted && isCounted) throw new Retry('found no "total_count", expected a whole number')
+    const body = () => {
+      if (this.#body) return this.#body
+      throw new Bug('The numbers of a page were asked for after its body was released')
+    }
+    this.#body = answer
+    const tokens = (): readonly unknown[] =>
+      (body().tokens() as { readonly results: readonly unknown[] }).results
+    this.#page = { ...answer, page, ...envelope, tokens, isOdd: () => body().isOdd() }
+  }
+
+  /** Once. */
+  make<T>(of: (page: Page) => T): T {
+    const page = this.#page
+    this.#page = undefined
+    if (!page) throw new Bug('A page was asked for after it was released')
+    try {
+      return of(page)
+    } finally {
+      this.#body = undefined
+    }
+  }
+}
+
 /** Throws Retry, which names what is wrong, when `value` is no envelope or the envelope of another page. */
-export function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
+function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
   if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)
