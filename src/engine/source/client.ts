@@ -3,7 +3,7 @@
  * which creates one for each run.
  */
 import type { Clock, Stamps } from '../base/clock.js'
-import { Bug, Retry, Skip } from '../base/errors.js'
+import { Retry, Skip } from '../base/errors.js'
 import { type SourceAddress, sourceAddress } from '../config/address.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { AcceptedPage, type AskedPage, isJsonObject, kindOf } from './http/envelope.js'
