@@ -1,5 +1,5 @@
 import { resources } from '../schema/index.js'
-import type { Model } from '../src/engine/model/registry.js'
+import type { Model } from '../src/engine/model/resourcemodel.js'
 import { model } from '../test/support/model.js'
 
 /** Every resource as the configuration's default has it, or with its history. */

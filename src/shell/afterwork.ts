@@ -1,6 +1,6 @@
 import { Stop } from '../engine/base/errors.js'
-import { now } from '../engine/run/runcontext.js'
 import type { RunReport } from '../engine/run/runreport.js'
+import { now } from '../engine/run/tenant.js'
 import type { CommandContext, FinishedWork, WorkName } from './command.js'
 
 /**

@@ -2,7 +2,7 @@
 import { resources } from '../../schema/index.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type CopyDependencies, type CopyReport, copyWarehouse } from '../../src/features/copy/work.js'

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { parseInstant, type Sandbox, transfer } from '../../src/sandbox/index.js'

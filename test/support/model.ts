@@ -1,6 +1,7 @@
 /** The model as the program composes it: with the state tables of its features. */
 import type { Resource } from '../../schema/resource.js'
-import { model as compose, type Model, type Settings } from '../../src/engine/model/registry.js'
+import { model as compose, type Settings } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { features } from '../../src/main.js'
 import { stateTablesOf } from '../../src/shell/command.js'
 

@@ -1,6 +1,6 @@
 /** Repair orders as the API sends them, made by hand for the tests of what an order comes to. */
 import type { Int64 } from '../../schema/resource.js'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Applied } from '../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'

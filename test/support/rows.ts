@@ -1,6 +1,6 @@
 /** What a warehouse holds, in a form that is the same for every dialect. Knows nothing of vitest. */
 import { sql } from 'kysely'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Table } from '../../src/engine/model/table.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'

@@ -5,7 +5,7 @@
  */
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import type { Note, RunReport, RunRequest } from '../../src/engine/run/runreport.js'

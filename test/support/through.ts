@@ -1,4 +1,5 @@
-import type { Dialect, Session } from '../../src/engine/warehouse/dialect.js'
+import type { Dialect } from '../../src/engine/warehouse/dialect.js'
+import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { resources } from '../../schema/index.js'
-import type { Model, ResourceModel } from '../../src/engine/model/registry.js'
+import type { Model, ResourceModel } from '../../src/engine/model/resourcemodel.js'
 import type { Table } from '../../src/engine/model/table.js'
 import { rootTable } from '../../src/engine/warehouse/database.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { views } from '../../schema/views/index.js'
-import type { Model } from '../../src/engine/model/registry.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { makeViews, type ViewsMade } from '../../src/features/analytics/makeviews.js'
 import { refreshAnalytics } from '../../src/features/analytics/refresh.js'

@@ -129,19 +129,6 @@ export const inFolder = (url: string, folder: string): string =>
     ? `sqlite:${resolve(folder, url.slice('sqlite:'.length))}`
     : url.replace(pathParameter, (path) => encodeURIComponent(resolve(folder, decodeURIComponent(path))))
 
-/** Which source is asked: what a warehouse remembers of it. */
-export interface SourceAddress {
-  /** Origin and path, without a slash at the end. */
-  readonly baseUrl: string
-  readonly partnerId: string
-}
-
-/** The source that settings name, spelled so that two spellings of one address are equal. */
-export function sourceAddress({ baseUrl, partnerId }: SourceAddress): SourceAddress {
-  const { origin, pathname } = new URL(baseUrl)
-  return { baseUrl: `${origin}${pathname.replace(/\/+$/, '')}`, partnerId }
-}
-
 /** The warehouse's address without its password. */
 export function warehouseLabel(url: string): string {
   if (!URL.canParse(url) || url.startsWith('sqlite:')) return url

@@ -2,12 +2,12 @@
  * The resources as the rest of the product knows them: composed once, from the declarations and the configuration.
  * Used wherever a resource, its tables or its flatten is needed.
  */
-import type { Derived } from '../../../schema/derive.js'
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
-import { compileFlatten, type Flatten } from './flatten/flatten.js'
+import { compileFlatten } from './flatten/flatten.js'
 import { historyName, historyTable } from './historytable.js'
+import type { Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
 import { derivedTable, type Table, tablesOf } from './table.js'
@@ -18,30 +18,6 @@ export interface ResourceSettings {
   readonly path?: string | undefined
   readonly columns?: Readonly<Record<string, Kind>> | undefined
   readonly history?: boolean | undefined
-}
-
-/** A table that follows from a resource's records, and how. */
-export interface DerivedModel {
-  readonly declared: Derived
-  readonly table: Table
-}
-
-export interface ResourceModel {
-  readonly name: string
-  /** The declaration, promoted columns included. */
-  readonly resource: Resource
-  /** The resource's own table first, owners before children. */
-  readonly tables: readonly Table[]
-  /** What follows from its records: the rows are stored, deleted and revived with them. */
-  readonly derived: readonly DerivedModel[]
-  /** Where versions go that were replaced or deleted; undefined where none are kept. */
-  readonly history: Table | undefined
-  /** Path below `tenants/:tenant_id/`. */
-  readonly path: string
-  readonly enabled: boolean
-  readonly flatten: Flatten
-  /** The columns that the configuration adds, by their kinds. */
-  readonly promoted: Readonly<Record<string, Kind>>
 }
 
 /** Every table that the resource's records are written to. */
@@ -56,21 +32,6 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
  */
 export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
   list.flatMap(({ resource }) => historyName(resource) ?? [])
-
-export interface Model {
-  /** In the order of the declarations. */
-  readonly list: readonly ResourceModel[]
-  readonly byName: ReadonlyMap<string, ResourceModel>
-  /** Every table of every resource, whether enabled or not; derived tables last. */
-  readonly tables: readonly Table[]
-  /** The tables of versions that have ended, of the resources whose versions are kept. */
-  readonly histories: readonly Table[]
-  /** The product's own tables, those of the features among them. */
-  readonly state: readonly Table[]
-  readonly tableByName: ReadonlyMap<string, Table>
-  /** The resource whose records also stand inside the records of others. */
-  readonly embedded: ResourceModel | undefined
-}
 
 export type Settings = Readonly<Record<string, ResourceSettings>>
 

@@ -7,8 +7,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import { type CursorTask, stateOf } from './runcontext.js'
 import type { GrantStanding, ReadingCursor, Run } from './tenant.js'
+import { type CursorTask, stateOf } from './tenant.js'
 
 /** What a failure means for a cursor. */
 export interface Explained {

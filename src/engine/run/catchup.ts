@@ -4,7 +4,8 @@ import { count } from '../base/format.js'
 import { openLease } from '../warehouse/leasedwarehouse.js'
 import type { MovedColumn } from '../warehouse/migratecolumns.js'
 import { type Rederived, readOutdated, rederive } from '../warehouse/recompute.js'
-import { type Dependencies, now, type Writing } from './runcontext.js'
+import type { Dependencies, Writing } from './runcontext.js'
+import { now } from './tenant.js'
 
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',

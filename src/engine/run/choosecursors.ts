@@ -1,14 +1,15 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
-import type { ResourceModel } from '../model/registry.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { refuseForgotten } from '../warehouse/tenants.js'
 import type { ChosenCursors } from './cursor.js'
 import type { Grants } from './granted.js'
 import { remaining } from './resumecursor.js'
-import { type CursorTask, type Dependencies, keyOf, stateOf } from './runcontext.js'
+import type { Dependencies } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
 import type { Run } from './tenant.js'
+import { type CursorTask, keyOf, stateOf } from './tenant.js'
 import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
 /** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */

@@ -7,7 +7,7 @@ import { eachLimited } from '../base/eachlimited.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
-import type { ResourceModel } from '../model/registry.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import { type Claim, movesWatermark, verdict } from '../walk/verdict.js'
 import { cursorColumns } from '../warehouse/cursors.js'
 import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
@@ -15,13 +15,16 @@ import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf } from './ending.js'
-import { type CursorTask, keyOf, now, stateOf } from './runcontext.js'
 import type { CursorReport } from './runreport.js'
 import {
   type CursorRun,
+  type CursorTask,
   type GrantStanding,
+  keyOf,
+  now,
   type ReadingCursor,
   type Run,
+  stateOf,
   type TenantRun,
   TenantRuns,
 } from './tenant.js'

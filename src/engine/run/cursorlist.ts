@@ -1,7 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { endOfSecond, fromMicros } from '../base/timestamp.js'
-import type { Flattened } from '../model/flatten/batch.js'
-import type { PageNumbers } from '../model/flatten/flatten.js'
+import type { Flattened, PageNumbers } from '../model/flatten/batch.js'
 import type { Flow } from '../source/rate/flow.js'
 import type { ListRequest, Page, Priority, Source } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
@@ -12,8 +11,8 @@ import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { withHoles } from './holes.js'
 import { isolate, mayBeOfRecords } from './isolate.js'
 import { sightingsIn } from './observe.js'
-import type { CursorTask } from './runcontext.js'
 import type { Fetched, FlatPage } from './store.js'
+import type { CursorTask } from './tenant.js'
 
 interface ListOptions {
   readonly priority: Priority

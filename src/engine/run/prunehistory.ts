@@ -15,7 +15,8 @@ import {
   thinRun,
 } from '../warehouse/runhistory.js'
 import { knownTenants } from '../warehouse/tenants.js'
-import { now, type Writing } from './runcontext.js'
+import type { Writing } from './runcontext.js'
+import { now } from './tenant.js'
 
 const dayMicros = 86_400_000_000n
 /** How long idle runs are kept whole, in days. */

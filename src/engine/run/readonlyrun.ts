@@ -9,9 +9,10 @@ import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, type CursorEnd, endingOfRun, workOnCursors } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
 import { latenessOf } from './lateness.js'
-import { type Dependencies, now, type ReadingRun } from './runcontext.js'
+import type { Dependencies, ReadingRun } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
 import { RunStats } from './runstats.js'
+import { now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /** What came of a run that writes nothing. */

@@ -19,8 +19,9 @@ import {
 } from '../warehouse/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
-import { type Dependencies, keyOf, stateOf, type Writing, type WritingRun } from './runcontext.js'
+import type { Dependencies, Writing, WritingRun } from './runcontext.js'
 import type { Mode, RunReport, RunRequest } from './runreport.js'
+import { keyOf, stateOf } from './tenant.js'
 
 /** Cursors in one statement. */
 const cursorsAtOnce = 200

@@ -8,9 +8,10 @@ import { cursorName, readCursors } from '../warehouse/cursors.js'
 import { type Begin, type ChosenCursors, type CursorEnd, workOnCursors } from './cursor.js'
 import type { CursorResult } from './cursorwork.js'
 import { remaining } from './resumecursor.js'
-import { type CursorTask, keyOf, stateOf, type WritingRun } from './runcontext.js'
+import type { WritingRun } from './runcontext.js'
 import type { CursorReport, RunRequest } from './runreport.js'
 import type { Run } from './tenant.js'
+import { type CursorTask, keyOf, stateOf } from './tenant.js'
 
 /** A sync of everything reads each list whole in any case, and so does a first load. */
 export function isRefilled(

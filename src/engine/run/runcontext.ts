@@ -1,12 +1,7 @@
 /*
  * What a run is given by the command line, and what it is once it has the lease.
  */
-import type { Int64 } from '../../../schema/resource.js'
-import type { Clock } from '../base/clock.js'
-import { fromMicros } from '../base/timestamp.js'
 import type { Config } from '../config/config.js'
-import type { ResourceModel } from '../model/registry.js'
-import { type CursorKey, type CursorState, cursorName } from '../warehouse/cursors.js'
 import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
@@ -40,19 +35,3 @@ export type ReadingRun<W extends ReadingWarehouse = ReadingWarehouse> = Dependen
 
 /** A run that writes, and knows what there is to work on. */
 export type WritingRun = Writing & Run<LeasedWarehouse>
-
-/** One cursor that a run may work on. */
-export interface CursorTask {
-  readonly tenantId: Int64
-  readonly resource: ResourceModel
-}
-
-export const keyOf = ({ tenantId, resource }: CursorTask): CursorKey => ({
-  tenantId,
-  resource: resource.name,
-})
-
-export const stateOf = ({ cursors }: Pick<Run, 'cursors'>, task: CursorTask): CursorState | undefined =>
-  cursors.get(cursorName(keyOf(task)))
-
-export const now = ({ clock }: { readonly clock: Clock }): string => fromMicros(clock.nowMicros())

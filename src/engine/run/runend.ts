@@ -6,8 +6,9 @@ import type { Reason } from '../base/reasons.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import type { CursorEnd } from './cursor.js'
-import { keyOf, now, type WritingRun } from './runcontext.js'
+import type { WritingRun } from './runcontext.js'
 import type { RunReport, RunRequest } from './runreport.js'
+import { keyOf, now } from './tenant.js'
 
 /** What came of a run's cursors, and what concerns the whole run. */
 export interface RunEnd {

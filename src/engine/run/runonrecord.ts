@@ -9,10 +9,11 @@ import { removeRun } from '../warehouse/runhistory.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prunehistory.js'
 import { recordEnd, recordStart } from './records.js'
-import { type Dependencies, now, type Writing } from './runcontext.js'
+import type { Dependencies, Writing } from './runcontext.js'
 import { reasonOf, reportOf, rowsIn } from './runend.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { RunStats } from './runstats.js'
+import { now } from './tenant.js'
 
 /** A run that is on record and has not ended. */
 export interface RecordedRun extends Writing {

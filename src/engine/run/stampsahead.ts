@@ -4,7 +4,7 @@
  */
 import { type Clocks, possibleUntil } from '../walk/clocks.js'
 import type { WalkOutcome } from '../walk/types.js'
-import { soundWatermark } from '../warehouse/runs.js'
+import { soundWatermark } from '../warehouse/cursors.js'
 import type { CursorRun, ReadingCursor } from './tenant.js'
 
 /**

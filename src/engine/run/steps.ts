@@ -9,10 +9,11 @@ import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince, newestStamp } from '../warehouse/runs.js'
 import { checkBelonging } from '../warehouse/sourceidentity.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
-import { type Dependencies, now } from './runcontext.js'
+import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport } from './runreport.js'
+import { now } from './tenant.js'
 
 /** What a step is given: the run, whose source counts the requests of this step alone. */
 export interface StepGiven extends RecordedRun {

@@ -1,6 +1,7 @@
 import { checkBelonging, storeBelonging } from '../warehouse/sourceidentity.js'
 import type { Grants } from './granted.js'
-import { now, type WritingRun } from './runcontext.js'
+import type { WritingRun } from './runcontext.js'
+import { now } from './tenant.js'
 
 /**
  * A warehouse without a source takes the first one that grants a tenant: a mistyped address or partner, which grants

@@ -8,7 +8,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import type { Model, ResourceModel } from '../model/registry.js'
+import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/cursors.js'
@@ -176,3 +176,19 @@ export function rootOf({ name, tables: [root] }: ResourceModel): Table {
   if (!root) throw new Bug(`${name} has no table`)
   return root
 }
+
+/** One cursor that a run may work on. */
+export interface CursorTask {
+  readonly tenantId: Int64
+  readonly resource: ResourceModel
+}
+
+export const keyOf = ({ tenantId, resource }: CursorTask): CursorKey => ({
+  tenantId,
+  resource: resource.name,
+})
+
+export const stateOf = ({ cursors }: Pick<Run, 'cursors'>, task: CursorTask): CursorState | undefined =>
+  cursors.get(cursorName(keyOf(task)))
+
+export const now = ({ clock }: { readonly clock: Clock }): string => fromMicros(clock.nowMicros())

@@ -6,7 +6,7 @@
 import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
-import type { ResourceModel } from '../model/registry.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import type { CursorState } from '../warehouse/cursors.js'
 
 /** A source that answers for the shops late, or never, must not keep orders from coming: computing them anew is cheaper. */

@@ -4,8 +4,8 @@
  */
 import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
-import { type SourceAddress, sourceAddress } from '../config/address.js'
 import type { ProxyAddress } from '../config/proxy.js'
+import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
 import { AcceptedPage, type AskedPage, isJsonObject, kindOf } from './http/envelope.js'
 import {
   type Answered,

@@ -3,7 +3,7 @@
  * HTTP; used by everything in src/engine/run, and by commands that ask the API.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { SourceAddress } from '../config/address.js'
+import type { SourceAddress } from '../config/sourceaddress.js'
 import type { Traffic } from './http/traffic.js'
 import type { Flow } from './rate/flow.js'
 

@@ -1,4 +1,4 @@
-import type { ResourceModel } from '../model/registry.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 
 /** The tables that a batch's rows go to. */

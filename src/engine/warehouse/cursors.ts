@@ -120,3 +120,36 @@ export function moveCursor(
     .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
     .compile()
 }
+
+/**
+ * The newest watermark of a cursor that no wrong clock has made: one that lay in the past when its run began, and that
+ * lies no later than `until`. null where the runs recorded none.
+ */
+export async function soundWatermark(
+  warehouse: Reader,
+  key: CursorKey,
+  until: string,
+): Promise<string | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select((eb) => eb.fn.max<string | null>('c.watermark').as('watermark'))
+      .where('c.tenant_id', '=', key.tenantId)
+      .where('c.resource', '=', key.resource)
+      .where('c.watermark', '<=', until)
+      .whereRef('c.watermark', '<', 'r.started_at')
+      .executeTakeFirst(),
+  )
+  return row?.watermark ?? null
+}
+
+/** Demands a look at shared rows (sharedrows.ts): commits with rows that change: a run that is killed before it has looked leaves the look to the next one. */
+export const demandLook = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ shared_services: '{}' })
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .where('shared_services', 'is', null)
+    .compile()

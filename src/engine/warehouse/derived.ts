@@ -7,10 +7,11 @@ import type { RuleSettings, Stored, StoredRow } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { deriveRecord, rowOfTuple } from '../model/flatten/derivedvalues.js'
-import type { DerivedModel, ResourceModel } from '../model/registry.js'
+import type { DerivedModel, ResourceModel } from '../model/resourcemodel.js'
 import type { Column, Table } from '../model/table.js'
 import { rootTable } from './database.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect } from './dialect.js'
+import type { Session } from './transaction.js'
 import type { Version } from './versionbatch.js'
 
 /** The settings of the rules, by tenant. */

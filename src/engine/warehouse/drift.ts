@@ -1,7 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { DriftEntry } from '../model/flatten/batch.js'
 import type { Db } from './database.js'
-import type { Session } from './dialect.js'
+import type { Session } from './transaction.js'
 import type { BatchStamp } from './versionbatch.js'
 
 /** Identifies an entry: the key of `sync_drift`. */

@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import { addMicros } from '../base/timestamp.js'
 import type { Reader } from './cursors.js'
-import type { Dialect } from './dialect.js'
+import type { Db } from './database.js'
 
 /** `walk`: found by a walk, late or not. `reconcile`: found late, by a comparison alone. */
 export type LatenessWay = 'walk' | 'reconcile'
@@ -41,7 +41,7 @@ export async function readLateness(warehouse: Reader, now: string): Promise<Late
 
 /** Adds buckets to a day: in one order always, so that two cursors of a resource cannot block each other. */
 export function addLateness(
-  db: Dialect['db'],
+  db: Db,
   { resource, day, way }: { readonly resource: string; readonly day: string; readonly way: LatenessWay },
   buckets: readonly LatenessBucket[],
 ): CompiledQuery[] {

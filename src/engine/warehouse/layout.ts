@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
-import type { Model, ResourceModel } from '../model/registry.js'
+import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Db } from './database.js'

@@ -9,7 +9,8 @@ import type { Clock } from '../base/clock.js'
 import { Retry, Skip, Stop } from '../base/errors.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import type { Reader } from './cursors.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect } from './dialect.js'
+import type { Session } from './transaction.js'
 
 /**
  * A run's claim on the warehouse.

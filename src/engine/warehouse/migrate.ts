@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
-import type { Model } from '../model/registry.js'
+import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Db } from './database.js'
 import { missing } from './ddl.js'
-import type { Dialect, LiveColumn, Session } from './dialect.js'
+import type { Dialect, LiveColumn } from './dialect.js'
 import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
+import type { Session } from './transaction.js'
 
 /** Raised when older programs can no longer work on a warehouse; additions do not count. */
 const schemaVersion = 3

@@ -15,7 +15,7 @@
 import type { CompiledQuery } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
-import type { Model, ResourceModel } from '../model/registry.js'
+import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
 import { seenFrom, switchHistory } from './historyswitch.js'
 import { demandRefill } from './layout.js'

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
-import type { Model } from '../model/registry.js'
+import type { Model } from '../model/resourcemodel.js'
 import type { BiTools, ToolPlace } from './bitools.js'
 import type { Dialect } from './dialect.js'
 import { type RulesReader, Warehouse } from './warehouse.js'

@@ -9,8 +9,9 @@ import { cut } from '../model/flatten/jsontext.js'
 import { memberOfValue, valueOfMember } from '../model/flatten/membertext.js'
 import type { Table } from '../model/table.js'
 import { rootTable } from './database.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect } from './dialect.js'
 import { quarantineStatements } from './quarantine.js'
+import type { Session } from './transaction.js'
 
 /** Rows of one transaction. */
 const rowsAtOnce = 500

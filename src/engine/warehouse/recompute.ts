@@ -13,13 +13,14 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
-import type { DerivedModel, Model, ResourceModel } from '../model/registry.js'
+import type { DerivedModel, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import { rootTable } from './database.js'
 import { deriveStored, type Rules } from './derived.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect } from './dialect.js'
 import type { Transact } from './pendingmoves.js'
+import type { Session } from './transaction.js'
 
 /** Records of one transaction. */
 const recordsAtOnce = 500

@@ -96,29 +96,6 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
     .at(-1)
 }
 
-/**
- * The newest watermark of a cursor that no wrong clock has made: one that lay in the past when its run began, and that
- * lies no later than `until`. null where the runs recorded none.
- */
-export async function soundWatermark(
-  warehouse: Reader,
-  key: CursorKey,
-  until: string,
-): Promise<string | null> {
-  const row = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors as c')
-      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
-      .select((eb) => eb.fn.max<string | null>('c.watermark').as('watermark'))
-      .where('c.tenant_id', '=', key.tenantId)
-      .where('c.resource', '=', key.resource)
-      .where('c.watermark', '<=', until)
-      .whereRef('c.watermark', '<', 'r.started_at')
-      .executeTakeFirst(),
-  )
-  return row?.watermark ?? null
-}
-
 /** Runs that nobody will record the end of, beside the one that has just begun. */
 export const orphansBeside = (db: Dialect['db'], runId: string) =>
   db

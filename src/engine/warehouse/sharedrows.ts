@@ -65,16 +65,6 @@ export function knownShared(stored: unknown): KnownShared | null {
   }
 }
 
-/** Commits with rows that change: a run that is killed before it has looked leaves the look to the next one. */
-export const demandLook = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery =>
-  db
-    .updateTable('sync_cursors')
-    .set({ shared_services: '{}' })
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .where('shared_services', 'is', null)
-    .compile()
-
 export function storeShared(db: Db, key: CursorKey, known: KnownShared | null): CompiledQuery {
   const text = known && JSON.stringify({ rows: known.rows, asked: known.asked, too_many: known.tooMany })
   return moveCursor(db, key, { shared_services: text })

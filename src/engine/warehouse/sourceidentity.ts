@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { Stop } from '../base/errors.js'
-import type { SourceAddress } from '../config/address.js'
+import type { SourceAddress } from '../config/sourceaddress.js'
 import type { Warehouse } from './warehouse.js'
 
 /** The row's only key. */

@@ -1,6 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import { type CursorKey, cursorColumns, type Reader } from './cursors.js'
-import type { Dialect } from './dialect.js'
+import type { Db } from './database.js'
 
 /**
  * Where the progress of a walk lies in `sync_cursors`. A list that has to be read whole once has two walks: the one that
@@ -40,7 +40,7 @@ export function readWalkParts(
   )
 }
 
-export function storeWalkPart(db: Dialect['db'], key: WalkKey, part: WalkPart): CompiledQuery {
+export function storeWalkPart(db: Db, key: WalkKey, part: WalkPart): CompiledQuery {
   const row = { part: part.number, ids: part.ids, entered: part.entered }
   return db
     .insertInto('sync_walk_parts')
@@ -49,7 +49,7 @@ export function storeWalkPart(db: Dialect['db'], key: WalkKey, part: WalkPart): 
     .compile()
 }
 
-export const forgetWalkParts = (db: Dialect['db'], key: WalkKey): CompiledQuery =>
+export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
   db
     .deleteFrom('sync_walk_parts')
     .where((eb) => eb.and(columnsOf(key)))

@@ -3,7 +3,8 @@
  */
 import { sql } from 'kysely'
 import type { Table } from '../model/table.js'
-import type { Dialect, Session } from './dialect.js'
+import type { Dialect } from './dialect.js'
+import type { Session } from './transaction.js'
 
 /** Pages are a megabyte each: a disk without room for some of them is full as far as a run is concerned. */
 const tryBytes = 8 * 1024 * 1024

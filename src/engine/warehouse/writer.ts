@@ -10,7 +10,7 @@ import type { Table } from '../model/table.js'
 import type { Backlog } from './backlog.js'
 import type { CursorKey, Reader } from './cursors.js'
 import type { Db } from './database.js'
-import type { Session } from './dialect.js'
+import type { Session } from './transaction.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
 
 /** A warehouse that is read. */

@@ -31,7 +31,7 @@ so that the next sync walks everything, and reconcile --full finds what is forei
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
-      import('../../engine/config/address.js'),
+      import('../../engine/config/sourceaddress.js'),
       import('../../shell/confirmation.js'),
     ])
     return withContext(invocation, async (context) => {

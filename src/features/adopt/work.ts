@@ -1,8 +1,9 @@
 /*
  * Takes over a warehouse whose source has changed on purpose. Used by `shopsync adopt`.
  */
-import type { SourceAddress } from '../../engine/config/address.js'
-import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import type { Dependencies } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { isSame, readBelonging, sourceRow, storeBelonging } from '../../engine/warehouse/sourceidentity.js'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Config } from '../../engine/config/config.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import { statusSettings } from '../status/settings.js'
 import type { LedgerSettings } from './alertstate.js'
 

@@ -4,7 +4,7 @@
  */
 import type { Stored } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import { minutesBetween } from '../../engine/warehouse/learnedrules.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'

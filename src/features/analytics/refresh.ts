@@ -4,7 +4,7 @@
  */
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { exact } from '../../engine/base/int64.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Writing } from '../../engine/run/runcontext.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { refreshCalendar } from './calendar.js'

@@ -5,7 +5,7 @@
 import { nameFields } from '../../../schema/naming.js'
 import type { ViewWords } from '../../../schema/view.js'
 import { Bug } from '../../engine/base/errors.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import { dayIn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
 
 /** What the views depend on besides the declarations. */

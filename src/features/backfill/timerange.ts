@@ -1,7 +1,7 @@
 import { Stop } from '../../engine/base/errors.js'
 import { parseMoment } from '../../engine/config/moment.js'
-import { now } from '../../engine/run/runcontext.js'
 import type { TimeRange } from '../../engine/run/runreport.js'
+import { now } from '../../engine/run/tenant.js'
 import type { CommandContext } from '../../shell/command.js'
 import { listOf } from '../../shell/flags.js'
 import { scheduleSettings } from '../jobs/settings.js'

@@ -4,7 +4,7 @@
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../../engine/base/errors.js'
-import type { Model, ResourceModel } from '../../engine/model/registry.js'
+import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Observer } from '../../engine/run/runreport.js'
 import type { Source } from '../../engine/source/source.js'
 import { unixEpoch } from '../../engine/walk/cutpoint.js'

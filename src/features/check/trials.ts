@@ -3,7 +3,7 @@
  * words.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { SourceAddress } from '../../engine/config/address.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { SourceStats } from '../../engine/source/source.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'

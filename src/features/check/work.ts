@@ -5,8 +5,8 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../../engine/base/errors.js'
-import type { SourceAddress } from '../../engine/config/address.js'
-import type { ResourceModel } from '../../engine/model/registry.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import {
   type AuthorizationList,
   isWhole,

@@ -4,7 +4,7 @@
  */
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { historyTable } from '../../engine/model/historytable.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
 

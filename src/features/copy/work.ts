@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
-import type { Model } from '../../engine/model/registry.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Column, Table } from '../../engine/model/table.js'
-import { now } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'

@@ -1,7 +1,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Table } from '../../engine/model/table.js'
-import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import type { Dependencies } from '../../engine/run/runcontext.js'
+import { now } from '../../engine/run/tenant.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import {
   forgottenTenants,

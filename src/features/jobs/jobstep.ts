@@ -5,9 +5,9 @@
 
 import { lastDays } from '../../engine/config/duration.js'
 import { runStep } from '../../engine/run/run.js'
-import { now } from '../../engine/run/runcontext.js'
 import type { CursorChoice, RunReport, RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
+import { now } from '../../engine/run/tenant.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext } from '../../shell/command.js'
 import { shown } from '../../shell/display.js'

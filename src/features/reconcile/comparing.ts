@@ -9,7 +9,6 @@ import type { Candidate, ComparePort, Comparison } from '../../engine/compare/co
 import type { Move } from '../../engine/compare/histogram.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
-import { now } from '../../engine/run/runcontext.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import type { Run } from '../../engine/run/tenant.js'

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorTask, keyOf } from '../../engine/run/runcontext.js'
-import { rootOf } from '../../engine/run/tenant.js'
+import { type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { Session } from '../../engine/warehouse/dialect.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
+import type { Session } from '../../engine/warehouse/transaction.js'
 import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
 
 /** A row whose record the source no longer has, and when it was asked. */

@@ -1,4 +1,4 @@
-import { type CursorTask, keyOf } from '../../engine/run/runcontext.js'
+import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
 import { cursorColumns } from '../../engine/warehouse/cursors.js'
 import type { Writer } from '../../engine/warehouse/writer.js'
 

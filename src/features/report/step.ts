@@ -1,8 +1,8 @@
 /* The step `report` of a job: writes the page, and asks the source nothing. Used by jobstep.ts. */
 import type { Int64 } from '../../../schema/resource.js'
-import { now } from '../../engine/run/runcontext.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
+import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
 import type { CommandContext } from '../../shell/command.js'
 import { reportText } from './words.js'

@@ -1,5 +1,6 @@
-import { type Dependencies, now } from '../../engine/run/runcontext.js'
+import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
+import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
 import { type Leased, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import type { ViewSettings } from '../analytics/viewwords.js'

@@ -1,4 +1,4 @@
-import { type SourceAddress, sourceAddress } from '../../engine/config/address.js'
+import { type SourceAddress, sourceAddress } from '../../engine/config/sourceaddress.js'
 import { isSame, readBelonging } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 

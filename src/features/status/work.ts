@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { SourceAddress } from '../../engine/config/address.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import { type LastRun, readHolder, readLastRun, type StatusHolder } from '../../engine/run/lastrun.js'
 import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'

@@ -3,8 +3,8 @@
  * deletions were checked lately. What came or went since then is no difference.
  */
 import { toMicros } from '../../engine/base/timestamp.js'
-import { now } from '../../engine/run/runcontext.js'
 import type { ReadingCursor, Run } from '../../engine/run/tenant.js'
+import { now } from '../../engine/run/tenant.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/runs.js'
 import { statusSettings } from '../status/settings.js'

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.js'
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
-import type { CursorTask } from '../../engine/run/runcontext.js'
+import type { CursorTask } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 

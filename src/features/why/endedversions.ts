@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { ResourceModel } from '../../engine/model/registry.js'
+import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 

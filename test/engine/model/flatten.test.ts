@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { Flattened } from '../../../src/engine/model/flatten/batch.js'
-import type { Flatten } from '../../../src/engine/model/flatten/flatten.js'
+import type { Flatten, Flattened } from '../../../src/engine/model/flatten/batch.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { tablesOf, tupleColumns } from '../../../src/engine/model/table.js'
 

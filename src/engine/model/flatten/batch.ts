@@ -1,3 +1,5 @@
+import type { NumberForm } from '../../base/numbertoken.js'
+
 /** A value as a dialect takes it: converted to its kind; timestamps are canonical text, json is JSON text. */
 export type Value = string | number | bigint | boolean | null
 /** One row without the columns that all rows of a batch share; the order is that of `tupleColumns`. */
@@ -45,3 +47,20 @@ export interface Flattened {
   readonly unstorable: number
   readonly drift: DriftEntry[]
 }
+
+/** How the numbers of a page are read, where the plain values of its records do not say all. */
+export interface PageNumbers {
+  /** How the warehouse holds numbers; without it, as doubles. */
+  readonly form: NumberForm
+  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`, and is not exact here. */
+  isOdd(): boolean
+  /** The records with a NumberToken for each such number. */
+  tokens(): readonly unknown[]
+}
+
+/**
+ * Flattens one page. `careful`: as `Answer.careful` in src/engine/source/source.ts. The first `records.length` tuples of the root
+ * table are those of `records`, in order. To flatten several pages as one batch, hand over their records as one list,
+ * newest first.
+ */
+export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => Flattened

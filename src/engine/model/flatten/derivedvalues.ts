@@ -5,7 +5,7 @@
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
-import type { DerivedModel, ResourceModel } from '../registry.js'
+import type { DerivedModel, ResourceModel } from '../resourcemodel.js'
 import { type Column, placeOf, type Table, tupleColumns } from '../table.js'
 import type { Flattened, Tuple, Value } from './batch.js'
 

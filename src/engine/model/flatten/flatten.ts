@@ -10,7 +10,7 @@ import { Bug } from '../../base/errors.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import { canonical } from '../../base/timestamp.js'
 import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
-import type { FlatRecord, Flattened, Tuple, Value } from './batch.js'
+import type { FlatRecord, Flatten, Flattened, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
@@ -19,23 +19,6 @@ import { type DeclaredValue, type Embedded, PageFindings, SlowPath } from './slo
 export interface FlattenOptions {
   /** The resource whose records also stand inside the records of others (`embeddedAs`); its table comes last. */
   readonly embedded?: Resource | undefined
-}
-
-/**
- * Flattens one page. `careful`: as `Answer.careful` in src/engine/source/source.ts. The first `records.length` tuples of the root
- * table are those of `records`, in order. To flatten several pages as one batch, hand over their records as one list,
- * newest first.
- */
-export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => Flattened
-
-/** How the numbers of a page are read, where the plain values of its records do not say all. */
-export interface PageNumbers {
-  /** How the warehouse holds numbers; without it, as doubles. */
-  readonly form: NumberForm
-  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`, and is not exact here. */
-  isOdd(): boolean
-  /** The records with a NumberToken for each such number. */
-  tokens(): readonly unknown[]
 }
 
 /** Places, in the tuples of a root table, of the columns by which versions are compared. */

@@ -8,7 +8,7 @@ import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/table.js'
 import type { CursorKey } from '../cursors.js'
 import { type Db, rootTable } from '../database.js'
-import type { Session } from '../dialect.js'
+import type { Session } from '../transaction.js'
 import { digest, type SetDifference, Sketch } from './sketch.js'
 
 type RegisterRow = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
