@@ -12,8 +12,7 @@ import { goesOn } from '../walk/shown.js'
 import type { RangeOutcome, WalkPage } from '../walk/types.js'
 import type { Candidate, ComparePort, Comparison } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './comparisoncost.js'
-import { Differences } from './differences.js'
-import { type Move, RowHistogram } from './histogram.js'
+import { Differences, type Move, RowHistogram } from './histogram.js'
 
 /** A range whose ends were counted, and the requests that looking into it will cost. */
 interface CountedSpan {

@@ -14,10 +14,9 @@ import {
   type ExchangeOptions,
   type RequestInfo,
 } from './http/exchange.js'
-import { Counter } from './http/requestcounter.js'
 import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
-import { checkCredential, parseTarget } from './http/target.js'
-import { type Timeouts, Transport } from './http/transport.js'
+import { Counter } from './http/traffic.js'
+import { checkCredential, parseTarget, type Timeouts, Transport } from './http/transport.js'
 import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'

@@ -7,9 +7,8 @@ import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import type { Sighting } from './observed.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
-import type { OpenBook, RestoredBook } from './openbook.js'
 import { type Edges, TieWatch } from './ties.js'
-import type { Doubts } from './types.js'
+import type { Doubts, OpenBook, RestoredBook } from './types.js'
 import { type Balance, type Counted, missingIn } from './verdict.js'
 
 /**

@@ -1,7 +1,48 @@
+/**
+ * The end of a reading, in three steps: reads on to the end of the list, as its pages tell it; closes the books with the
+ * first page; and reads a late zone of more than a page again if the list has stirred.
+ */
+import { lookBehind, type PlainBegin } from './behind.js'
 import { sourceTime } from './clocks.js'
+import type { Sighting } from './observed.js'
 import { type Reading, refuseLoss } from './reading.js'
 import { edgesOf } from './ties.js'
 import type { WalkPage } from './types.js'
+
+/**
+ * Reads on behind the end that the total tells, until a page ends the list: one that is not full, or shows nothing new.
+ * A total may be capped or estimated. Returns where to go on if the total is not true. One request more, where the last
+ * page is full; also before a count mismatch is settled.
+ */
+export async function readToEnd<P>(
+  reading: Reading<P>,
+  from: number | undefined,
+): Promise<PlainBegin<P> | undefined> {
+  const { walk, own, perPage, pager } = reading
+  const isOver = (): boolean => reading.isAbandoned || reading.isAtEnd
+  for (let behind = from; behind !== undefined && !isOver(); behind = reading.behind) {
+    if (behind <= reading.deepest) {
+      // The total fell below what was read: these pages are read again, before one can be the last.
+      await pager.run(behind, behind)
+      continue
+    }
+    const { seen } = reading
+    const next = await lookBehind(
+      walk.port,
+      { page: behind, perPage },
+      () => seen,
+      (page) => reading.isShownAgain(page),
+    )
+    if (next?.isOverrun) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+    if (!next) {
+      walk.search.isEndSeen = true
+      return undefined
+    }
+    pager.has(behind, next.page)
+    await pager.run(behind, Math.max(behind, next.page.totalPages))
+  }
+  return undefined
+}
 
 /** The first page of the list, asked for after all others. `fresh`: records that no page before has shown. */
 export interface ClosingPage<P> {
@@ -44,4 +85,60 @@ function enterLast<P>({ own, books }: Reading<P>, page: WalkPage<P>): number {
     fresh = book.response(page.total, page.sightings).fresh.length
   }
   return fresh
+}
+
+/** Readings of a zone that keeps moving. */
+const attempts = 5
+/** Readings that bring nothing new, where none can show the zone whole. */
+const enough = 3
+
+/**
+ * Tells the books whether the zone agrees with what was seen: a record that slipped or came late while the zone was read
+ * the first time shows itself now (docs/architecture.md, Why a walk can be complete). The first page of the zone is the one that has closed the
+ * reading. Returns the last page, which is not stored yet.
+ */
+export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>): Promise<WalkPage<P>> {
+  const books = reading.books.filter((book) => book.needsZone && !book.isShort)
+  const from = books.reduce(
+    (low, { lateFrom }) => (lateFrom < low ? lateFrom : low),
+    books[0]?.lateFrom ?? '',
+  )
+  let { page, fresh } = closing
+  let quiet = 0
+  for (let attempt = 1; books.length > 0 && attempt <= attempts; attempt++) {
+    const zone = await readOnce(reading, page, from)
+    quiet = fresh + zone.unseen === 0 ? quiet + 1 : 0
+    // Where ties hide records from each reading of the zone, several that bring nothing new have to do.
+    for (const book of books)
+      book.zoneAgrees = quiet > 0 && (zone.isShown || (quiet >= enough && book.isEven))
+    if (books.every((book) => book.zoneAgrees) || attempt === attempts) return zone.last
+    await reading.walk.port.store(zone.last, {})
+    page = await reading.fetch(1, reading.perPage)
+    fresh = enter(reading, page)
+  }
+  return page
+}
+
+/** Takes a page of the zone into the books. Returns how many records no reading had shown; a fall counts as one. */
+function enter<P>(reading: Reading<P>, page: WalkPage<P>): number {
+  const unseen = page.sightings.filter(({ id }) => !reading.joint.has(id)).length
+  return unseen + (reading.see(page).fell > 0 ? 1 : 0)
+}
+
+async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string) {
+  const ids = new Set<Sighting['id']>()
+  let [page, unseen] = [first, 0]
+  for (let number = 1; ; number++) {
+    const zone = page.sightings.filter(({ updatedAt }) => updatedAt > from)
+    for (const { id } of zone) ids.add(id)
+    const isEnd = zone.length < page.sightings.length || page.sightings.length === 0
+    if (isEnd || number >= page.totalPages) {
+      // Ties within the zone may hide a record from both readings: then the distinct ids are fewer than their places.
+      const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)
+      return { last: page, unseen, isShown: ids.size === places }
+    }
+    await reading.walk.port.store(page, {})
+    page = await reading.fetch(number + 1, reading.perPage)
+    unseen += enter(reading, page)
+  }
 }

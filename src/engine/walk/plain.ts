@@ -4,14 +4,13 @@
  */
 
 import { Bug } from '../base/errors.js'
-import { isOverrun, pageBehind } from './behind.js'
+import { isOverrun, type PlainBegin, pageBehind } from './behind.js'
 import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
 import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
 import { numbersOf } from './evidence.js'
 import { Ids } from './ids.js'
 import { Repeats, servedSize } from './pagesize.js'
-import type { PlainBegin } from './plainbegin.js'
 import type { WalkOutcome, WalkPage } from './types.js'
 import { type Basis, movesWatermark } from './verdict.js'
 import type { WalkState } from './walkstate.js'

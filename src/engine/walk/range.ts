@@ -7,7 +7,7 @@ import { Bug } from '../base/errors.js'
 import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
 import { countAfter, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
-import { isOutOfOrder } from './order.js'
+import { isOutOfOrder } from './observed.js'
 import { Pager } from './pager.js'
 import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
@@ -194,7 +194,7 @@ export class RangeWalk<P> {
     return Math.min(perPage, this.#most ?? perPage)
   }
 
-  /** Reads on behind the end that the total tells, until a page ends the list: see readpastend.ts. */
+  /** Reads on behind the end that the total tells, until a page ends the list: see closebooks.ts. */
   async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
     const { perPage, shown, repeats } = reading
     for (;;) {

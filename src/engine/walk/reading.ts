@@ -1,18 +1,25 @@
 /**
  * One reading of the list: it enters each page into the books and hands the page to the warehouse.
- * beginwalk.ts and resumewalk.ts start a reading, closebooks.ts ends it, evidence.ts says what it is evidence of.
+ * beginwalk.ts starts a reading, closebooks.ts ends it, evidence.ts says what it is evidence of.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
-import { fetchPage, isMoreThanCounted, isNews, isOverrun, placesUpTo, type Seen } from './behind.js'
+import {
+  fetchPage,
+  isMoreThanCounted,
+  isNews,
+  isOverrun,
+  type PlainBegin,
+  placesUpTo,
+  type Seen,
+} from './behind.js'
 import type { Book } from './books.js'
 import { Places } from './countmismatch.js'
 import { forever } from './cutpoint.js'
+import { isOutOfOrder } from './observed.js'
 import type { Place } from './olderpart.js'
-import { isOutOfOrder } from './order.js'
 import { Pager, type PagerPort } from './pager.js'
 import { Repeats } from './pagesize.js'
-import type { PlainBegin } from './plainbegin.js'
 import { edgesOf } from './ties.js'
 import type { ListHead, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'

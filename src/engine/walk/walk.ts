@@ -3,18 +3,15 @@
  * run/cursorwalk.ts walks a cursor with it, sync/reconcile a whole list.
  */
 import { Bug } from '../base/errors.js'
-import { beginReading } from './beginwalk.js'
+import { beginReading, resumeReading } from './beginwalk.js'
 import type { Book } from './books.js'
-import { closeReading } from './closebooks.js'
+import { closeReading, readToEnd, readZone } from './closebooks.js'
 import { isOpen, judgeReading, numbersOf } from './evidence.js'
 import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
-import { readToEnd } from './readpastend.js'
-import { resumeReading } from './resumewalk.js'
 import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
 import { movesWatermark } from './verdict.js'
 import { WalkState } from './walkstate.js'
-import { readZone } from './zone.js'
 
 /** A list is read so often at most, where the only fault is that ties hide records. */
 const mostReadings = 25

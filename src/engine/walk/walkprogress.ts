@@ -1,6 +1,6 @@
 /**
  * Progress within a walk, from which a killed walk resumes (docs/architecture.md, Why a walk can be complete).
- * The first reading of a walk keeps it; resumewalk.ts asks how far it had come.
+ * The first reading of a walk keeps it; beginwalk.ts asks how far it had come.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Book } from './books.js'

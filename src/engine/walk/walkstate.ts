@@ -12,7 +12,7 @@ import { type Evidence, verdict } from './verdict.js'
 export class WalkState<P> {
   /** The newest `updated_at` that any reading has stored, of those that do not lie in the future. */
   newest = ''
-  /** A response was not newest first: see order.ts. */
+  /** A response was not newest first: see isOutOfOrder. */
   isUnordered = false
   readonly search = new Search()
   readonly size: PageSize

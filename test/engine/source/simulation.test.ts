@@ -1,8 +1,7 @@
 /** The rate throttle's parts, against a simulated server in virtual time (docs/architecture.md, What else the engine rests on). */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
-import { Headroom } from '../../../src/engine/source/rate/headroom.js'
-import { poissonQuantile } from '../../../src/engine/source/rate/poisson.js'
+import { Headroom, poissonQuantile } from '../../../src/engine/source/rate/othersusage.js'
 import { Skew } from '../../../src/engine/source/rate/skew.js'
 import { randomFrom } from '../../support/random.js'
 import { type Scenario, simulate } from '../../support/simulation.js'

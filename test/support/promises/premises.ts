@@ -18,12 +18,12 @@ import type * as transport from '../../../src/engine/source/http/transport.js'
 import type * as wait from '../../../src/engine/source/rate/wait.js'
 import type * as books from '../../../src/engine/walk/books.js'
 import type * as clocks from '../../../src/engine/walk/clocks.js'
+import type * as overrun from '../../../src/engine/walk/closebooks.js'
 import type * as evidence from '../../../src/engine/walk/evidence.js'
 import type * as memory from '../../../src/engine/walk/memory.js'
-import type * as order from '../../../src/engine/walk/order.js'
+import type * as order from '../../../src/engine/walk/observed.js'
 import type * as pagesize from '../../../src/engine/walk/pagesize.js'
 import type * as range from '../../../src/engine/walk/range.js'
-import type * as overrun from '../../../src/engine/walk/readpastend.js'
 import { judged } from '../../../src/engine/walk/verdict.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
@@ -395,7 +395,10 @@ export const premises: readonly Promised[] = [
   {
     promise: 'the list is newest first',
     broken: 'takes every list for one that is newest first',
-    breakage: breaking<typeof order>('src/engine/walk/order.ts').function('isOutOfOrder', () => () => false),
+    breakage: breaking<typeof order>('src/engine/walk/observed.ts').function(
+      'isOutOfOrder',
+      () => () => false,
+    ),
     test: oddlists,
     name: 'a list that is not newest first',
     on: both,
@@ -435,7 +438,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'totals are true',
     broken: 'reads nothing behind the end that the total tells',
-    breakage: breaking<typeof overrun>('src/engine/walk/readpastend.ts').function(
+    breakage: breaking<typeof overrun>('src/engine/walk/closebooks.ts').function(
       'readToEnd',
       () => async () => undefined,
     ),

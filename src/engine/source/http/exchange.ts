@@ -2,7 +2,9 @@
  * One attempt at one request: waits for the throttle's permit, sends, tells the throttle the outcome, reads the body,
  * and tells in an error's class what the failure means. Used by client.ts inside the retry loop.
  */
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock, Stamps } from '../../base/clock.js'
 import { Bug, Retry, Skip } from '../../base/errors.js'
@@ -14,10 +16,10 @@ import type { Flow } from '../rate/flow.js'
 import type { Permit, Throttle } from '../rate/throttle.js'
 import { concerns } from '../rate/wait.js'
 import type { Answer, Priority } from '../source.js'
-import { readBody, TOO_LARGE } from './body.js'
+import { type Parsed, parseJson } from './exactjson.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
-import type { Counter } from './requestcounter.js'
+import type { Counter } from './traffic.js'
 import type { RawReply, Transport } from './transport.js'
 
 /** One request as it will be sent, and the names for its errors. */
@@ -216,3 +218,39 @@ export class Exchange {
       .slice(0, 200)
   }
 }
+
+/** The body is larger than the cap; another attempt would not make it smaller. */
+const TOO_LARGE = Symbol('too large')
+
+/** Throws Retry when the body is no JSON; the message names the kind of content that was found, never the content. */
+function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
+  if (reply.tooLarge) return TOO_LARGE
+  const unpacked = decoded(reply, maxBytes)
+  if (unpacked === TOO_LARGE) return TOO_LARGE
+  const bytes = startsWithMark(unpacked) ? unpacked.subarray(3) : unpacked
+  if (!isUtf8(bytes)) throw new Retry(`the body (${bytes.length} bytes) is no valid UTF-8`)
+  try {
+    return parseJson(bytes)
+  } catch {
+    const type = reply.headers['content-type']?.replace(/[^\w/.+-].*$/s, '').slice(0, 60) || 'no type'
+    const begin = bytes.toString('latin1', 0, 100)
+    const like = /^\s*</.test(begin) ? 'looks like HTML' : begin === '' ? 'is empty' : 'is no valid JSON'
+    throw new Retry(`the body (${bytes.length} bytes of ${type}) ${like}, expected JSON`)
+  }
+}
+
+function decoded(reply: RawReply, maxBytes: number): Buffer | typeof TOO_LARGE {
+  const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding === 'identity' || encoding === '') return reply.body
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new Retry('the body has a content-encoding that was not asked for, expected gzip or none')
+  try {
+    return gunzipSync(reply.body, { maxOutputLength: maxBytes })
+  } catch (error) {
+    if (error instanceof RangeError) return TOO_LARGE
+    throw new Retry(`the body (${reply.body.length} bytes) does not unpack as gzip`)
+  }
+}
+
+/** The byte order mark. */
+const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

@@ -1,3 +1,4 @@
+/** The requests of one source, counted. */
 import { Distribution } from '../../base/distribution.js'
 
 /** Upper ends of the ranges in which the time of an answer is counted, in seconds. */
@@ -13,7 +14,7 @@ export interface SentRequest {
   readonly seconds: number
 }
 
-/** The requests of one source, by what they were for and how they were answered. Used by requestcounter.ts. */
+/** The requests of one source, by what they were for and how they were answered. */
 export class Traffic {
   readonly #answers = new Map<string, { purpose: string; status: string; requests: number }>()
   readonly #times = new Map<string, Distribution>()
@@ -37,5 +38,37 @@ export class Traffic {
   /** In seconds. */
   get times(): ReadonlyMap<string, Distribution> {
     return this.#times
+  }
+}
+
+/** Counts the requests of one source; the source that it was split from counts them too. */
+export class Counter {
+  requests = 0
+  retries = 0
+  rateLimited = 0
+  bytes = 0
+  readonly traffic = new Traffic()
+
+  constructor(private readonly parent?: Counter) {}
+
+  child(): Counter {
+    return new Counter(this)
+  }
+
+  sent(): void {
+    this.requests++
+    this.parent?.sent()
+  }
+
+  retried(): void {
+    this.retries++
+    this.parent?.retried()
+  }
+
+  answered(request: SentRequest, bytes: number): void {
+    if (request.status === 429) this.rateLimited++
+    this.bytes += bytes
+    this.traffic.take(request)
+    this.parent?.answered(request, bytes)
   }
 }

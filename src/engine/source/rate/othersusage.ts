@@ -1,4 +1,4 @@
-import { poissonQuantile } from './poisson.js'
+/** What others do with the same limit: how much of it they use, and how far to keep away from them. */
 
 /**
  * The weight that earlier windows keep when a new one begins. A window whose budget is used up at once shows the others
@@ -68,5 +68,68 @@ export class OthersUsage {
     // One more than was seen: few in a short time may be many.
     const mean = time > 0 ? (count + 1) / time : 0
     return poissonQuantile(Math.max(mean, this.#recent) * ms, risk)
+  }
+}
+
+/**
+ * The smallest k for which more than k events are less likely than `risk`, when `mean` are expected. Used to leave room
+ * for the requests of others.
+ */
+export function poissonQuantile(mean: number, risk: number): number {
+  if (mean <= 0) return 0
+  if (mean > 60) return Math.ceil(mean + 2.7 * Math.sqrt(mean) + 1)
+  let term = Math.exp(-mean)
+  let covered = term
+  let k = 0
+  while (1 - covered > risk) {
+    k++
+    term *= mean / k
+    covered += term
+  }
+  return k
+}
+
+/** The largest share of the limit that is kept back because requests were refused. */
+const MOST_SPARED = 0.1
+const FADE = 0.95
+
+/**
+ * Keeps distance after refusals. OthersUsage cannot foresee another process of this kind: it opens each window with a
+ * burst too, and both processes take the last requests of a window at once. The distance doubles with a refusal, once a
+ * window at most, and shrinks slowly in windows without one.
+ */
+export class Headroom {
+  #opening = Number.POSITIVE_INFINITY
+  #spare = 0
+  #refusedOpening = false
+  #refusedLater = false
+
+  /** How many requests may be under way before the first answer of a window. */
+  get opening(): number {
+    return this.#opening
+  }
+
+  /** How many of the window's requests to leave unused. */
+  spare(limit: number): number {
+    return Math.min(Math.floor(this.#spare), Math.ceil(limit * MOST_SPARED))
+  }
+
+  /** `flying`: how many requests were under way at the window's first answer; undefined for one sent later. */
+  refused(flying: number | undefined): void {
+    if (flying === undefined) {
+      if (!this.#refusedLater) this.#spare = this.#spare * 2 + 1
+      this.#refusedLater = true
+    } else {
+      if (!this.#refusedOpening) this.#opening = Math.max(1, Math.floor(Math.min(this.#opening, flying) / 2))
+      this.#refusedOpening = true
+    }
+  }
+
+  /** A window is over. */
+  close(): void {
+    if (!this.#refusedOpening) this.#opening++
+    if (!this.#refusedLater) this.#spare *= FADE
+    this.#refusedOpening = false
+    this.#refusedLater = false
   }
 }

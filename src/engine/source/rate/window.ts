@@ -3,8 +3,7 @@
  * budget.ts, one for each rule that responses name (docs/api.md, Rate limit).
  */
 import type { RateReport } from '../http/headers.js'
-import { Headroom } from './headroom.js'
-import { OthersUsage } from './othersusage.js'
+import { Headroom, OthersUsage } from './othersusage.js'
 import type { Skew } from './skew.js'
 
 /** Waited beyond a window's end, because timers and clocks are not exact. All times are in ms. */
