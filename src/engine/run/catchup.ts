@@ -1,3 +1,8 @@
+/*
+ * What a run brings up to date besides the rows of its cursors: values that the configuration wants elsewhere, what
+ * follows from stored records, and what the features keep beside the rows. When the run begins, since the configuration
+ * may have changed, and when it ends, since shops may have come.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { count } from '../base/format.js'
@@ -74,4 +79,26 @@ export async function settleAlone(
   }
   lease.throwIfLost()
   return done
+}
+
+/** What follows from stored records is computed anew where the rules have changed. */
+export async function beforeCursors(run: Writing): Promise<void> {
+  await run.besideRows?.(run)
+  await settleDerived(run)
+}
+
+/** Computes anew where a zone has come with the records. A run that is to end leaves that to the next one. */
+export async function afterCursors(run: Writing): Promise<void> {
+  await run.besideRows?.(run)
+  if (run.signal.aborted) return
+  await run.warehouse.learnRules()
+  await settleDerived(run)
+}
+
+/** Takes a tenant's zones for its rules, and notes that it has no rows of other ones. */
+export async function learnZones(run: Writing, tenantId: Int64): Promise<void> {
+  const { warehouse } = run
+  const before = warehouse.rules.textOf(tenantId)
+  await warehouse.learnRules(tenantId)
+  if (warehouse.rules.textOf(tenantId) !== before) await settleDerived(run)
 }

@@ -28,11 +28,10 @@ import {
   walkPlan,
 } from './resumecursor.js'
 import { beyondHoles, tryHole } from './retryhole.js'
-import { isSearchDue } from './searchdue.js'
 import { believedWatermark, warnOfStamps } from './stampsahead.js'
 import { type Fetched, PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
-import { giveUp, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
+import { giveUp, isSearchDue, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
 
 /** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {

@@ -34,30 +34,29 @@ const dayOf = (time: string): string => `${time.slice(0, 10)}T00:00:00.000000Z`
 type Needs = Pick<Writing, 'warehouse' | 'source' | 'clock' | 'config' | 'observer' | 'signal'>
 
 /** History promises nothing: where it cannot be put in order, the run that has ended loses nothing by it. */
-export async function pruneHistory(context: Needs): Promise<void> {
-  if (context.signal.aborted) return
+export async function pruneHistory(run: Needs): Promise<void> {
+  if (run.signal.aborted) return
   try {
-    await prune(context)
+    await prune(run)
   } catch (error) {
     if (!(error instanceof Skip || error instanceof Retry)) throw error
-    context.observer.warning?.('The history of runs was not put in order', { error: describeError(error) })
+    run.observer.warning?.('The history of runs was not put in order', { error: describeError(error) })
   }
 }
 
-async function prune(context: Needs): Promise<void> {
-  const { warehouse, config } = context
+async function prune(run: Needs): Promise<void> {
+  const { warehouse, config } = run
   const marks = await readMarks(warehouse)
-  if (marks.get('history_pruned_on') === dayOf(now(context))) return
-  const time = await believedNow(context)
+  if (marks.get('history_pruned_on') === dayOf(now(run))) return
+  const time = await believedNow(run)
   const today = dayOf(time)
   const budget = { rows: mostRows }
   const kept = before(time, BigInt(config.history?.keep ?? usualKeep) * 1000n)
-  await removeOld(context, kept, budget)
+  await removeOld(run, kept, budget)
   const thinned = marks.get('history_thinned_to') ?? epoch
   // A mark that lies ahead was set by a clock that was wrong.
-  await thin(context, { from: thinned > today ? epoch : thinned, today }, budget)
-  if (budget.rows > 0)
-    await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(context)))])
+  await thin(run, { from: thinned > today ? epoch : thinned, today }, budget)
+  if (budget.rows > 0) await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(run)))])
 }
 
 /**

@@ -11,10 +11,9 @@ import { readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { openLease } from '../warehouse/leasedwarehouse.js'
 import { lastTurns } from '../warehouse/runs.js'
-import { checkBelonging, readListsFrom, storeListsFrom } from '../warehouse/sourceidentity.js'
+import { checkBelonging, readListsFrom, storeBelonging, storeListsFrom } from '../warehouse/sourceidentity.js'
 import { readForgotten } from '../warehouse/tenants.js'
-import { afterCursors, beforeCursors, learnZones } from './analysts.js'
-import { settleColumns } from './catchup.js'
+import { afterCursors, beforeCursors, learnZones, settleColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
@@ -26,7 +25,6 @@ import type { Dependencies, WritingRun } from './runcontext.js'
 import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
-import { takeSource } from './takesource.js'
 import { now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
@@ -50,26 +48,26 @@ export interface StepRequest extends RunRequest {
   readonly begin: Begin
 }
 
-/** The work of a run, or of one step of a job: `on` is on record already. */
-export async function runStep(on: RecordedRun, request: StepRequest, step = 1): Promise<RunReport> {
-  const startedAt = now(on)
-  const { warehouse, signal, asked, stamps } = on
-  const resources = chooseResources(on, request)
+/** The work of a run, or of one step of a job: `recorded` is on record already. */
+export async function runStep(recorded: RecordedRun, request: StepRequest, step = 1): Promise<RunReport> {
+  const startedAt = now(recorded)
+  const { warehouse, signal, asked, stamps } = recorded
+  const resources = chooseResources(recorded, request)
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
-  await settleColumns(on)
+  await settleColumns(recorded)
   const forgotten = await readForgotten(warehouse)
-  const ask = async (): Promise<Grants> => recordGrants(on, await askGrants(on, { forgotten }))
+  const ask = async (): Promise<Grants> => recordGrants(recorded, await askGrants(recorded, { forgotten }))
   const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
     await warehouse.write([storeListsFrom(warehouse, text)])
   })
   const run: WritingRun = {
-    ...on,
-    source: new WholeLists(on.source, beginning),
+    ...recorded,
+    source: new WholeLists(recorded.source, beginning),
     cursors: await readCursors(warehouse),
     lateness: latenessOf(await readLateness(warehouse, startedAt)),
     grants: new GrantWatch(ask),
-    learnZones: on.besideRows && ((tenantId) => learnZones(on, tenantId)),
+    learnZones: recorded.besideRows && ((tenantId) => learnZones(recorded, tenantId)),
   }
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && run.cursors.size === 0)) warehouse.warm()
@@ -109,4 +107,14 @@ async function workOnChosen(
   const ends = await workOnAll(run, request, chosen, request.begin)
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? grants.reason, quarantined: run.stats.quarantined }
+}
+
+/**
+ * A warehouse without a source takes the first one that grants a tenant: a mistyped address or partner, which grants
+ * none, must not have to be adopted away.
+ */
+async function takeSource(run: WritingRun, { granted }: Grants): Promise<void> {
+  const { warehouse, source } = run
+  if (granted.length === 0 || (await checkBelonging(warehouse, source.address))) return
+  await warehouse.write([storeBelonging(warehouse, source.address, now(run))])
 }

@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../base/reasons.js'
 import { encodeIds } from '../walk/idset.js'
-import { type Memory, storedMemory } from '../walk/memory.js'
+import { type Memory, mostSearchedPages, storedMemory } from '../walk/memory.js'
 import type { PageCommit, WalkOutcome } from '../walk/types.js'
 import { endRefill, moveCursor } from '../warehouse/cursors.js'
 import { forgetNameless } from '../warehouse/quarantine.js'
@@ -100,4 +100,14 @@ export async function giveUp({ cursor, slot }: WalkUnderWay, outcome: WalkOutcom
     ...unmeasured,
   })
   await warehouse.write([forgetWalkParts(warehouse.db, { ...key, slot }), ended])
+}
+
+/** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */
+export async function isSearchDue(
+  { cursor, mode, startedAt }: WalkUnderWay,
+  { surplus }: Memory,
+): Promise<boolean> {
+  if (mode === 'full' || !surplus || surplus.searchedOn === startedAt.slice(0, 10)) return false
+  const rows = await cursor.warehouse.countRows(cursor.root, cursor.tenantId)
+  return rows <= mostSearchedPages * 100
 }

@@ -3,7 +3,6 @@
  * test/laws/pins and has to bring the fault to light. `npm run pins` looks for such cases.
  */
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
-import type * as search from '../../../src/engine/run/searchdue.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
 import type * as books from '../../../src/engine/walk/books.js'
 import type * as evidence from '../../../src/engine/walk/evidence.js'
@@ -194,7 +193,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...cost,
     broken: 'reads the whole list in each run',
-    breakage: breaking<typeof search>('src/engine/run/searchdue.ts').function(
+    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
       'isSearchDue',
       () => async () => true,
     ),
