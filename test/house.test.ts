@@ -4,6 +4,13 @@ import { featureNames, filesOfFence, foldersOf, placesOfProven, repeatedNames } 
 import { textOf, withoutComments } from './support/tree.js'
 
 describe('the house', () => {
+  it('lets one follow the walk of a cursor: few files behind it', () => {
+    const files = [...importedBy(cursorWalk)]
+    expect(files.length).toBeGreaterThan(20)
+    expect(files.length).toBeLessThanOrEqual(90)
+    expect(linesIn(files)).toBeLessThanOrEqual(9000)
+  })
+
   it('gives a verdict in one place', () => {
     expect(placesOfProven().map((place) => place.replace(/:\d+$/, ''))).toEqual([
       'src/engine/walk/verdict.ts',
@@ -66,6 +73,7 @@ const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((word)
 
 /** Words that say what they mean everywhere. */
 const plain = [
+  'now',
   'notes',
   'run',
   'row',
