@@ -1,6 +1,15 @@
 /** Whether the engine can be followed, in figures (`npm run house` prints them), and whether the tour explains its words. */
 import { describe, expect, it } from 'vitest'
-import { featureNames, filesOfFence, foldersOf, placesOfProven, repeatedNames } from './support/house.js'
+import {
+  cursorWalk,
+  featureNames,
+  filesOfFence,
+  foldersOf,
+  importedBy,
+  linesIn,
+  placesOfProven,
+  repeatedNames,
+} from './support/house.js'
 import { textOf, withoutComments } from './support/tree.js'
 
 describe('the house', () => {
