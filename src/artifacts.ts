@@ -12,7 +12,7 @@ import { toMarkdown } from './features/dictionary/markdown.js'
 import { jobSchema } from './features/jobs/jobfile.js'
 import { metricReference } from './features/telemetry/metricnames.js'
 import { features } from './main.js'
-import { commandsOf, sectionsOf, stateTablesOf } from './shell/command.js'
+import { commandsOf, sectionsOf, stateTablesOf, stepsOf } from './shell/command.js'
 import { commandReference } from './shell/commandreference.js'
 import { messageReference, reasonReference } from './shell/messagereference.js'
 
@@ -52,7 +52,7 @@ const own = stateTableList(await stateTablesOf(features))
 const dictionary = toMarkdown(describeModel(Object.values(resources), own))
 writeWhenChanged(new URL('schema/dictionary.md', root), dictionary)
 const config = configSchema({ tablesOf, sections: await sectionsOf(features) })
-const job = jobSchema()
+const job = jobSchema(await stepsOf(features))
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)
 writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(job, null, 2)}\n`)
 writeWhenChanged(new URL('docs/configuration.md', root), configReference(config, job))

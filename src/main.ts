@@ -15,24 +15,24 @@ import { migrateCommand } from './features/migrate/command.js'
 import { planCommand } from './features/plan/command.js'
 import { quarantineCommand } from './features/quarantine/command.js'
 import { reconcile } from './features/reconcile/feature.js'
-import { reportCommand } from './features/report/command.js'
+import { report } from './features/report/feature.js'
 import { runsCommand } from './features/runs/command.js'
 import { sandboxCommand } from './features/sandbox/command.js'
 import { schedule } from './features/schedule/feature.js'
 import { snapshot } from './features/snapshot/feature.js'
 import { status } from './features/status/feature.js'
-import { syncCommand } from './features/sync/command.js'
+import { sync } from './features/sync/feature.js'
 import { telemetry } from './features/telemetry/feature.js'
-import { verifyCommand } from './features/verify/command.js'
+import { verify } from './features/verify/feature.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
 
 /** Every feature, the commands in the order of the help. */
 export const features: readonly Feature[] = [
   { command: initCommand },
-  { command: syncCommand },
+  sync,
   reconcile,
-  { command: verifyCommand },
+  verify,
   backfill,
   { command: planCommand },
   { command: whyCommand },
@@ -51,7 +51,7 @@ export const features: readonly Feature[] = [
   { command: forgetCommand },
   { command: adoptCommand },
   { command: copyCommand },
-  { command: reportCommand },
+  report,
   { command: dictionaryCommand },
   { command: sandboxCommand },
   { command: demoCommand },

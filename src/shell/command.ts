@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { z } from 'zod'
 import type { Int64 } from '../../schema/resource.js'
 import type { Clock, Stamps } from '../engine/base/clock.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
@@ -8,6 +9,7 @@ import type { Model } from '../engine/model/resourcemodel.js'
 import type { StateTables } from '../engine/model/statetable.js'
 import type { Dependencies, Writing } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
+import type { JobWork } from '../engine/run/steps.js'
 import type { Source } from '../engine/source/source.js'
 import type { Rules } from '../engine/warehouse/derived.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
@@ -133,6 +135,44 @@ export interface FinishedWork extends WorkName {
   readonly error?: unknown
 }
 
+/** What every step of a job may say. */
+export interface StepSettings {
+  readonly tenants: 'all' | readonly Int64[]
+  readonly resources: 'all' | readonly string[]
+  readonly full: boolean
+}
+
+/** A setting that steps of one kind alone have. */
+export interface StepSetting {
+  readonly shape: z.ZodType
+  /** What is expected where a step of another kind has it. */
+  readonly elsewhere: string
+  /** The setting that it follows in the reference; default: the one before it. */
+  readonly after?: string
+}
+
+/** Prints what came of a step. */
+export type TellStep = (report: RunReport, text: string) => void
+
+/** What a feature does as a step of a job. Its methods take the settings that it declares beside those of every step. */
+export interface StepKind {
+  /** How a job's file names it: as the command line does. */
+  readonly command: string
+  /** What it does, for the reference. */
+  readonly does: string
+  readonly settings?: Readonly<Record<string, StepSetting>>
+  /** A job of such steps alone makes no warehouse. */
+  readonly onlyCompares?: true
+  /** The first setting that does not fit, and what is expected of it. */
+  misfit?(step: StepSettings): readonly [setting: string, expected: string] | undefined
+  /** Checks what can be checked: all steps of a job are prepared before the first of them writes anything. */
+  prepare(
+    context: CommandContext,
+    step: StepSettings & { readonly job: string },
+    tell: TellStep,
+  ): Promise<JobWork> | JobWork
+}
+
 /**
  * What a folder of src/features adds to the program; src/main.ts lists them. Every start reads the list: what a member is
  * made of is loaded when it is asked for.
@@ -143,6 +183,8 @@ export interface Feature {
   tables?(): Promise<StateTables>
   /** Its section of the configuration. */
   settings?(): Promise<ConfigSection>
+  /** What it does as a step of a job. */
+  step?(): Promise<StepKind>
   /** What it makes of the tables once they are up to date; what is in its way is said, and takes nothing from the command. */
   afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
   /** The settings of derived tables as they are now, of all tenants or of one: for whoever begins to write. */
@@ -160,6 +202,10 @@ export const commandsOf = (features: readonly Feature[]): Command[] =>
 /** The sections of the configuration that the features declare. */
 export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
   Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
+
+/** The steps that jobs may have. */
+export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
+  Promise.all(features.flatMap(({ step }) => step?.() ?? []))
 
 /** The state tables of the features. */
 export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>

@@ -1,18 +1,15 @@
 /*
- * Carries out one piece of work on cursors: a run that writes, or a comparison that only reads. Used by the commands
- * and by the steps of a job.
+ * Carries out a run. Used by the commands that are one, and by the steps of a job.
  */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
 import { timeLimit } from '../engine/run/ending.js'
 import { runSync, type StepRequest } from '../engine/run/run.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
-import type { VerifyOptions } from '../features/verify/verification.js'
-import { checkTables, runVerify, type VerifyReport } from '../features/verify/work.js'
 import { withFollowing } from './afterwork.js'
 import type { CommandContext, Invocation } from './command.js'
 import { withContext } from './commandcontext.js'
-import { shown, showProgress } from './display.js'
+import { showProgress } from './display.js'
 import { runSummary } from './runsummary.js'
 import { runTroubles } from './runtroubles.js'
 import { timeLimitOf } from './timelimit.js'
@@ -72,23 +69,6 @@ export async function watched<D extends Pick<Dependencies, 'observer' | 'source'
   } finally {
     stopProgress()
   }
-}
-
-/** Compares the chosen cursors with the source, and writes nothing. */
-export async function compareWithSource(
-  context: CommandContext,
-  choice: CursorChoice,
-  options: VerifyOptions,
-): Promise<VerifyReport> {
-  const warehouse = await context.readingWarehouse()
-  await checkTables({ warehouse })
-  const deps = await context.dependencies(warehouse)
-  using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
-  const { signal, timeLimited } = limited
-  return await shown(context, { stats: () => deps.source.stats() }, (shows) => {
-    const observer = { ...deps.observer, ...shows }
-    return runVerify({ ...deps, signal, timeLimited, observer }, choice, options)
-  })
 }
 
 /** An error that ends a cursor ends the whole run where no cursor has begun. */

@@ -10,7 +10,7 @@ import { readDocument } from '../../src/engine/config/load.js'
 import { configReference } from '../../src/engine/config/reference.js'
 import { configSchema } from '../../src/engine/config/schema.js'
 import { jobSchema } from '../../src/features/jobs/jobfile.js'
-import { checks } from '../support/checks.js'
+import { checks, kinds } from '../support/checks.js'
 import { scratch } from '../support/scratch.js'
 import { filesIn, root } from '../support/tree.js'
 
@@ -22,7 +22,7 @@ const jobs = filesIn('jobs', '.json').map((path) => ({
 const planned = jobs.filter(({ schedule }) => schedule !== undefined)
 
 test('docs/configuration.md is what the checks of the configuration say', () => {
-  const reference = configReference(configSchema(checks), jobSchema())
+  const reference = configReference(configSchema(checks), jobSchema(kinds))
   expect(text('docs/configuration.md'), 'stale: run `npm run build`').toBe(reference)
   for (const key of ['api.baseUrl', 'resources.NAME.columns', 'alerts.rules[].on', 'steps[].last'])
     expect(reference).toContain(`| \`${key}\` |`)

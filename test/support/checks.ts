@@ -2,6 +2,9 @@
 import type { Checks } from '../../src/engine/config/schema.js'
 import { tablesOf } from '../../src/engine/model/table.js'
 import { features } from '../../src/main.js'
-import { sectionsOf } from '../../src/shell/command.js'
+import { type StepKind, sectionsOf, stepsOf } from '../../src/shell/command.js'
 
 export const checks: Checks = { tablesOf, sections: await sectionsOf(features) }
+
+/** The steps that jobs may have. */
+export const kinds: readonly StepKind[] = await stepsOf(features)

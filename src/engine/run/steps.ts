@@ -1,6 +1,6 @@
 /*
  * A job: several steps as one run, under one lease, with one row in sync_runs. What a step does is its own business: a
- * run's work on cursors, a comparison, a snapshot, a report. The command line makes the steps (src/features/jobs/jobstep.ts).
+ * run's work on cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
  */
 import { Retry, Skip, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'

@@ -15,6 +15,26 @@ export const isNewWarehouse = (changes: readonly Change[]): boolean =>
     changes.some(({ table, what }) => table === name && what === 'create table'),
   )
 
+/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
+export async function checkTables({
+  warehouse,
+}: {
+  readonly warehouse: { readonly where: string; plan(): Promise<readonly Change[]> }
+}): Promise<void> {
+  const changes = await warehouse.plan()
+  const [first, ...more] = changes
+  if (!first) return
+  if (isNewWarehouse(changes))
+    throw new Stop(`There is no warehouse at ${warehouse.where} yet: nothing was made`, {
+      exitCode: 1,
+      hint: 'Type shopsync sync',
+    })
+  throw new Stop(
+    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected its tables to be up to date`,
+    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },
+  )
+}
+
 const longestName = 63
 
 /** Index names say which columns they order. All begin with the tenant, which names leave out. */

@@ -112,7 +112,7 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     ])
   const { config, clock, invocation } = context
   const { warehouse } = config
-  const { heartbeats, broken } = jobHeartbeats(context)
+  const { heartbeats, broken } = await jobHeartbeats(context)
   const label = warehouse.label
   const tests = await testAlerts(alertSettings(config), heartbeats, {
     clock,

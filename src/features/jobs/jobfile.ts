@@ -6,10 +6,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { resources as declared } from '../../../schema/index.js'
+import { arrange } from '../../engine/base/arrange.js'
 import { Stop } from '../../engine/base/errors.js'
 import { addressProblem } from '../../engine/config/address.js'
 import { cronProblem } from '../../engine/config/cron.js'
-import { isDays, parseDuration } from '../../engine/config/duration.js'
+import { parseDuration } from '../../engine/config/duration.js'
 import { type Environment, expand } from '../../engine/config/expand.js'
 import {
   choice,
@@ -26,82 +27,49 @@ import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
 import { nearest } from '../../engine/config/nearest.js'
 import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
+import type { StepKind, StepSetting, StepSettings } from '../../shell/command.js'
 
-const instant = (description: string) =>
-  z
-    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
-    .optional()
-    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+/** The settings of a step, those of its kind among them. */
+export type JobStep = StepSettings & { readonly command: string }
 
-const stepShape = (resources: Resources) =>
-  z.strictObject(
+const either = (words: readonly string[]): string =>
+  [words.slice(0, -1).join(', '), ...words.slice(-1)].join(' or ')
+
+function stepShape(resources: Resources, kinds: readonly StepKind[]) {
+  const words = kinds.map(({ command }) => command)
+  const own = arrange<StepSetting>(
+    {},
+    kinds.map(({ settings = {} }) => settings),
+  )
+  return z.strictObject(
     {
-      command: choice(
-        ['sync', 'reconcile', 'verify', 'backfill', 'snapshot', 'report'],
-        '"sync", "reconcile", "verify", "backfill", "snapshot" or "report"',
-      ).describe(
-        'sync: read the records that changed. reconcile: also find deleted and missing records. verify: only say whether anything differs. backfill: read a range of time again. snapshot: keep how each shop stands today; asks the API nothing. report: write the page of shopsync report.',
+      command: choice(words, either(words.map((word) => `"${word}"`))).describe(
+        kinds.map(({ command, does }) => `${command}: ${does}`).join(' '),
       ),
       tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
       resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
       full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
-      sample: z
-        .int({ error: 'a whole number' })
-        .min(0, { error: 'a whole number' })
-        .optional()
-        .describe('verify: so many records of each tenant and resource are compared field by field.'),
-      last: z
-        .string({ error: wholeDays })
-        .refine(isDays, { error: wholeDays })
-        .optional()
-        .meta({
-          description:
-            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
-          examples: ['P30D'],
-        }),
-      out: textLeaf('a file such as "report.html"')
-        .optional()
-        .meta({
-          description: 'report: the file, report.html where none is named.',
-          examples: ['report.html'],
-        }),
-      from: instant('backfill: the first instant of the range.'),
-      to: instant('backfill: the first instant after the range.'),
+      ...Object.fromEntries(own.map(([name, { shape }]) => [name, shape])),
     },
     { error: 'an object such as {"command": "sync"}' },
   )
-
-const wholeDays = 'whole days such as "P30D"'
-
-type StepShape = z.output<ReturnType<typeof stepShape>>
-
-/** A setting of a step, and what is expected of it. */
-type Misfit = readonly [setting: string, expected: string]
-
-/** The first setting of a step that its command does not know or lacks, and the setting that is expected. */
-function misfit({ command, resources, full, sample, out, last, from, to }: StepShape): Misfit | undefined {
-  if (sample !== undefined && command !== 'verify') return ['sample', 'none: only verify compares samples']
-  if (out !== undefined && command !== 'report') return ['out', 'none: only report writes a file']
-  if (command === 'report' && full) return ['full', 'none: a report is always whole']
-  if (command === 'report' && resources !== 'all')
-    return ['resources', 'none: a report is of all that its tenants have']
-  if (command === 'snapshot' && full) return ['full', 'none: a snapshot is always whole']
-  if (command === 'snapshot' && resources !== 'all')
-    return ['resources', 'none: a snapshot is of whole shops']
-  if (command !== 'backfill') {
-    const range = Object.entries({ last, from, to }).find(([, value]) => value !== undefined)
-    return range && [range[0], 'none: only backfill has a range']
-  }
-  if (full) return ['full', 'none: a backfill pulls its range']
-  const ends = [from, to].filter((end) => end !== undefined).length
-  if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
-  return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
 }
 
-const step = (resources: Resources) =>
-  stepShape(resources)
+/** The first setting of a step that its kind does not know, lacks or cannot have, and the setting that is expected. */
+function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullable<StepKind['misfit']>> {
+  const given = new Set(Object.entries(step).flatMap(([name, value]) => (value === undefined ? [] : [name])))
+  const others = kinds.filter(({ command }) => command !== step.command)
+  const foreign = others
+    .flatMap(({ settings = {} }) => Object.entries(settings))
+    .find(([name]) => given.has(name))
+  if (foreign) return [foreign[0], foreign[1].elsewhere]
+  return kinds.find(({ command }) => command === step.command)?.misfit?.(step)
+}
+
+const step = (resources: Resources, kinds: readonly StepKind[]) =>
+  stepShape(resources, kinds)
     .superRefine((value, context) => {
-      const found = misfit(value)
+      const found = misfit(value, kinds)
       if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
     })
     .describe('One command, with the settings that its flags have on the command line.')
@@ -147,14 +115,14 @@ const heartbeatLeaf = z
     examples: ['${NIGHTLY_HEARTBEAT}'],
   })
 
-const jobShape = (resources: Resources) =>
+const jobShape = (resources: Resources, kinds: readonly StepKind[]) =>
   z.strictObject(
     {
       $schema: schemaReference,
       description: textLeaf('what the job is for, in a sentence').describe('What the job is for.'),
       schedule,
       steps: z
-        .array(step(resources), { error: 'a list of steps such as [{"command": "sync"}]' })
+        .array(step(resources, kinds), { error: 'a list of steps such as [{"command": "sync"}]' })
         .min(1, { error: 'at least one step such as [{"command": "sync"}]' })
         .describe('What to do, in this order.'),
       timeLimit: limitLeaf,
@@ -170,11 +138,10 @@ const jobShape = (resources: Resources) =>
   )
 
 export type Job = z.output<ReturnType<typeof jobShape>> & { readonly name: string }
-export type JobStep = Job['steps'][number]
 
 /** JSON Schema of the files in jobs/. */
-export function jobSchema(resources: Resources = declared): object {
-  return jsonSchema(jobShape(resources), {
+export function jobSchema(kinds: readonly StepKind[], resources: Resources = declared): object {
+  return jsonSchema(jobShape(resources, kinds), {
     title: 'shopsync job',
     description: 'What `shopsync run NAME` does, when this file is jobs/NAME.json.',
   })
@@ -189,6 +156,8 @@ export function jobFile(name: string, folders: readonly string[]): string | unde
 export interface JobSurroundings {
   /** For `${NAME}`. */
   readonly environment: Environment
+  /** The steps that there are. */
+  readonly kinds: readonly StepKind[]
   readonly resources?: Resources
   /** Whether a heartbeat may be called by plain http: what the configuration says of the API. Default: false. */
   readonly allowInsecure?: boolean
@@ -198,13 +167,13 @@ const secrets: ReadonlySet<string> = new Set(['heartbeat'])
 
 /** Reads jobs/NAME.json from the first of the folders that has it. */
 export function readJob(name: string, folders: readonly string[], around: JobSurroundings): Job {
-  const { environment, resources = declared, allowInsecure = false } = around
+  const { environment, kinds, resources = declared, allowInsecure = false } = around
   const file = jobFile(name, folders)
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
   const filled = expand(value, { environment, folder: dirname(file), secrets })
-  const parsed = jobShape(resources).safeParse(filled.value, { error: inWords })
-  const schema = jobSchema(resources)
+  const parsed = jobShape(resources, kinds).safeParse(filled.value, { error: inWords })
+  const schema = jobSchema(kinds, resources)
   const found = parsed.success
     ? insecureHeartbeat(parsed.data.heartbeat, allowInsecure)
     : problemsOf(parsed.error, { raw: value, schema, secrets })

@@ -8,9 +8,8 @@ import { nextInstants } from '../../engine/config/cron.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
-import { variablesOf } from '../../shell/configuration.js'
 import { jobFile, jobNames, readJob } from './jobfile.js'
-import { jobFolders } from './jobfolders.js'
+import { aroundJobs, jobFolders } from './jobfolders.js'
 import { type LastOfJob, lastOfJobs } from './lastofjobs.js'
 import { scheduleSettings } from './settings.js'
 import type { JobFile } from './words.js'
@@ -25,9 +24,9 @@ interface JobHeartbeats {
 }
 
 /** The heartbeats that jobs have of their own. */
-export function jobHeartbeats({ invocation, config }: CommandContext): JobHeartbeats {
+export async function jobHeartbeats({ invocation, config }: CommandContext): Promise<JobHeartbeats> {
   const folders = jobFolders(invocation.io)
-  const around = { environment: variablesOf(invocation), allowInsecure: config.api.allowInsecure }
+  const around = await aroundJobs(invocation, config.api.allowInsecure)
   const found: JobHeartbeats = { heartbeats: [], broken: [] }
   for (const name of jobNames(folders)) {
     try {
@@ -51,7 +50,7 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
   const folders = jobFolders(invocation.io)
   const names = name === undefined ? jobNames(folders) : [name]
   const { timeZone, last, allowInsecure } = await knownOf(invocation, names)
-  const around = { environment: variablesOf(invocation), allowInsecure }
+  const around = await aroundJobs(invocation, allowInsecure)
   return names.map((one): JobFile => {
     const file = jobFile(one, folders)
     const ran = last.get(one) ?? null

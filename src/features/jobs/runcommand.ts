@@ -15,19 +15,16 @@ due: the scheduler keeps to it, and cron has to be told.`,
   argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },
   options: [timeLimitOption],
   run: async (invocation) => {
-    const [{ withContext }, { carryOutJob }, { readJob }, { jobFolders }, { variablesOf }] =
-      await Promise.all([
-        import('../../shell/commandcontext.js'),
-        import('./work.js'),
-        import('./jobfile.js'),
-        import('./jobfolders.js'),
-        import('../../shell/configuration.js'),
-      ])
-    const environment = variablesOf(invocation)
-    return withContext(invocation, (context) => {
-      const { allowInsecure } = context.config.api
+    const [{ withContext }, { carryOutJob }, { readJob }, { aroundJobs, jobFolders }] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./jobfile.js'),
+      import('./jobfolders.js'),
+    ])
+    return withContext(invocation, async (context) => {
+      const around = await aroundJobs(invocation, context.config.api.allowInsecure)
       const folders = jobFolders(invocation.io)
-      const job = readJob(invocation.argument ?? '', folders, { environment, allowInsecure })
+      const job = readJob(invocation.argument ?? '', folders, around)
       return carryOutJob(context, job)
     })
   },

@@ -3,23 +3,21 @@
  * job that is due.
  */
 
-import { Stop } from '../../engine/base/errors.js'
+import { Bug, Stop } from '../../engine/base/errors.js'
 import { span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { isTwoIntervalsAgo } from '../../engine/config/cron.js'
 import type { RunReport } from '../../engine/run/runreport.js'
-import { type JobPlan, runJob } from '../../engine/run/steps.js'
-import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
+import { checkTables, isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { lockHolder } from '../../engine/warehouse/lease.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { withFollowing } from '../../shell/afterwork.js'
-import type { CommandContext } from '../../shell/command.js'
+import { type CommandContext, type StepKind, stepsOf, type TellStep } from '../../shell/command.js'
 import { exitCodeOf } from '../../shell/execute.js'
 import { runTroubles } from '../../shell/runtroubles.js'
 import { timeLimitOf } from '../../shell/timelimit.js'
-import { checkTables } from '../verify/work.js'
-import type { Job } from './jobfile.js'
-import { prepareStep, type Tell } from './jobstep.js'
+import type { Job, JobStep } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
 
 /** A job, and the instant for which a scheduler begins it. */
@@ -37,16 +35,25 @@ async function carryOutSteps(
   note: (report: RunReport) => void,
 ): Promise<number> {
   const { out, signals } = context.invocation
-  const tell: Tell = (report, text) => {
+  const tell: TellStep = (report, text) => {
     // main says where an interrupted run resumes.
     if (signals.signal.aborted) return
     note(report)
     out.print(text)
     out.complain(runTroubles(report))
   }
-  const steps = job.steps.map((step) => prepareStep(context, job, step, tell))
+  const kinds = await stepsOf(context.invocation.features)
+  const kindOf = ({ command }: JobStep): StepKind => {
+    const kind = kinds.find((one) => one.command === command)
+    if (!kind) throw new Bug(`No step ${command}`)
+    return kind
+  }
+  const steps: JobWork[] = []
+  for (const step of job.steps)
+    steps.push(await kindOf(step).prepare(context, { ...step, job: job.name }, tell))
+  const onlyCompares = job.steps.every((step) => kindOf(step).onlyCompares)
   const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
-  const deps = await context.dependencies(await warehouseOf(context, job))
+  const deps = await context.dependencies(await warehouseOf(context, onlyCompares))
   const waiting = (who: string, milliseconds: number): void =>
     context.log.info({ job: job.name }, `Waiting up to ${span(milliseconds)}. ${who}`)
   const observer = { ...deps.observer, waiting }
@@ -60,8 +67,8 @@ async function carryOutSteps(
 }
 
 /** A job that only compares makes no warehouse, as `verify` makes none. */
-async function warehouseOf(context: CommandContext, { steps }: Job): Promise<Warehouse> {
-  if (steps.every(({ command }) => command === 'verify')) {
+async function warehouseOf(context: CommandContext, onlyCompares: boolean): Promise<Warehouse> {
+  if (onlyCompares) {
     const there = await context.readingWarehouse()
     if (isNewWarehouse(await there.plan())) await checkTables({ warehouse: there })
   }

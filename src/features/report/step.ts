@@ -1,52 +1,59 @@
-/* The step `report` of a job: writes the page, and asks the source nothing. Used by jobstep.ts. */
-import type { Int64 } from '../../../schema/resource.js'
-import type { RunReport } from '../../engine/run/runreport.js'
-import type { JobWork } from '../../engine/run/steps.js'
+/* The step `report` of a job: writes the page, and asks the source nothing. */
+import { textLeaf } from '../../engine/config/leaf.js'
 import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
-import type { CommandContext } from '../../shell/command.js'
+import { chooseFrom } from '../../shell/chosenbyflags.js'
+import type { StepKind, StepSettings } from '../../shell/command.js'
+import { reportOfNothing } from '../../shell/jobsteps.js'
 import { reportText } from './words.js'
-import { checkPlace, writeReport } from './work.js'
 
-export interface ReportStep {
-  readonly job: string
-  /** The file; report.html in the working directory where the job names none. */
-  readonly out: string | undefined
-  /** null: all. */
-  readonly tenants: readonly Int64[] | null
+interface ReportSettings extends StepSettings {
+  readonly out?: string
 }
 
-/** Checks that the page can be written before any step of the job begins. */
-export function prepareReport(
-  context: CommandContext,
-  { job, out = 'report.html', tenants }: ReportStep,
-  tell: (report: RunReport, text: string) => void,
-): JobWork {
-  checkPlace(out, context.invocation.io)
-  return {
-    asksSource: false,
-    carryOut: async ({ runId, warehouse, asked: signal }) => {
-      const started = now(context)
-      const trying = { what: 'report', warehouse, now: started, signal } as const
-      const written = await remembered(trying, () => writeReport(context, out, tenants))
-      const report: RunReport = {
-        run_id: runId,
-        job,
-        mode: 'report',
-        status: 'ok',
-        started_at: started,
-        finished_at: now(context),
-        requests: 0,
-        rate_limited: 0,
-        retries: 0,
-        rows_upserted: 0,
-        rows_deleted: 0,
-        quarantined: 0,
-        reason: null,
-        cursors: [],
-      }
-      tell(report, `${reportText(written)}\n`)
-      return report
+export const reportAsStep: StepKind = {
+  command: 'report',
+  does: 'write the page of shopsync report.',
+  settings: {
+    out: {
+      shape: textLeaf('a file such as "report.html"')
+        .optional()
+        .meta({
+          description: 'report: the file, report.html where none is named.',
+          examples: ['report.html'],
+        }),
+      elsewhere: 'none: only report writes a file',
+      after: 'last',
     },
-  }
+  },
+  misfit: ({ full, resources }) => {
+    if (full) return ['full', 'none: a report is always whole']
+    return resources === 'all' ? undefined : ['resources', 'none: a report is of all that its tenants have']
+  },
+  prepare: async (
+    context,
+    { job, out = 'report.html', ...step }: ReportSettings & { readonly job: string },
+    tell,
+  ) => {
+    const { tenants } = chooseFrom(context.config, step)
+    const { checkPlace, writeReport } = await import('./work.js')
+    checkPlace(out, context.invocation.io)
+    return {
+      asksSource: false,
+      carryOut: async ({ runId, warehouse, asked: signal }) => {
+        const started = now(context)
+        const trying = { what: 'report', warehouse, now: started, signal } as const
+        const written = await remembered(trying, () => writeReport(context, out, tenants))
+        const report = reportOfNothing({
+          run_id: runId,
+          job,
+          mode: 'report',
+          started_at: started,
+          finished_at: now(context),
+        })
+        tell(report, `${reportText(written)}\n`)
+        return report
+      },
+    }
+  },
 }

@@ -23,7 +23,7 @@ export class JobBook {
 
   constructor(
     private readonly folders: readonly string[],
-    private readonly around: Pick<JobSurroundings, 'environment' | 'allowInsecure'>,
+    private readonly around: JobSurroundings,
   ) {}
 
   /** Reads all files. Throws Stop where one is wrong, or none has a schedule: at the beginning somebody is there. */

@@ -7,14 +7,13 @@ import { readCursors } from '../../engine/warehouse/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withConfig } from '../../shell/commandcontext.js'
-import { variablesOf } from '../../shell/configuration.js'
 import { Output } from '../../shell/output.js'
 import { packageVersion } from '../../shell/package.js'
 import { stillSignals } from '../../shell/signals.js'
 import { openIncidents } from '../alerts/openincidents.js'
 import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
-import { jobFolders } from '../jobs/jobfolders.js'
+import { aroundJobs, jobFolders } from '../jobs/jobfolders.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
 import { readRuns } from '../runs/work.js'
@@ -36,10 +35,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const { signals, globals, out, io } = invocation
   const { workingDirectory, started } = io
   const environment = { ...io.environment }
-  const book = new JobBook(jobFolders(io), {
-    environment: variablesOf(invocation),
-    allowInsecure: config.api.allowInsecure,
-  })
+  const book = new JobBook(jobFolders(io), await aroundJobs(invocation, config.api.allowInsecure))
   const jobs = book.open()
   signals.expected = true
   const warehouse = await context.readyWarehouse()

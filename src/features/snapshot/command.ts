@@ -21,7 +21,7 @@ Sends no request.`,
     const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { withFollowing }] =
       await Promise.all([
         import('../../shell/commandcontext.js'),
-        import('../jobs/jobstep.js'),
+        import('./step.js'),
         import('./words.js'),
         import('../../shell/display.js'),
         import('../../shell/afterwork.js'),

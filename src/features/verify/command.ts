@@ -22,10 +22,9 @@ field by field, at the cost of one request each.`,
     },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { compareWithSource }, { verifyText }, { runTroubles }, { asRun }] =
+    const [{ withContext }, { verifyText }, { runTroubles }, { asRun, compareWithSource }] =
       await Promise.all([
         import('../../shell/commandcontext.js'),
-        import('../../shell/execute.js'),
         import('./words.js'),
         import('../../shell/runtroubles.js'),
         import('./step.js'),

@@ -1,13 +1,20 @@
 /*
- * A comparison as a step of a job: it is on record, as a bare `verify` is not. Used by the command line.
+ * A comparison as a command, and as a step of a job: that is on record, as a bare `verify` is not.
  */
-
+import { z } from 'zod'
+import { timeLimit } from '../../engine/run/ending.js'
 import { recordCursors } from '../../engine/run/records.js'
 import type { CursorChoice, CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { StepGiven } from '../../engine/run/steps.js'
 import { verdict } from '../../engine/walk/verdict.js'
+import { checkTables } from '../../engine/warehouse/ddl.js'
+import { chooseFrom } from '../../shell/chosenbyflags.js'
+import type { CommandContext, StepKind, StepSettings } from '../../shell/command.js'
+import { shown } from '../../shell/display.js'
+import { timeLimitOf } from '../../shell/timelimit.js'
 import type { VerifyOptions } from './verification.js'
-import { compareAll, type VerifiedCursor, type VerifyReport } from './work.js'
+import { verifyText } from './words.js'
+import { compareAll, runVerify, type VerifiedCursor, type VerifyReport } from './work.js'
 
 /** Compares the chosen cursors with the source, and records what was found of each. */
 export async function verifyStep(
@@ -66,4 +73,55 @@ function asCursor(cursor: VerifiedCursor, step: number): CursorReport {
     rows_deleted: 0,
     error: status === 'differs' ? (cursor.error ?? differs) : cursor.error,
   }
+}
+
+/** Compares the chosen cursors with the source, and writes nothing. */
+export async function compareWithSource(
+  context: CommandContext,
+  choice: CursorChoice,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const warehouse = await context.readingWarehouse()
+  await checkTables({ warehouse })
+  const deps = await context.dependencies(warehouse)
+  using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
+  const { signal, timeLimited } = limited
+  return await shown(context, { stats: () => deps.source.stats() }, (shows) => {
+    const observer = { ...deps.observer, ...shows }
+    return runVerify({ ...deps, signal, timeLimited, observer }, choice, options)
+  })
+}
+
+interface VerifySettings extends StepSettings {
+  readonly sample?: number
+}
+
+export const verifyAsStep: StepKind = {
+  command: 'verify',
+  does: 'only say whether anything differs.',
+  settings: {
+    sample: {
+      shape: z
+        .int({ error: 'a whole number' })
+        .min(0, { error: 'a whole number' })
+        .optional()
+        .describe('verify: so many records of each tenant and resource are compared field by field.'),
+      elsewhere: 'none: only verify compares samples',
+    },
+  },
+  onlyCompares: true,
+  prepare: (context, { job, full, sample = 0, ...step }: VerifySettings & { readonly job: string }, tell) => {
+    const choice = chooseFrom(context.config, step)
+    return {
+      asksSource: true,
+      carryOut: async (run) => {
+        const { found, report } = await shown(context, { stats: () => run.source.stats() }, (shows) => {
+          const observer = { ...run.observer, ...shows }
+          return verifyStep({ ...run, observer }, job, choice, { full, sample })
+        })
+        tell(report, `${verifyText(found, context.invocation.out.paper)}\n`)
+        return report
+      },
+    }
+  },
 }

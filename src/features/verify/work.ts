@@ -2,7 +2,6 @@
  * The command `verify`: compares every chosen cursor with the source, and writes nothing.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { Stop } from '../../engine/base/errors.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import { readOnlyRun } from '../../engine/run/readonlyrun.js'
@@ -10,7 +9,7 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
-import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import { checkTables } from '../../engine/warehouse/ddl.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 import {
@@ -63,22 +62,6 @@ function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): Verified
 }
 
 type PlannedWarehouse = ReadingWarehouse & Pick<Warehouse, 'plan'>
-
-/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
-export async function checkTables({ warehouse }: { readonly warehouse: PlannedWarehouse }): Promise<void> {
-  const changes = await warehouse.plan()
-  const [first, ...more] = changes
-  if (!first) return
-  if (isNewWarehouse(changes))
-    throw new Stop(`There is no warehouse at ${warehouse.where} yet: nothing was made`, {
-      exitCode: 1,
-      hint: 'Type shopsync sync',
-    })
-  throw new Stop(
-    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected its tables to be up to date`,
-    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },
-  )
-}
 
 /** The document of a comparison, and how the cursors in it have ended, in the same order. */
 export interface VerifyEnds {

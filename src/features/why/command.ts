@@ -21,7 +21,7 @@ Costs one request a row; writes nothing. Exits with 1 when there is no such row.
     const [{ withContext }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('../verify/work.js'),
+      import('../../engine/warehouse/ddl.js'),
       import('./words.js'),
     ])
     return withContext(invocation, async (context) => {

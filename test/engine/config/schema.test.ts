@@ -5,7 +5,7 @@ import { defineResource, id, stamps } from '../../../schema/resource.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { jobSchema } from '../../../src/features/jobs/jobfile.js'
-import { checks } from '../../support/checks.js'
+import { checks, kinds } from '../../support/checks.js'
 
 interface Node {
   type?: string | string[]
@@ -27,7 +27,7 @@ function keys(node: Node, path = ''): [string, Node][] {
 
 describe.each([
   ['configuration', configSchema(checks) as Node],
-  ['job', jobSchema() as Node],
+  ['job', jobSchema(kinds) as Node],
 ])('the JSON Schema of a %s', (_name, schema) => {
   test('describes every key', () => {
     const silent = keys(schema).filter(([, node]) => (node.description ?? '').length < 10)

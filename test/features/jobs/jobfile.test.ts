@@ -6,10 +6,11 @@ import { describeError, Stop } from '../../../src/engine/base/errors.js'
 import { cronProblem } from '../../../src/engine/config/cron.js'
 import { lastDays } from '../../../src/engine/config/duration.js'
 import { jobNames, readJob } from '../../../src/features/jobs/jobfile.js'
+import { kinds } from '../../support/checks.js'
 import { scratch } from '../../support/scratch.js'
 
 const shipped = fileURLToPath(new URL('../../../jobs', import.meta.url))
-const around = { environment: {} }
+const around = { environment: {}, kinds }
 let own: string
 
 beforeEach(() => {

@@ -11,6 +11,7 @@ import { JobBook } from '../../../src/features/schedule/jobbook.js'
 import { Schedule } from '../../../src/features/schedule/scheduler.js'
 import { readJobRows, storeJobRow } from '../../../src/features/schedule/sql.js'
 import { withJobs } from '../../../src/features/schedule/tables.js'
+import { kinds } from '../../support/checks.js'
 import { HandClock } from '../../support/clocks.js'
 import { scratch } from '../../support/scratch.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
@@ -74,7 +75,7 @@ class World {
     const control = new AbortController()
     this.#control = control
     const until = this.clock.micros + BigInt(milliseconds) * 1000n
-    const book = new JobBook([this.folder], { environment: {} })
+    const book = new JobBook([this.folder], { environment: {}, kinds })
     const clock = {
       nowMicros: () => this.clock.nowMicros() + this.ahead,
       sleep: async (asked: number) => {

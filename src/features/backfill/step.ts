@@ -1,0 +1,71 @@
+/* The step `backfill` of a job: its range is two instants, or days back from today. */
+import { z } from 'zod'
+import { isDays, lastDays } from '../../engine/config/duration.js'
+import type { TimeRange } from '../../engine/run/runreport.js'
+import { now } from '../../engine/run/tenant.js'
+import { chooseFrom } from '../../shell/chosenbyflags.js'
+import type { CommandContext, StepKind, StepSettings } from '../../shell/command.js'
+import { runAsStep } from '../../shell/jobsteps.js'
+import { scheduleSettings } from '../jobs/settings.js'
+import { parseRange } from './timerange.js'
+
+interface BackfillSettings extends StepSettings {
+  readonly last?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+const elsewhere = 'none: only backfill has a range'
+
+const wholeDays = 'whole days such as "P30D"'
+
+const instant = (description: string) => ({
+  shape: z
+    .string({ error: 'a time such as "2026-01-31T00:00:00Z"' })
+    .optional()
+    .meta({ description, examples: ['2026-01-31T00:00:00Z'] }),
+  elsewhere,
+})
+
+function rangeOf(context: CommandContext, { last, from, to }: BackfillSettings): TimeRange {
+  const time = now(context)
+  const names = { from: 'from', to: 'to' }
+  const { timeZone } = scheduleSettings(context.config)
+  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { names, timeZone })
+  const days = lastDays(last, new Date(time))
+  return parseRange(days.from.toISOString(), days.to.toISOString(), time)
+}
+
+export const backfillAsStep: StepKind = {
+  command: 'backfill',
+  does: 'read a range of time again.',
+  settings: {
+    last: {
+      shape: z
+        .string({ error: wholeDays })
+        .refine(isDays, { error: wholeDays })
+        .optional()
+        .meta({
+          description:
+            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
+          examples: ['P30D'],
+        }),
+      elsewhere,
+    },
+    from: instant('backfill: the first instant of the range.'),
+    to: instant('backfill: the first instant after the range.'),
+  },
+  misfit: ({ full, last, from, to }: BackfillSettings) => {
+    if (full) return ['full', 'none: a backfill pulls its range']
+    const ends = [from, to].filter((end) => end !== undefined).length
+    if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
+    return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
+  },
+  prepare: async (context, { job, ...step }: BackfillSettings & { readonly job: string }, tell) => {
+    const choice = chooseFrom(context.config, step)
+    const ranges = [rangeOf(context, step)]
+    const { beginBackfill } = await import('./work.js')
+    const request = { mode: 'backfill', full: false, job, ranges, ...choice } as const
+    return runAsStep(context, { ...request, begin: beginBackfill({ ranges }) }, tell)
+  },
+}
