@@ -115,7 +115,7 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
     same ? session.upsert(table, same, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
-  // A webhook stored a newer version after `versions` had read: the next attempt reads again.
+  // Another page of this run stored a newer version after `versions` had read: the next attempt reads again.
   if (written < expected)
     throw new Retry(`Other rows of ${table.name} were stored while this page was written`, {
       resource: batch.resource,
