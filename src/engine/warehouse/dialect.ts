@@ -107,7 +107,10 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
   readonly extra: ExtraSql
-  /** A query of each day of these runs: its number `n`, `from_at`, when it begins, `day`, and the first day of its `month`. */
+  /**
+   * A query of each day of these runs: its number `n`, `from_at`, when it begins, `day`, the first day of its `month`, and
+   * 1 as `stretch` where its run begins.
+   */
   dayRows(runs: readonly DayRun[]): Expression<unknown>
   readonly versionWords: VersionWords
   /** How number columns and JSON hold numbers. */

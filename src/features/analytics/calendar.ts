@@ -1,12 +1,13 @@
 /**
- * The calendar in the warehouse: when each day begins in each zone in use, day by day in `report_days`, and in short in
- * `report_stretches`, by which a view finds the day of each of many rows. It is filled when a zone comes into use, longer by a year when a year has passed, and anew when the rules of zones that come with Node have changed.
+ * The calendar in the warehouse: when each day begins in each zone in use. It is filled when a zone comes into use, longer by
+ * a year when a year has passed, and filled again when the rules of zones that come with Node have changed. The rows with
+ * which a stretch of days begins say the same in short: by them, a view finds the day of each of many rows.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
-import { daySeconds, daysOf, dayText, endDay, firstDay } from './shopday.js'
-import { withAnalytics } from './tables.js'
+import { daysOf, endDay, firstDay } from './shopday.js'
+import { formerStretches, withAnalytics } from './tables.js'
 
 /** The zone whose days are all days. */
 const allDays = 'UTC'
@@ -17,39 +18,16 @@ const allDays = 'UTC'
  */
 function filling({ dialect, db }: DialectWriter, zone: string, from: number, end: number): CompiledQuery[] {
   const days = daysOf(zone)
-  const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1
+  const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
     from (${dialect.dayRows(days.runs(from, end))}) as days where true`
   const filled = withAnalytics(db)
     .insertInto('report_days')
-    .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday'])
+    .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday', 'stretch'])
     .expression(rows)
   const last = withAnalytics(db)
     .insertInto('report_days')
-    .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n) })
+    .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
   return [filled, last].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
-}
-
-/** The same days as stretches, all of them: there are two or three a year. */
-function stretching({ db }: DialectWriter, zone: string, end: number): CompiledQuery[] {
-  const days = daysOf(zone)
-  const endsAt = days.start(end) / 1000
-  const row = (start: number, day: string | null) => ({
-    zone,
-    from_at: fromMicros(BigInt(start) * 1_000_000n),
-    first_day: day,
-  })
-  const runs = days.runs(firstDay, end)
-  const rows = runs.flatMap((run, i) => {
-    const behind = run.start + run.days * daySeconds
-    const isLonger = behind < (runs[i + 1]?.start ?? endsAt)
-    // The hour by which the last day is longer is no day of its own.
-    const rest = isLonger ? [row(behind, dayText(run.first + run.days - 1))] : []
-    return [row(run.start, dayText(run.first)), ...rest]
-  })
-  const all = withAnalytics(db)
-    .insertInto('report_stretches')
-    .values([...rows, row(endsAt, null)])
-  return [withAnalytics(db).deleteFrom('report_stretches').where('zone', '=', zone).compile(), all.compile()]
 }
 
 /** The number of the first day behind the calendar of a zone in the warehouse; undefined where it has none. */
@@ -68,7 +46,7 @@ async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number
 }
 
 /** The version of the rules of time zones, as far as Node tells, and that of the rows that are made of them. */
-const rules = `${process.versions.tz ?? 'unknown'}/2`
+const rules = `${process.versions.tz ?? 'unknown'}/3`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
@@ -87,8 +65,17 @@ async function fill(
     .deleteFrom('report_days')
     .where('zone', '=', zone)
     .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))
-  const days = [stale.compile(), ...filling(warehouse, zone, from, end)]
-  await warehouse.write([...days, ...stretching(warehouse, zone, end)])
+  await warehouse.write([stale.compile(), ...filling(warehouse, zone, from, end)])
+}
+
+/** Views of somebody's own may stand on the table, and the role may not own it: then it stays, and nobody reads it. */
+async function dropFormer(warehouse: DialectWriter): Promise<void> {
+  if (!(await warehouse.has(formerStretches))) return
+  try {
+    await warehouse.write([warehouse.db.schema.dropTable(formerStretches).ifExists().compile()])
+  } catch (error) {
+    if (!warehouse.dialect.views().troubleOf(error)) throw error
+  }
 }
 
 /** Brings the days of these zones up to date. Returns the zones that had to be filled. */
@@ -107,6 +94,7 @@ export async function refreshCalendar(
     filled.push(zone)
   }
   if (!isCurrent) {
+    await dropFormer(warehouse)
     const row = { name: memory, value: rules }
     const keeping = warehouse.db.insertInto('sync_meta').values(row)
     await warehouse.write([

@@ -4,11 +4,13 @@
  * and every command that writes, unless warehouse.autoMigrate is false.
  */
 import { createHash } from 'node:crypto'
+import type { CompiledQuery } from 'kysely'
 import { views } from '../../../schema/views/index.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { formerStretches, withFormer } from './tables.js'
 import { viewText } from './viewtext.js'
 import type { ViewSettings } from './viewwords.js'
 
@@ -117,6 +119,26 @@ async function makeStale(
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
 
+/** The calendar of a former version, until it is filled again: the views that are made now read no other table. */
+const markStretches = ({ db }: Dialect): CompiledQuery =>
+  withFormer(db)
+    .updateTable('report_days')
+    .set({ stretch: 1 })
+    .where('stretch', 'is', null)
+    .where(({ eb, or, exists, selectFrom }) =>
+      or([
+        eb('day', 'is', null),
+        exists(
+          selectFrom('report_stretches as s')
+            .select('s.zone')
+            .whereRef('s.zone', '=', 'report_days.zone')
+            .whereRef('s.from_at', '=', 'report_days.from_at')
+            .whereRef('s.first_day', '=', 'report_days.day'),
+        ),
+      ]),
+    )
+    .compile()
+
 /** A table that lacks a column, or that somebody else has locked, is that table's trouble: the rows are synced. */
 const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
   error instanceof Skip
@@ -136,10 +158,12 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   if (stale.length === 0) return { made: [], troubles: [] }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
+  const hasFormer = await warehouse.has(formerStretches)
   try {
     return await warehouse.transaction(async (session) => {
       await dialect.prepare(session)
       const run: RunStatement = (query) => session.run(query)
+      if (hasFormer) await run(markStretches(dialect))
       await store.prepare(run)
       return makeStale(warehouse, store, wanted, run)
     })

@@ -10,7 +10,7 @@ import type { DayRun } from '../../engine/warehouse/dialect.js'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-export const daySeconds = 86_400
+const daySeconds = 86_400
 /** Days since 1970-01-01 of the calendar's first day, 1990-01-01. */
 export const firstDay = 7305
 const yearsAhead = 10

@@ -16,20 +16,14 @@ export const analyticsTables = {
       month: field('day', 'The first day of its month.'),
       day_number: integer('Days since 1970-01-01: the difference of two is their distance in days.'),
       weekday: integer('1 Monday to 7 Sunday.'),
-    },
-    indexes: [['zone', 'day']],
-  }),
-  report_stretches: define({
-    doc: 'The same in short: stretches of time over which no clock changes. The last row of a zone has no day, and ends the last stretch.',
-    key: ['zone', 'from_at'],
-    fields: {
-      zone: text('Time zone, by its IANA name.'),
-      from_at: timestamp('The instant at which the stretch begins.'),
-      first_day: field(
-        'day',
-        'The day of the 24 hours from then on; each 24 hours after them are the next one.',
+      stretch: integer(
+        '1 on the first day of a stretch in which each day is the next one and begins 24 hours later, and in the last row of a zone; else null.',
       ),
     },
+    indexes: [
+      ['zone', 'day'],
+      ['stretch', 'zone', 'from_at'],
+    ],
   }),
   report_zones: define({
     doc: 'The time zone of each shop. Tenant 0 and shop 0: of every shop that has no row.',
@@ -49,6 +43,23 @@ export const analyticsTables = {
     fields: { tenant_id: id('Tenant.'), name: text('Its name.') },
   }),
 } as const
+
+/**
+ * In former versions the stretches were in a table of their own, which said the same as the days. `first_day`: the day that
+ * begins with the stretch; or the day before again, where that was longer than 24 hours.
+ */
+type FormerTables = {
+  readonly report_stretches: {
+    readonly zone: string
+    readonly from_at: string
+    readonly first_day: string | null
+  }
+}
+
+export const formerStretches = 'report_stretches'
+
+export const withFormer = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables> & FormerTables> =>
+  db.withTables<RowsOf<typeof analyticsTables> & FormerTables>()
 
 /** The database with these tables. */
 export const withAnalytics = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables>> =>

@@ -48,6 +48,6 @@ export function dayRows(runs: readonly DayRun[]): Expression<unknown> {
   )
   const day = sql`date '1970-01-01' + (first + i)`
   return sql`select first + i as n, to_timestamp(start + i * 86400.0) as from_at,
-      ${day} as day, cast(date_trunc('month', ${day}) as date) as month
+      ${day} as day, cast(date_trunc('month', ${day}) as date) as month, case when i = 0 then 1 end as stretch
     from (values ${sql.join(values)}) as runs(first, days, start), generate_series(0, days - 1) as i`
 }

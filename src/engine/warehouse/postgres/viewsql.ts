@@ -37,19 +37,25 @@ const nine = (number: string): string =>
 
 /**
  * A subquery for each row takes five microseconds: more than half of a month's question. A zone's stretches are a short
- * array instead, searched by halves; on the shifted clock of the stretch the day is the date. Nothing is joined but zones,
- * so that no plan can go wrong where the server has no statistics yet, and questions without the day leave the join out.
+ * array instead, searched by halves; on the shifted clock of the stretch the day is the date, but at most the day before the
+ * next stretch, since the last day of a stretch may have 25 hours. Nothing is joined but zones, so that no plan can go wrong where the
+ * server has no statistics yet, and questions without the day leave the join out.
  */
 function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, clock] = [`${alias}_zone`, (at: string) => `(${at} at time zone 'UTC')`]
-  const list = (what: string) => `array_agg(${what} order by from_at) filter (where first_day is not null)`
-  const shift = `cast(first_day as timestamp) - ${clock('from_at')}`
-  const stretches = `select zone, max(from_at) as behind, ${list('from_at')} as starts, ${list(shift)} as shifts
-        from {report_stretches} group by zone`
+  const list = (what: string) => `array_agg(${what} order by from_at) filter (where day is not null)`
+  const shift = `cast(day as timestamp) - ${clock('from_at')}`
+  const rows = `select zone, from_at, day, lead(day) over (partition by zone order by from_at) - 1 as last_day
+          from {report_days} where stretch = 1`
+  const stretches = `select zone, max(from_at) as behind, ${list('from_at')} as starts, ${list(shift)} as shifts,
+          ${list('last_day')} as last_days
+        from (${rows}) as stretch_ group by zone`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
       left join (${stretches}) ${alias} on ${alias}.zone = coalesce(${zone}.zone, ${usualZone})`
-  const shifted = `${clock(instant)} + ${alias}.shifts[width_bucket(${instant}, ${alias}.starts)]`
-  return { day: `(case when ${instant} < ${alias}.behind then cast(${shifted} as date) end)`, join }
+  const at = `width_bucket(${instant}, ${alias}.starts)`
+  const shifted = `cast(${clock(instant)} + ${alias}.shifts[${at}] as date)`
+  const day = `least(${shifted}, ${alias}.last_days[${at}])`
+  return { day: `(case when ${instant} < ${alias}.behind then ${day} end)`, join }
 }
 
 export const viewSql = (schema: string): ViewSql => ({

@@ -1,0 +1,111 @@
+/**
+ * Warehouses of the versions in which the stretches of the calendar were a table of their own: their views go on showing
+ * the same days, wherever the upgrade is cut short, and the table goes when nothing reads it.
+ */
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
+import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
+
+const settings = { timeZone: 'America/Chicago' }
+/** The last and the first hour of days, on both sides of a day of 25 hours. */
+const hours = [
+  '2024-11-03T04:30',
+  '2024-11-03T05:30',
+  '2024-11-04T05:30',
+  '2024-11-04T06:30',
+  '2025-07-01T00:00',
+]
+
+async function withAppointments(
+  kind: Kind,
+): Promise<{ warehouse: Warehouse; again: () => Promise<Warehouse> }> {
+  const address = await kind.migrated()
+  const warehouse = await reopen(address)
+  await prepareViews(warehouse, settings)
+  const stamps = { updated_at: '2026-01-01T00:00:00.000000Z', _synced_at: '2026-01-01T00:00:00.000000Z' }
+  const rows = hours.map((at, i) => ({ ...stamps, tenant_id: 101, id: i + 1, start_at: `${at}:00.000000Z` }))
+  await warehouse.db.insertInto('appointments').values(rows).execute()
+  return { warehouse, again: () => reopen(address) }
+}
+
+const run = (warehouse: Warehouse, text: string): Promise<unknown> => {
+  const named = text.replaceAll(/\{(\w+)\}/g, (_, name: string) => warehouse.dialect.views().sql.table(name))
+  return sql.raw(named).execute(warehouse.db)
+}
+
+/** The tables and, where views find days by the stretches, a view, as such a version left them. */
+async function asBefore(warehouse: Warehouse, name: Kind['name']): Promise<void> {
+  const store = warehouse.dialect.views()
+  await run(
+    warehouse,
+    'create table {report_stretches} as select zone, from_at, day as first_day from {report_days} where stretch = 1',
+  )
+  if (name === 'postgres') {
+    const text = `select count(*) as orders from {report_stretches}`
+    await sql.raw(`drop schema ${store.where} cascade`).execute(warehouse.db)
+    await sql.raw(`create schema ${store.where}`).execute(warehouse.db)
+    await run(warehouse, `create view ${store.relation('appointment_load')} as ${text}`)
+    const live = await store.live((query) => warehouse.db.executeQuery(query))
+    const known = { appointment_load: { wanted: 'of before', made: live.get('appointment_load') } }
+    await warehouse.db
+      .updateTable('sync_meta')
+      .set({ value: JSON.stringify(known) })
+      .where('name', '=', store.memory)
+      .execute()
+  }
+  const indexes = (await warehouse.dialect.liveIndexes()).filter(
+    ({ table, columns }) => table === 'report_days' && columns.includes('stretch'),
+  )
+  for (const { name: index } of indexes) await run(warehouse, `drop index {${index}}`)
+  await run(warehouse, 'alter table {report_days} drop column stretch')
+  await run(warehouse, "update {sync_meta} set value = 'of before' where name in ('model', 'calendar')")
+}
+
+const hasFormer = async (warehouse: Warehouse): Promise<boolean> =>
+  (await warehouse.dialect.liveColumns()).some(({ table }) => table === 'report_stretches')
+
+describe.each(warehouses())('on $name', (kind) => {
+  it.each(['the tables', 'the views', 'the calendar'])(
+    'the days stay when it ends after %s',
+    async (last) => {
+      const { warehouse, again } = await withAppointments(kind)
+      const days = (await viewRows(warehouse, 'appointment_load')).map(({ day }) => day)
+      expect(new Set(days)).toEqual(new Set(['2024-11-02', '2024-11-03', '2024-11-04', '2025-06-30']))
+      await asBefore(warehouse, kind.name)
+      await warehouse.close()
+
+      const cut = await again()
+      await cut.migrate()
+      if (last !== 'the tables') {
+        expect((await make(cut, settings)).troubles).toEqual([])
+        expect((await viewRows(cut, 'appointment_load')).map(({ day }) => day)).toEqual(days)
+      }
+      if (last === 'the calendar') await refresh(cut, settings)
+      await cut.close()
+
+      const whole = await again()
+      await whole.migrate()
+      await make(whole, settings)
+      await refresh(whole, settings)
+      expect((await viewRows(whole, 'appointment_load')).map(({ day }) => day)).toEqual(days)
+      expect(await hasFormer(whole)).toBe(false)
+      await whole.close()
+    },
+  )
+
+  it.runIf(kind.name === 'postgres')("a view of somebody's own keeps the table", async () => {
+    const { warehouse, again } = await withAppointments(kind)
+    await asBefore(warehouse, kind.name)
+    await run(warehouse, 'create view {mine} as select zone from {report_stretches}')
+    await warehouse.close()
+    const whole = await again()
+    await whole.migrate()
+    await make(whole, settings)
+    await refresh(whole, settings)
+    await refresh(whole, settings)
+    expect(await hasFormer(whole)).toBe(true)
+    await whole.close()
+  })
+})
