@@ -9,9 +9,9 @@ import { Bisection } from '../../src/engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../src/engine/compare/comparison.js'
 import { fullCost } from '../../src/engine/compare/comparisoncost.js'
 import { type Cell, cellsOf, type Move } from '../../src/engine/compare/histogram.js'
-import { nothingOdd } from '../../src/engine/walk/anomalies.js'
+import { nothingFound } from '../../src/engine/walk/anomalies.js'
 import { forever } from '../../src/engine/walk/cutpoint.js'
-import type { Sighting } from '../../src/engine/walk/observed.js'
+import type { ObservedRecord } from '../../src/engine/walk/observed.js'
 import type { WalkPage } from '../../src/engine/walk/types.js'
 
 const base = 1_600_000_000_000_000n
@@ -78,7 +78,7 @@ export interface Figures extends Comparison {
   readonly items: number
 }
 
-export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
+export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
   readonly #source: Sequence
   readonly #rows: Sequence
   readonly #stored = new Set<number>()
@@ -86,7 +86,7 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
   readonly #lost: readonly number[]
   requests = 0
   items = 0
-  readonly known = nothingOdd
+  readonly known = nothingFound
   readonly random: () => number
 
   constructor(records: number, differences: Differences, random: () => number) {
@@ -97,18 +97,18 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
     this.random = random
   }
 
-  async fetch(after: string, page: number, perPage: number): Promise<WalkPage<readonly Sighting[]>> {
+  async fetch(after: string, page: number, perPage: number): Promise<WalkPage<readonly ObservedRecord[]>> {
     this.requests++
     const n = this.#source.size
     const all = this.#source.count(n)
     const total = all - this.#source.count(upTo(after, n))
-    const sightings: Sighting[] = []
+    const observed: ObservedRecord[] = []
     for (let place = (page - 1) * perPage; place < Math.min(total, page * perPage); place++) {
       const id = this.#source.at(all - 1 - place)
-      sightings.push({ id, updatedAt: timeOf(id), createdAt: null })
+      observed.push({ id, updatedAt: timeOf(id), createdAt: null })
     }
     const totalPages = Math.ceil(total / perPage)
-    return { total, page, totalPages, records: sightings.length, sightings, payload: sightings }
+    return { total, page, totalPages, records: observed.length, observed, payload: observed }
   }
 
   async cells(after: string, until: string): Promise<Cell[]> {
@@ -137,8 +137,8 @@ export class SimulatedCursor implements ComparePort<readonly Sighting[]> {
       if ((this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)) yield i
   }
 
-  async store(page: WalkPage<readonly Sighting[]>): Promise<Move[]> {
-    const fresh = page.sightings.filter(
+  async store(page: WalkPage<readonly ObservedRecord[]>): Promise<Move[]> {
+    const fresh = page.observed.filter(
       ({ id }) => !this.#rows.has(Number(id)) && !this.#stored.has(Number(id)),
     )
     for (const { id } of fresh) this.#stored.add(Number(id))

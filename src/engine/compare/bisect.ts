@@ -3,9 +3,9 @@
  * reconcile/comparing.ts runs one for each cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { countOdd, sumOdd } from '../walk/anomalies.js'
+import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
 import { epoch, forever } from '../walk/cutpoint.js'
-import type { Sighting } from '../walk/observed.js'
+import type { ObservedRecord } from '../walk/observed.js'
 import { servedSize } from '../walk/pagesize.js'
 import { RangeWalk } from '../walk/range.js'
 import { goesOn } from '../walk/shown.js'
@@ -72,12 +72,12 @@ export class Bisection<P> {
   }
 
   #ended(method: Comparison['method']): Comparison {
-    const odd = this.#differences.oddAfter(epoch)
+    const anomalies = this.#differences.anomaliesAfter(epoch)
     return {
       method,
       isEven: this.#differences.isEven,
-      odd,
-      source: this.#sourceAfter(epoch) - odd.repeated - odd.hidden,
+      anomalies,
+      source: this.#sourceAfter(epoch) - anomalies.repeated - anomalies.hidden,
       warehouse: this.#rows.after(epoch),
       counted: this.#differences.counted,
       listed: this.#listed,
@@ -86,7 +86,9 @@ export class Bisection<P> {
 
   /** The source's count at a cut point, by the last comparison there. */
   #sourceAfter(cut: string): number {
-    return this.#rows.after(cut) + sumOdd(this.#differences.oddAfter(cut)) + this.#differences.at(cut)
+    return (
+      this.#rows.after(cut) + sumAnomalies(this.#differences.anomaliesAfter(cut)) + this.#differences.at(cut)
+    )
   }
 
   /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
@@ -99,8 +101,8 @@ export class Bisection<P> {
     this.#isUncounted = page.isUncounted === true || (await goesOn(page, this.#page, next))
     if (this.#isUncounted || page.total > page.records) return false
     const rows = await this.port.rows(epoch, forever)
-    const shown = new Set(page.sightings.map(({ id }) => id))
-    this.#differences.explain(countOdd(shown), epoch)
+    const shown = new Set(page.observed.map(({ id }) => id))
+    this.#differences.explain(countAnomalies(shown), epoch)
     await this.#settle(notShown(rows, shown))
     this.#listed++
     return this.#differences.isEven
@@ -206,7 +208,7 @@ export class Bisection<P> {
   /** Counts the records newer than the cut point on both sides, at one moment. */
   async #probe(cut: string): Promise<void> {
     let page = await this.#fetch(cut, 1, 1)
-    const [newest] = page.sightings
+    const [newest] = page.observed
     if (newest && this.#top.get(newest.id) !== newest.updatedAt) {
       page = await this.#fetch(cut, 1, this.#page)
       await this.#absorb(page)
@@ -218,8 +220,8 @@ export class Bisection<P> {
   async #absorb(page: WalkPage<P>): Promise<void> {
     this.#moved(await this.port.store(page))
     await this.#settle([])
-    this.#top = new Map(page.sightings.map(({ id, updatedAt }) => [id, updatedAt]))
-    for (const { updatedAt } of page.sightings) if (updatedAt > this.#newest) this.#newest = updatedAt
+    this.#top = new Map(page.observed.map(({ id, updatedAt }) => [id, updatedAt]))
+    for (const { updatedAt } of page.observed) if (updatedAt > this.#newest) this.#newest = updatedAt
   }
 
   /** A row that moved to the top just now has moved on both sides. Every other move has mended a difference. */
@@ -241,7 +243,7 @@ export class Bisection<P> {
     const shown = new Set<Int64 | string>()
     const strays = new Set<Int64>()
     const take = async (page: WalkPage<P>): Promise<void> => {
-      const own = page.sightings.filter(({ updatedAt }) => updatedAt > lo && updatedAt <= hi)
+      const own = page.observed.filter(({ updatedAt }) => updatedAt > lo && updatedAt <= hi)
       for (const { id } of own) shown.add(id)
       const other = own.filter(({ id, updatedAt }) => typeof id !== 'string' && rows.get(id) !== updatedAt)
       if (other.length === 0) return
@@ -275,20 +277,20 @@ export class Bisection<P> {
     { shown, strays }: { readonly shown: ReadonlySet<Int64 | string>; readonly strays: number },
   ): void {
     const { known } = this.port
-    const odd = countOdd(shown)
+    const anomalies = countAnomalies(shown)
     const short = expected - seen
     const isTwice = this.#strays + strays <= known.twice
-    const isHidden = short > 0 && this.#differences.oddAfter(epoch).hidden + short <= known.hidden
+    const isHidden = short > 0 && this.#differences.anomaliesAfter(epoch).hidden + short <= known.hidden
     if (isTwice) this.#strays += strays
     this.#differences.explain(
-      { ...odd, repeated: odd.repeated + (isTwice ? strays : 0), hidden: isHidden ? short : 0 },
+      { ...anomalies, repeated: anomalies.repeated + (isTwice ? strays : 0), hidden: isHidden ? short : 0 },
       lo,
     )
   }
 }
 
 /** Records that were shown in another version than their row's, and that storing them did not move. */
-const notTaken = (other: readonly Sighting[], moves: readonly Move[]): Int64[] => {
+const notTaken = (other: readonly ObservedRecord[], moves: readonly Move[]): Int64[] => {
   const taken = new Set(moves.map(({ after }) => after))
   return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
 }

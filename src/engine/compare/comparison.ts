@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { Finding, OddCounts } from '../walk/anomalies.js'
+import type { AnomalyCounts, Finding } from '../walk/anomalies.js'
 import type { ListPort, WalkPage } from '../walk/types.js'
 import type { Cell, Move } from './histogram.js'
 
@@ -41,7 +41,7 @@ export interface Comparison {
   /** Every count agrees at the end. */
   readonly isEven: boolean
   /** What the source counts and can never be a row. */
-  readonly odd: OddCounts
+  readonly anomalies: AnomalyCounts
   /** Records at the source by its count, less the places that show none, or none of their own. */
   readonly source: number
   readonly warehouse: number

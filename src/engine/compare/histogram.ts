@@ -3,7 +3,7 @@
  * differ from them. Bisection (bisect.ts) asks; features/reconcile makes the cells.
  */
 import { endOfSecond } from '../base/timestamp.js'
-import { addOdd, noneOdd, type OddCounts, sumOdd } from '../walk/anomalies.js'
+import { type AnomalyCounts, addAnomalies, noAnomalies, sumAnomalies } from '../walk/anomalies.js'
 import { epoch, forever } from '../walk/cutpoint.js'
 
 /** Rows of the warehouse between two cut points; `end` is the last microsecond of a second, or `forever`. */
@@ -137,7 +137,7 @@ export function cellsOf(times: readonly string[], rowsEach: number): Cell[] {
 export class Differences {
   readonly #at = new Map<string, number>([[forever, 0]])
   /** What the source counts and can never be a row, by the cut point before it. */
-  readonly #odd = new Map<string, OddCounts>()
+  readonly #anomalies = new Map<string, AnomalyCounts>()
 
   get isEven(): boolean {
     return this.uneven === 0
@@ -161,12 +161,15 @@ export class Differences {
     return this.#at.get(cut) ?? 0
   }
 
-  oddAfter(cut: string): OddCounts {
-    return [...this.#odd].reduce((sum, [at, odd]) => (at >= cut ? addOdd(sum, odd) : sum), noneOdd)
+  anomaliesAfter(cut: string): AnomalyCounts {
+    return [...this.#anomalies].reduce(
+      (sum, [at, met]) => (at >= cut ? addAnomalies(sum, met) : sum),
+      noAnomalies,
+    )
   }
 
   enter(cut: string, records: number, rows: number): void {
-    this.#at.set(cut, records - rows - sumOdd(this.oddAfter(cut)))
+    this.#at.set(cut, records - rows - sumAnomalies(this.anomaliesAfter(cut)))
   }
 
   /** A change that brought the warehouse nearer to the source: the row no longer counts as a difference. */
@@ -175,10 +178,10 @@ export class Differences {
   }
 
   /** So much that can never be a row, newer than the cut point, explains as much of the difference. */
-  explain(odd: OddCounts, at: string): void {
-    const records = sumOdd(odd)
+  explain(anomalies: AnomalyCounts, at: string): void {
+    const records = sumAnomalies(anomalies)
     if (records === 0) return
-    this.#odd.set(at, addOdd(this.#odd.get(at) ?? noneOdd, odd))
+    this.#anomalies.set(at, addAnomalies(this.#anomalies.get(at) ?? noAnomalies, anomalies))
     for (const [cut, difference] of this.#at) if (cut <= at) this.#at.set(cut, difference - records)
   }
 }

@@ -9,7 +9,7 @@ import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
 import type { WalkPage } from '../walk/types.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { isolate, mayBeOfRecords, withHoles } from './isolate.js'
-import { sightingsIn } from './observe.js'
+import { recordsObservedIn } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
 import type { CursorTask } from './tenant.js'
 
@@ -51,7 +51,7 @@ export class CursorList<P extends FlatPage = Flattened> {
   /** Records that were read. */
   records = 0
   /** A record that the list showed on its last page. */
-  witness: Int64 | undefined
+  probeId: Int64 | undefined
   /** The source has counted this list before. */
   #isCounted = false
   /** Pages that failed before: they are asked for once before they are read in smaller ones again. */
@@ -121,7 +121,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     const { resource } = this.cursor
     const numbers: PageNumbers = { ...answer, form: this.cursor.warehouse.numbers }
     const flattened = resource.flatten(records, careful, numbers)
-    this.witness = flattened.records[0]?.id
+    this.probeId = flattened.records[0]?.id
     this.records += records.length
     const kept = wanted ? records.filter(wanted) : records
     const isPart = kept.length < records.length
@@ -131,7 +131,7 @@ export class CursorList<P extends FlatPage = Flattened> {
         ...numbers,
         tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),
       })
-    const sightings = sightingsIn(records, flattened)
+    const observed = recordsObservedIn(records, flattened)
     const byTotal = Math.ceil(total / perPage)
     return {
       total,
@@ -141,7 +141,7 @@ export class CursorList<P extends FlatPage = Flattened> {
       // What the source says of its pages never ends a list; where it says that more follow, that is looked at.
       ...(totalPages > page && byTotal <= page && { goesOn: true }),
       records: records.length,
-      sightings,
+      observed,
       clocks: clocksOf(answer),
       payload: {
         flattened: this.form(isPart ? part() : flattened),

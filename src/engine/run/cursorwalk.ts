@@ -17,7 +17,7 @@ import { CursorList } from './cursorlist.js'
 import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { Freshness } from './freshness.js'
 import { overlapOf } from './lateness.js'
-import { wentBack } from './olderversions.js'
+import { sourceRegression } from './olderversions.js'
 import {
   type AskedWalk,
   floorOf,
@@ -141,7 +141,7 @@ export class CursorWalk implements CursorWork {
       ...(expected !== undefined && { expected }),
     })
     if (!resume || !movesWatermark(outcome))
-      return { ...this.progress, ...wentBack(this.#asked === 'full' ? this.#older : 0, outcome) }
+      return { ...this.progress, ...sourceRegression(this.#asked === 'full' ? this.#older : 0, outcome) }
     this.#isFilled = true
     // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
     // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.

@@ -9,7 +9,7 @@ import { fromMicros } from '../base/timestamp.js'
 import type { ListRequest, Page, Source } from '../source/source.js'
 import type { Hole } from '../walk/anomalies.js'
 import { cutBefore } from '../walk/cutpoint.js'
-import type { Sighting } from '../walk/observed.js'
+import type { ObservedRecord } from '../walk/observed.js'
 import type { WalkPage } from '../walk/types.js'
 import { timeOf } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
@@ -140,31 +140,31 @@ export function isolate(source: Source, request: ListRequest, failure: Skip): Pr
   return new Isolation(ask, failure).run(request)
 }
 
-/** The page with a sighting for each record that is missing from it, and the holes that they make. */
+/** The page with a place for each record that is missing from it, and the holes that they make. */
 export function withHoles<P extends FlatPage>(
   page: WalkPage<Fetched<P>>,
   isolated: IsolatedPage,
   after: string,
 ): WalkPage<Fetched<P>> {
   const { unread, around } = isolated
-  const read = [...page.sightings]
-  const sightings: Sighting[] = []
+  const read = [...page.observed]
+  const observed: ObservedRecord[] = []
   const holes: Hole[] = []
   const missing = new Set(unread)
   const first = timeOf(around.before)
   for (let place = 0; read.length > 0 || missing.has(place); place++) {
-    const sighting = missing.has(place) ? undefined : read.shift()
-    if (sighting) sightings.push(sighting)
+    const record = missing.has(place) ? undefined : read.shift()
+    if (record) observed.push(record)
     else if (!missing.has(place - 1)) {
       let records = 1
       while (missing.has(place + records)) records++
-      const newer = sightings.at(-1)?.updatedAt || first
+      const newer = observed.at(-1)?.updatedAt || first
       const older = read[0]?.updatedAt || timeOf(around.behind) || after
       holes.push({ after: older, until: newer || lastSecond(isolated), records })
-      sightings.push(...inHole(newer || older, `${older} ${newer}`, records))
+      observed.push(...inHole(newer || older, `${older} ${newer}`, records))
     }
   }
-  return { ...page, records: page.records + unread.length, sightings, holes }
+  return { ...page, records: page.records + unread.length, observed, holes }
 }
 
 /**
@@ -175,5 +175,5 @@ const lastSecond = ({ serverDate, startedAt }: IsolatedPage): string =>
   cutBefore(serverDate === undefined ? startedAt : fromMicros(serverDate))
 
 /** The books count what the total counts: each record of a hole stands there under a text that stays the same. */
-const inHole = (updatedAt: string, name: string, records: number): Sighting[] =>
+const inHole = (updatedAt: string, name: string, records: number): ObservedRecord[] =>
   Array.from({ length: records }, (_, i) => ({ id: `~${name} ${i}`, updatedAt, createdAt: null }))

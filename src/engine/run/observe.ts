@@ -3,7 +3,7 @@ import { canonical } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { convert } from '../model/flatten/convert.js'
 import { readJsonText } from '../model/flatten/jsontext.js'
-import { type Sighting, sightingsOf } from '../walk/observed.js'
+import { type ObservedRecord, observedRecords } from '../walk/observed.js'
 
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
@@ -22,11 +22,14 @@ function keyOf(record: unknown): string {
   return `?${createHash('sha256').update(readJsonText(record)).digest('base64url').slice(0, 16)}`
 }
 
-/** The sightings of a page's records. Where flatten stored every record, its records are the sightings. */
-export function sightingsIn(records: readonly unknown[], flattened: Flattened): readonly Sighting[] {
+/** The observed of a page's records. Where flatten stored every record, its records are the observed. */
+export function recordsObservedIn(
+  records: readonly unknown[],
+  flattened: Flattened,
+): readonly ObservedRecord[] {
   if (flattened.records.length === records.length) return flattened.records
   const stored = new Map(flattened.records.map((record) => [String(record.id), record]))
-  return sightingsOf(
+  return observedRecords(
     records.map((record) => {
       const key = keyOf(record)
       return { stored: stored.get(key), key, updatedAt: timeOf(record) }

@@ -49,7 +49,10 @@ export class OlderVersions {
  * them. A source whose copy lags behind for a moment fails such a run, too; that was judged better than to call rows
  * whole that nobody mends.
  */
-export const wentBack = (records: number, outcome: WalkOutcome): Pick<CursorResult, 'outcome' | 'problem'> =>
+export const sourceRegression = (
+  records: number,
+  outcome: WalkOutcome,
+): Pick<CursorResult, 'outcome' | 'problem'> =>
   records === 0
     ? { outcome }
     : {

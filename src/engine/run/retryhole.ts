@@ -28,7 +28,7 @@ export async function tryHole<P extends FlatPage>(
   const page = await list.attempt(cutBefore(after), place.page, place.perPage)
   if (!page) return undefined
   const isEnd = page.total <= place.page * place.perPage
-  return { page, isClosed: isEnd || page.sightings.some(({ updatedAt }) => updatedAt <= after) }
+  return { page, isClosed: isEnd || page.observed.some(({ updatedAt }) => updatedAt <= after) }
 }
 
 /** The smallest page that holds the places from one to another, where the source serves pages of that size. */

@@ -35,7 +35,7 @@ export interface PageDetails {
   /** Records that the whole list holds, so that the observer can tell how far the cursor has come. */
   readonly expected?: number
   /** See Batch. */
-  readonly disowned?: ReadonlyMap<Int64, string>
+  readonly forceOlder?: ReadonlyMap<Int64, string>
 }
 
 /** What stores the pages of a cursor: the lease of the warehouse, and nothing else of a run. */
@@ -71,7 +71,7 @@ export class PageStore {
 
   async store(
     fetched: Fetched<EncodedPage>,
-    { statements = [], expected, disowned }: PageDetails = {},
+    { statements = [], expected, forceOlder }: PageDetails = {},
   ): Promise<Applied> {
     const { flattened, records, startedAt, requestId = null, page = null } = fetched
     const { key, warehouse, observer, stats } = this.cursor
@@ -87,7 +87,7 @@ export class PageStore {
         syncedAt: startedAt,
         statements,
         ...(!isMarked && { ifChanged: demandLook(warehouse.db, key) }),
-        ...(disowned && { disowned }),
+        ...(forceOlder && { forceOlder }),
         ...(this.way && { origin: { runId: warehouse.runId, way: this.way, page, requestId } }),
       })
       tell({ 'shopsync.rows': done.written })

@@ -32,7 +32,7 @@ export interface Finding {
   readonly size?: number | null
 }
 
-export const nothingOdd: Finding = {
+export const nothingFound: Finding = {
   hidden: 0,
   twice: 0,
   isUnordered: false,
@@ -41,31 +41,31 @@ export const nothingOdd: Finding = {
   holes: [],
 }
 
-/** What the first character of a text in the place of an id says of the record: see Sighting. */
+/** What the first character of a text in the place of an id says of the record: see ObservedRecord. */
 const marks = { '!': 'unstorable', '+': 'repeated', '~': 'unreadable' } as const
 
-export type Oddity = (typeof marks)[keyof typeof marks]
+export type Anomaly = (typeof marks)[keyof typeof marks]
 
 /** How many records, or places, of each kind a comparison has met that can never be rows. */
-export type OddCounts = Readonly<Record<Oddity | 'hidden', number>>
+export type AnomalyCounts = Readonly<Record<Anomaly | 'hidden', number>>
 
-export const noneOdd: OddCounts = { unstorable: 0, repeated: 0, unreadable: 0, hidden: 0 }
+export const noAnomalies: AnomalyCounts = { unstorable: 0, repeated: 0, unreadable: 0, hidden: 0 }
 
-export const oddityOf = (id: string): Oddity => marks[id[0] as keyof typeof marks] ?? 'unstorable'
+export const anomalyOf = (id: string): Anomaly => marks[id[0] as keyof typeof marks] ?? 'unstorable'
 
 /** Counts the texts among ids. */
-export function countOdd(ids: Iterable<number | bigint | string>): OddCounts {
-  const counts = { ...noneOdd }
-  for (const id of ids) if (typeof id === 'string') counts[oddityOf(id)]++
+export function countAnomalies(ids: Iterable<number | bigint | string>): AnomalyCounts {
+  const counts = { ...noAnomalies }
+  for (const id of ids) if (typeof id === 'string') counts[anomalyOf(id)]++
   return counts
 }
 
-export const addOdd = (a: OddCounts, b: OddCounts): OddCounts => ({
+export const addAnomalies = (a: AnomalyCounts, b: AnomalyCounts): AnomalyCounts => ({
   unstorable: a.unstorable + b.unstorable,
   repeated: a.repeated + b.repeated,
   unreadable: a.unreadable + b.unreadable,
   hidden: a.hidden + b.hidden,
 })
 
-export const sumOdd = ({ unstorable, repeated, unreadable, hidden }: OddCounts): number =>
+export const sumAnomalies = ({ unstorable, repeated, unreadable, hidden }: AnomalyCounts): number =>
   unstorable + repeated + unreadable + hidden

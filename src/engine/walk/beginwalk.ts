@@ -1,5 +1,5 @@
 /** How a reading begins: with the first page of the list, or where an earlier process stopped. */
-import { countOdd } from './anomalies.js'
+import { countAnomalies } from './anomalies.js'
 import { isMoreThanCounted, lookBehind, type NextPage, type Seen } from './behind.js'
 import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
@@ -32,15 +32,15 @@ export async function beginReading<P>(
   const isAll = isAllShown(walk, first)
   const isMore = isMoreThanCounted(first)
   const next = isAll && !isMore ? await nextOf(walk, first, perPage) : undefined
-  const isFalse = isMore || next?.isOverrun === true
+  const isFalse = isMore || next?.isPastEnd === true
   if (isAll && !next && !isFalse) return single(walk, first, number)
   const size = sizeOf(walk, first, perPage)
-  if (next?.isOverrun && size < perPage) walk.size.learn(size)
+  if (next?.isPastEnd && size < perPage) walk.size.learn(size)
   const begin = { from: 1, pages: next ? [first, next.page] : [first], perPage: size }
   if (isFalse) return readPlainly(walk, 'no_count', begin)
   // Its books cannot close. A whole load looks once more whether they do by now.
   if ((known?.isUnsteady || known?.isUncounted) && !looksAgain) return readPlainly(walk, 'no_count', begin)
-  if (isOutOfOrder(first.sightings)) return readPlainly(walk, 'order', begin)
+  if (isOutOfOrder(first.observed)) return readPlainly(walk, 'order', begin)
   return readOn(walk, first, { number, perPage: size, joint, second: next?.page })
 }
 
@@ -59,12 +59,12 @@ async function readOn<P>(
   { number, perPage, joint, second }: ReadingOn<P>,
 ): Promise<Reading<P>> {
   const { floor, nextFloor } = walk.plan
-  const { total, sightings } = page
+  const { total, observed } = page
   const first = { ...page, totalPages: Math.ceil(total / perPage) }
   const ceiling = ceilingOf(first) ?? floor
   const lateFrom = nextFloor?.(ceiling) ?? ceiling
   const shows = (time: string): boolean =>
-    sightings.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= time)
+    observed.some(({ updatedAt }) => updatedAt !== '' && updatedAt <= time)
   const isZoneSeen = lateFrom >= ceiling || shows(lateFrom)
   const isTopSeen = ceiling === floor || shows(ceiling)
   const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen })
@@ -88,15 +88,15 @@ async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Prom
 const isAllShown = <P>({ hidden }: WalkState<P>, { total, records }: WalkPage<P>): boolean =>
   total - records <= hidden
 
-/** A surplus that a whole walk settles again has to stand behind the end, too. */
+/** A count mismatch that a whole walk settles again has to stand behind the end, too. */
 const mayGoOn = <P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): boolean =>
   walk.size.isFull(first, perPage) || (walk.isWhole && first.records > 0 && first.total > first.records)
 
 /** What the first page has shown. Records of one time that both pages show may stand in the place of others. */
-const seenOn = <P>({ sightings, total }: WalkPage<P>, second: WalkPage<P>): Seen => {
-  const ids = new Set(sightings.map(({ id }) => id))
-  const again = second.sightings.flatMap(({ id, updatedAt }) => (ids.has(id) ? [updatedAt] : []))
-  return { has: (id) => ids.has(id), distinct: ids.size, total, mayHide: areTied(again, sightings) }
+const seenOn = <P>({ observed, total }: WalkPage<P>, second: WalkPage<P>): Seen => {
+  const ids = new Set(observed.map(({ id }) => id))
+  const again = second.observed.flatMap(({ id, updatedAt }) => (ids.has(id) ? [updatedAt] : []))
+  return { has: (id) => ids.has(id), distinct: ids.size, total, mayHide: areTied(again, observed) }
 }
 
 /** The second page, where the first may not be all, and the list goes on. */
@@ -128,10 +128,10 @@ function sizeOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): num
 }
 
 async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number): Promise<WalkOutcome> {
-  const { total, sightings } = page
-  const distinct = new Set(sightings.map(({ id }) => id)).size
-  const { repeated: twice } = countOdd(sightings.map(({ id }) => id))
-  const isUnordered = isOutOfOrder(sightings)
+  const { total, observed } = page
+  const distinct = new Set(observed.map(({ id }) => id)).size
+  const { repeated: twice } = countAnomalies(observed.map(({ id }) => id))
+  const isUnordered = isOutOfOrder(observed)
   const hidden = Math.max(0, total - page.records)
   walk.noteStamps(page)
   walk.noteHoles(page)
@@ -188,7 +188,7 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
 async function reach<P>(reading: Reading<P>, from: number, boundary: string): Promise<number> {
   for (let k = from; ; k--) {
     const page = await reading.fetch(k, reading.perPage)
-    if (k > 1 && newest(page.sightings) < boundary) continue
+    if (k > 1 && newest(page.observed) < boundary) continue
     reading.pager.has(k, page)
     return k
   }

@@ -3,8 +3,8 @@
  * last page is full: a total may be capped, estimated, or that of the page.
  */
 import { Skip } from '../base/errors.js'
-import { countOdd } from './anomalies.js'
-import type { Sighting } from './observed.js'
+import { countAnomalies } from './anomalies.js'
+import type { ObservedRecord } from './observed.js'
 import type { WalkPage } from './types.js'
 
 /** undefined where the source refuses the page: some do, and show every other page. */
@@ -23,7 +23,7 @@ export interface PagePort<P> {
 
 /** What the pages before have shown. */
 export interface Seen {
-  readonly has: (id: Sighting['id']) => boolean
+  readonly has: (id: ObservedRecord['id']) => boolean
   /** Distinct records. */
   readonly distinct: number
   /** `total_count` of the response before. */
@@ -32,8 +32,8 @@ export interface Seen {
   readonly mayHide: boolean
 }
 
-export const isNews = <P>({ sightings }: WalkPage<P>, seen: Pick<Seen, 'has'>): boolean =>
-  sightings.some(({ id }) => !seen.has(id))
+export const isNews = <P>({ observed }: WalkPage<P>, seen: Pick<Seen, 'has'>): boolean =>
+  observed.some(({ id }) => !seen.has(id))
 
 /** Places of the list up to the end of a page. */
 export const placesUpTo = <P>({ page, records }: WalkPage<P>, perPage: number): number =>
@@ -44,28 +44,28 @@ export const placesUpTo = <P>({ page, records }: WalkPage<P>, perPage: number): 
  * grows is counted as it is now; one that shows fewer records on its pages than they have places counts what it shows.
  * A record that is listed twice may stand behind the end that the total tells; one that ties may have hidden, too.
  */
-export function isOverrun<P>(page: WalkPage<P>, perPage: number, seen: Seen): boolean {
+export function goesPastEnd<P>(page: WalkPage<P>, perPage: number, seen: Seen): boolean {
   if (placesUpTo(page, perPage) <= page.total) return false
   const isBehind = (page.page - 1) * perPage >= page.total
   // Records were deleted meanwhile: what was read of the list may be more than is left, and the page its last one again.
   if (page.total < seen.total && page.total !== page.records) return false
-  const fresh = new Set(page.sightings.flatMap(({ id }) => (seen.has(id) ? [] : [id]))).size
+  const fresh = new Set(page.observed.flatMap(({ id }) => (seen.has(id) ? [] : [id]))).size
   if (fresh > 0) return seen.distinct + fresh > page.total
   return seen.mayHide && isBehind
 }
 
 /** Whether a page shows more records than its total counts: the total is not true, and no page is the last by it. */
-export function isMoreThanCounted<P>({ total, sightings }: WalkPage<P>): boolean {
-  if (sightings.length <= total) return false
-  const ids = new Set(sightings.map(({ id }) => id))
-  return ids.size - countOdd(ids).repeated > total
+export function isMoreThanCounted<P>({ total, observed }: WalkPage<P>): boolean {
+  if (observed.length <= total) return false
+  const ids = new Set(observed.map(({ id }) => id))
+  return ids.size - countAnomalies(ids).repeated > total
 }
 
 /** A page behind the end, which shows that the list goes on, or that it has moved. */
 export interface NextPage<P> {
   readonly page: WalkPage<P>
   /** It shows records that its total leaves out: the total is not true. */
-  readonly isOverrun: boolean
+  readonly isPastEnd: boolean
 }
 
 /**
@@ -81,13 +81,13 @@ export async function lookBehind<P>(
   const look = (): Promise<WalkPage<P> | undefined> => pageBehind(port.fetch(number, perPage))
   let page = await look()
   // A record may come between the source's look at its page and its count: one such answer is a slip.
-  if (page && !isShownAgain(page) && isOverrun(page, perPage, seenBefore(page))) page = await look()
+  if (page && !isShownAgain(page) && goesPastEnd(page, perPage, seenBefore(page))) page = await look()
   if (!page || isShownAgain(page)) return undefined
   const seen = seenBefore(page)
-  const found = { page, isOverrun: isOverrun(page, perPage, seen) }
+  const found = { page, isPastEnd: goesPastEnd(page, perPage, seen) }
   // Where records were deleted meanwhile, others may have slipped to where the walk has been.
   if (isNews(page, seen) || page.total < seen.total) return found
-  if (!found.isOverrun) return undefined
+  if (!found.isPastEnd) return undefined
   // Where ties change their order, the last page again is another one: such a source answers every page.
   const next = await pageBehind(port.fetch(number + 1, perPage))
   return next && next.records > 0 && !isNews(next, seen) ? undefined : found
@@ -104,7 +104,7 @@ export async function fetchPage<P>(port: PagePort<P>, page: number, perPage: num
   // The source refuses a page that it counts records for: that is no end.
   return (page - 1) * perPage < head.total
     ? port.fetch(page, perPage)
-    : { ...head, page, records: 0, sightings: [] }
+    : { ...head, page, records: 0, observed: [] }
 }
 
 /** Where a plain reading of a list begins: see plain.ts. */

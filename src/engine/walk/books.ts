@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
 import { type Edges, TieWatch } from './ties.js'
 import type { Doubts, OpenBook, RestoredBook } from './types.js'
@@ -45,7 +45,7 @@ export class Book {
   /** Behind a late zone that the first response did not show whole. */
   readonly #older: OlderPart | undefined
   /** The first response. */
-  #opening: readonly Sighting[] | undefined
+  #opening: readonly ObservedRecord[] | undefined
   /** Ids that the latest response showed for the first time; after the first response only. */
   #fresh = new Set<Int64 | string>()
 
@@ -113,19 +113,19 @@ export class Book {
    */
   response(
     total: number,
-    sightings: readonly Sighting[],
+    observed: readonly ObservedRecord[],
     place?: Place,
   ): { fresh: Int64[]; created: Int64[]; fell: number } {
     const fell = Math.max(0, this.#last - total)
     this.#fallen += fell
     this.#last = total
-    const isNew = sightings.map(({ id }) => this.#see(id))
-    const fresh = sightings.flatMap(({ id }, i) => (isNew[i] && typeof id !== 'string' ? [id] : []))
+    const isNew = observed.map(({ id }) => this.#see(id))
+    const fresh = observed.flatMap(({ id }, i) => (isNew[i] && typeof id !== 'string' ? [id] : []))
     this.#hasStirred ||= total !== this.#first || (place?.isAnew === true && isNew.includes(false))
-    if (place) this.#older?.response(total, sightings, isNew, place, place.isInOrder && fell === 0)
+    if (place) this.#older?.response(total, observed, isNew, place, place.isInOrder && fell === 0)
     this.#fresh = new Set(this.#opening ? fresh : [])
-    this.#opening ??= sightings
-    return { fresh, created: this.#enter(sightings), fell }
+    this.#opening ??= observed
+    return { fresh, created: this.#enter(observed), fell }
   }
 
   /** false: a response before has shown the record. */
@@ -135,9 +135,9 @@ export class Book {
   }
 
   /** Returns the new records of the latest response whose `created_at` alone shows that they entered. */
-  #enter(sightings: readonly Sighting[]): Int64[] {
+  #enter(observed: readonly ObservedRecord[]): Int64[] {
     const created: Int64[] = []
-    for (const { id, updatedAt, createdAt } of sightings) {
+    for (const { id, updatedAt, createdAt } of observed) {
       if (updatedAt > this.ceiling && this.#isTopSeen && this.#isUnshown(id, updatedAt)) this.#moved = true
       if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id)) continue
       this.#late ||= updatedAt <= this.ceiling
@@ -166,11 +166,11 @@ export class Book {
    * during the walk, and returns the ids that did. `before` gives the version that the warehouse had. Where neither the
    * version nor `created_at` tells, the books stay open: a wrong `proven` was judged worse than another reading.
    */
-  judge(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): Int64[] {
+  judge(observed: readonly ObservedRecord[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
     this.#pending = false
-    this.#moveOlder(sightings, before)
-    for (const { id, updatedAt, createdAt } of sightings) {
+    this.#moveOlder(observed, before)
+    for (const { id, updatedAt, createdAt } of observed) {
       if (updatedAt <= this.#bar || typeof id === 'string' || !this.#fresh.has(id) || this.#entered.has(id))
         continue
       const stored = before(id)
@@ -183,9 +183,9 @@ export class Book {
   }
 
   /** Records of the older part that were updated before the walk came to them show up at the front. */
-  #moveOlder(sightings: readonly Sighting[], before: (id: Int64) => string | undefined): void {
+  #moveOlder(observed: readonly ObservedRecord[], before: (id: Int64) => string | undefined): void {
     if (!this.#older) return
-    for (const { id, updatedAt, createdAt } of sightings) {
+    for (const { id, updatedAt, createdAt } of observed) {
       if (updatedAt <= this.ceiling || typeof id === 'string' || !this.#fresh.has(id)) continue
       const stored = before(id)
       const isOlder = stored === undefined ? this.#wasThere(createdAt) : stored > this.floor
@@ -214,8 +214,8 @@ export class Book {
    * the record is as old as the pages read before and no tie could have hidden it. Such a record came late or came
    * back. In the totals it makes up for a deleted record, so that a hidden or slipped record would not be missed.
    */
-  surprise(sightings: readonly Sighting[]): void {
-    this.#surprised ||= sightings.some(
+  surprise(observed: readonly ObservedRecord[]): void {
+    this.#surprised ||= observed.some(
       ({ id, updatedAt }) => updatedAt <= this.#bar && !this.has(id) && !this.ties.doubts(updatedAt),
     )
   }
@@ -224,15 +224,15 @@ export class Book {
    * Takes the last page of all. A record of the first response has vanished if the page does not show it, although the
    * page shows older ones: the record was deleted. If the totals do not fall, another record has made up for it.
    */
-  vanished(sightings: readonly Sighting[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
-    const shown = new Set(sightings.map(({ id }) => id))
+  vanished(observed: readonly ObservedRecord[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
+    const shown = new Set(observed.map(({ id }) => id))
     this.#vanished ||= (this.#opening ?? []).some(
       ({ id, updatedAt }) => typeof id !== 'string' && (isEnd || updatedAt > oldest) && !shown.has(id),
     )
   }
 
   /** Whether a record of the closing page came after the first response and is not in the book yet. */
-  isNews({ id, updatedAt }: Sighting): boolean {
+  isNews({ id, updatedAt }: ObservedRecord): boolean {
     return updatedAt > this.#bar && !this.has(id)
   }
 

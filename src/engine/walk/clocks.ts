@@ -4,7 +4,7 @@
  */
 import { addMicros } from '../base/timestamp.js'
 import { forever } from './cutpoint.js'
-import { newest, type Sighting } from './observed.js'
+import { newest, type ObservedRecord } from './observed.js'
 
 /** The two clocks at one response. Canonical timestamps. */
 export interface Clocks {
@@ -35,21 +35,21 @@ export const possibleUntil = ({ source, own }: Clocks): string =>
 
 /** Records of a response that are stamped ahead of the source's clock by a minute or more. */
 export function stampedAhead(
-  sightings: readonly Sighting[],
+  observed: readonly ObservedRecord[],
   clocks: Clocks | undefined,
-): readonly Sighting[] {
+): readonly ObservedRecord[] {
   const now = sourceTime(clocks)
-  if (!sightings.some(({ updatedAt }) => updatedAt > now)) return []
+  if (!observed.some(({ updatedAt }) => updatedAt > now)) return []
   const from = addMicros(now, minute)
-  return sightings.filter(({ updatedAt }) => updatedAt >= from)
+  return observed.filter(({ updatedAt }) => updatedAt >= from)
 }
 
 /** The newest `updated_at` of a response that can be true: null where it shows no record. */
 export function ceilingOf(page: {
-  readonly sightings: readonly Sighting[]
+  readonly observed: readonly ObservedRecord[]
   readonly clocks?: Clocks
 }): string | null {
-  const [top, limit] = [newest(page.sightings), believedUntil(page.clocks)]
+  const [top, limit] = [newest(page.observed), believedUntil(page.clocks)]
   if (top === '') return null
   return top < limit ? top : limit
 }

@@ -4,7 +4,7 @@
  */
 import { lookBehind, type PlainBegin } from './behind.js'
 import { sourceTime } from './clocks.js'
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 import { type Reading, refuseLoss } from './reading.js'
 import { edgesOf } from './ties.js'
 import type { WalkPage } from './types.js'
@@ -33,7 +33,7 @@ export async function readToEnd<P>(
       () => seen,
       (page) => reading.isShownAgain(page),
     )
-    if (next?.isOverrun) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+    if (next?.isPastEnd) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
     if (!next) {
       walk.search.isEndSeen = true
       return undefined
@@ -65,10 +65,10 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
     const seen = walk.newest
     const limit = sourceTime(page.clocks)
     const isNewer = (time: string): boolean => time > seen && time <= limit
-    const hasNews = page.sightings.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
+    const hasNews = page.observed.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
     if (!hasNews) return { page, fresh: enterLast(reading, page) }
     await reading.top(page)
-    if (!page.sightings.some(({ updatedAt }) => updatedAt < seen))
+    if (!page.observed.some(({ updatedAt }) => updatedAt < seen))
       await reading.pager.runUntil(seen, page.totalPages, (next) => reading.top(next))
   }
   return undefined
@@ -79,10 +79,10 @@ function enterLast<P>({ own, books }: Reading<P>, page: WalkPage<P>): number {
   const edges = edgesOf(page)
   let fresh = 0
   for (const book of books) {
-    book.surprise(page.sightings)
-    if (edges) book.vanished(page.sightings, edges)
+    book.surprise(page.observed)
+    if (edges) book.vanished(page.observed, edges)
     // The last book is the joint one: what an earlier reading has shown is not unseen.
-    fresh = book.response(page.total, page.sightings).fresh.length
+    fresh = book.response(page.total, page.observed).fresh.length
   }
   return fresh
 }
@@ -121,17 +121,17 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
 
 /** Takes a page of the zone into the books. Returns how many records no reading had shown; a fall counts as one. */
 function enter<P>(reading: Reading<P>, page: WalkPage<P>): number {
-  const unseen = page.sightings.filter(({ id }) => !reading.joint.has(id)).length
+  const unseen = page.observed.filter(({ id }) => !reading.joint.has(id)).length
   return unseen + (reading.see(page).fell > 0 ? 1 : 0)
 }
 
 async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string) {
-  const ids = new Set<Sighting['id']>()
+  const ids = new Set<ObservedRecord['id']>()
   let [page, unseen] = [first, 0]
   for (let number = 1; ; number++) {
-    const zone = page.sightings.filter(({ updatedAt }) => updatedAt > from)
+    const zone = page.observed.filter(({ updatedAt }) => updatedAt > from)
     for (const { id } of zone) ids.add(id)
-    const isEnd = zone.length < page.sightings.length || page.sightings.length === 0
+    const isEnd = zone.length < page.observed.length || page.observed.length === 0
     if (isEnd || number >= page.totalPages) {
       // Ties within the zone may hide a record from both readings: then the distinct ids are fewer than their places.
       const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)

@@ -4,9 +4,9 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding } from './anomalies.js'
-import { oddityOf } from './anomalies.js'
+import { anomalyOf } from './anomalies.js'
 import type { Book } from './books.js'
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 
 /** The numbers of a list that stood still. */
 export interface StillList {
@@ -36,11 +36,11 @@ export class Places {
   }
 
   /** Takes a page of the list in its order, before the book takes it. */
-  take(sightings: readonly Sighting[], book: Book): void {
-    for (const { id, updatedAt } of sightings) {
+  take(observed: readonly ObservedRecord[], book: Book): void {
+    for (const { id, updatedAt } of observed) {
       if (typeof id === 'number' || typeof id === 'bigint') {
         if (book.has(id)) this.#again.set(id, updatedAt)
-      } else if (oddityOf(id) === 'repeated') this.#beside.add(id)
+      } else if (anomalyOf(id) === 'repeated') this.#beside.add(id)
     }
   }
 
@@ -116,7 +116,7 @@ export const isSameList = (one: StillList, other: StillList): boolean =>
  * Whether the numbers are those that earlier walks have settled. Fewer hidden records than remembered are taken for some
  * of them, unless ties could hide others.
  */
-export const isKnownSurplus = (
+export const isKnownMismatch = (
   { hidden, twice }: StillList,
   known: Finding | undefined,
   mayHide: boolean,

@@ -1,6 +1,6 @@
 /** Gathers what a reading is evidence of, for the verdict (verdict.ts). */
 import type { Book } from './books.js'
-import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
+import { isKnownMismatch, isSameList, type StillList } from './countmismatch.js'
 import type { Reading } from './reading.js'
 import type { WalkOutcome } from './types.js'
 import { type Basis, type Evidence, standingOf, verdict } from './verdict.js'
@@ -74,7 +74,7 @@ function settled<P>(
 ): { readonly twice: number; readonly hidden: number } | undefined {
   const { plan, search } = walk
   const { total, twice, hidden, shown } = still
-  const isKnown = isKnownSurplus(still, plan.known, own.ties.found)
+  const isKnown = isKnownMismatch(still, plan.known, own.ties.found)
   const isSame = before !== undefined && isSameList(before, still) && search.all === shown
   if (isFinal && search.all < total && search.steady >= steadyReadings)
     return { twice, hidden: total - search.all }

@@ -2,17 +2,17 @@
  * The ids that readings of a list have shown, and what they tell of it. Used where no books can be kept (plain.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { oddityOf } from './anomalies.js'
+import { anomalyOf } from './anomalies.js'
 import type { Seen } from './behind.js'
 import type { StillList } from './countmismatch.js'
 import { IdSet } from './idset.js'
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 
 /** Whether several records that a page shows share one of the times. */
-export function areTied(times: readonly string[], sightings: readonly Sighting[]): boolean {
+export function areTied(times: readonly string[], observed: readonly ObservedRecord[]): boolean {
   const own = new Set(times)
-  const ids = new Map<string, Sighting['id']>()
-  return sightings.some(({ id, updatedAt }) => {
+  const ids = new Map<string, ObservedRecord['id']>()
+  return observed.some(({ id, updatedAt }) => {
     if (!own.has(updatedAt)) return false
     const other = ids.get(updatedAt) ?? id
     ids.set(updatedAt, other)
@@ -53,9 +53,9 @@ export class Ids implements Seen {
   }
 
   /** Takes a page; returns how many of its records no page before has shown. */
-  take(sightings: readonly Sighting[]): number {
+  take(observed: readonly ObservedRecord[]): number {
     let fresh = 0
-    for (const { id, updatedAt } of sightings) {
+    for (const { id, updatedAt } of observed) {
       if (this.has(id)) {
         if (typeof id !== 'string' && !this.before?.has(id)) this.#again.add(id)
         continue
@@ -66,7 +66,7 @@ export class Ids implements Seen {
         this.#versions = digest(this.#versions, `${id} ${updatedAt}`)
       } else {
         this.#texts.add(id)
-        if (oddityOf(id) === 'repeated') this.#beside++
+        if (anomalyOf(id) === 'repeated') this.#beside++
       }
     }
     return fresh

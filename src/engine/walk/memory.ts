@@ -2,12 +2,12 @@
  * What is remembered of an odd list from one walk to the next; verdict.ts takes it into account. The memory lies with the
  * cursor (`sync_cursors.remembered`).
  */
-import { type Finding, type Hole, nothingOdd } from './anomalies.js'
+import { type Finding, type Hole, nothingFound } from './anomalies.js'
 import type { WalkOutcome } from './types.js'
 import { judged, movesWatermark } from './verdict.js'
 
 /** Records that are counted and never shown: the numbers of the list when it was last searched for them. */
-export interface Surplus {
+export interface CountMismatch {
   readonly total: number
   readonly shown: number
   /** The day of the last search (UTC), and how many searches on different days have found the same. */
@@ -16,7 +16,8 @@ export interface Surplus {
 }
 
 export interface Memory {
-  readonly surplus?: Surplus
+  /** Stored by this name since 0.1.0. */
+  readonly surplus?: CountMismatch
   /** Places at which the list shows a record for the second time. */
   readonly twice?: number
   readonly isUnordered?: boolean
@@ -64,9 +65,9 @@ interface WalkEnd {
   readonly isSearch: boolean
 }
 
-function surplusAfter(
-  before: Surplus | undefined,
-  { finding = nothingOdd, books }: WalkOutcome,
+function mismatchAfter(
+  before: CountMismatch | undefined,
+  { finding = nothingFound, books }: WalkOutcome,
   end: WalkEnd,
 ) {
   const { hidden } = finding
@@ -81,9 +82,9 @@ function surplusAfter(
 
 /** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
 function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
-  const { twice, isUnordered, isUncounted, isUnsteady, holes, size } = outcome.finding ?? nothingOdd
+  const { twice, isUnordered, isUncounted, isUnsteady, holes, size } = outcome.finding ?? nothingFound
   const old = end.isWhole ? {} : before
-  const surplus = surplusAfter(before.surplus, outcome, end)
+  const surplus = mismatchAfter(before.surplus, outcome, end)
   const places = Math.max(twice, old.twice ?? 0)
   // A short list does not tell how many records a page may hold: it is forgotten where a page held more.
   const served = size === undefined ? before.size : size

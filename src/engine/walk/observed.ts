@@ -2,7 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 
 /** One record as a response showed it. Timestamps are canonical, so that the order of texts is the order of times. */
-export interface Sighting {
+export interface ObservedRecord {
   /**
    * A text for a record that cannot be stored (`!`), for the second occurrence of an id in one response (`+`), and for a
    * record that no answer shows (`~`).
@@ -13,9 +13,9 @@ export interface Sighting {
 }
 
 /** One record of a response, before the rule below has told whether it counts as itself or under a text. */
-export interface RawSighting {
+export interface ShownRecord {
   /** The record that the warehouse stores under this id; undefined where the record cannot be stored. */
-  readonly stored: (Sighting & { readonly id: Int64 }) | undefined
+  readonly stored: (ObservedRecord & { readonly id: Int64 }) | undefined
   /** Tells the record from all others on whatever page it stands: its id, or a digest of its content if it has none. */
   readonly key: string
   /** Canonical; empty where the record has no usable `updated_at`. */
@@ -23,11 +23,11 @@ export interface RawSighting {
 }
 
 /**
- * Every record of a response as a sighting, in the order of the list. `total_count` counts every record, so the books
+ * Every record of a response as the books take it, in the order of the list. `total_count` counts every record, so the books
  * must count the unstorable and repeated ones too: such a record gets its key as a text for an id, which stays the
  * same from page to page. Without a time of its own it takes its neighbour's, because ranges and counts need one.
  */
-export function sightingsOf(shown: readonly RawSighting[]): readonly Sighting[] {
+export function observedRecords(shown: readonly ShownRecord[]): readonly ObservedRecord[] {
   const ids = new Set<Int64>()
   const occurrences = new Map<string, number>()
   let time = shown.find(({ updatedAt }) => updatedAt !== '')?.updatedAt ?? ''
@@ -44,12 +44,12 @@ export function sightingsOf(shown: readonly RawSighting[]): readonly Sighting[] 
 }
 
 /** The newest `updated_at` of a page; empty when the page shows none. */
-export const newest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
+export const newest = (observed: readonly ObservedRecord[]): string =>
+  observed.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
 
 /** The oldest `updated_at` of a page; empty when the page shows none. */
-export const oldest = (sightings: readonly Sighting[]): string =>
-  sightings.reduce(
+export const oldest = (observed: readonly ObservedRecord[]): string =>
+  observed.reduce(
     (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
     '',
   )
@@ -59,11 +59,11 @@ export const oldest = (sightings: readonly Sighting[]): string =>
  * was seen before may stand at a second place, which need not be in order.
  */
 export function isOutOfOrder(
-  sightings: readonly Sighting[],
+  observed: readonly ObservedRecord[],
   wasSeen: (id: Int64 | string) => boolean = () => false,
 ): boolean {
   let last: string | undefined
-  for (const { id, updatedAt } of sightings) {
+  for (const { id, updatedAt } of observed) {
     if (updatedAt === '' || (typeof id === 'string' && !id.startsWith('!')) || wasSeen(id)) continue
     if (last !== undefined && updatedAt > last) return true
     last = updatedAt

@@ -1,4 +1,4 @@
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 
 /** Where a response stands in the list. */
 export interface Place {
@@ -71,13 +71,13 @@ export class OlderPart {
    */
   response(
     total: number,
-    sightings: readonly Sighting[],
+    observed: readonly ObservedRecord[],
     isNew: readonly boolean[],
     { page, perPage, at, isInOrder }: Place,
     isNext: boolean,
   ): void {
     this.#wasTogether ||= !isInOrder
-    const first = sightings.findIndex(({ updatedAt }) => updatedAt <= this.lateFrom)
+    const first = observed.findIndex(({ updatedAt }) => updatedAt <= this.lateFrom)
     if (first < 0) return
     if (this.#counted === null && this.#seen === 0) {
       // After a fall, and on pages that were read together, the page before may hold records of the part too: the part
@@ -86,7 +86,7 @@ export class OlderPart {
       if (isExact) this.#counted = Math.max(0, total - (page - 1) * perPage - first)
       this.#at = at
     }
-    this.#seen += sightings.filter(({ updatedAt }, i) => isNew[i] && updatedAt <= this.lateFrom).length
+    this.#seen += observed.filter(({ updatedAt }, i) => isNew[i] && updatedAt <= this.lateFrom).length
   }
 
   /** A record that no response had shown was updated then, and stood in the part before. */

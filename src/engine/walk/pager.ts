@@ -29,7 +29,7 @@ export interface PagerPort<P> {
 }
 
 export const listHeadOf = <P>(page: WalkPage<P>): ListHead => {
-  const first = page.sightings[0]
+  const first = page.observed[0]
   return { newest: first ? `${first.id} ${first.updatedAt}` : '', total: page.total }
 }
 
@@ -80,7 +80,7 @@ export class Pager<P> {
     await this.#steps(2, known, async (k) => {
       const page = await this.port.fetch(k, this.port.perPage)
       const step = this.#after(k, page, await take(page))
-      const isDone = step.next > k && page.sightings.some(({ updatedAt }) => updatedAt < time)
+      const isDone = step.next > k && page.observed.some(({ updatedAt }) => updatedAt < time)
       return isDone ? { ...step, pages: k } : step
     })
   }

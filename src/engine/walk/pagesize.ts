@@ -111,9 +111,9 @@ export class PageSize {
 /** The last page again and again: some sources answer so behind the end. Three in a row are no list that moves. */
 const mostRepeats = 3
 
-type ShownPage = Pick<WalkPage<unknown>, 'page' | 'sightings'>
+type ShownPage = Pick<WalkPage<unknown>, 'page' | 'observed'>
 
-const nameOf = ({ sightings }: ShownPage): string => sightings.map(({ id }) => id).join()
+const nameOf = ({ observed }: ShownPage): string => observed.map(({ id }) => id).join()
 
 /** Notices a source that answers every page behind the end with one and the same: its last, or its first. */
 export class Repeats {

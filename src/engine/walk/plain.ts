@@ -4,10 +4,10 @@
  */
 
 import { Bug } from '../base/errors.js'
-import { isOverrun, type PlainBegin, pageBehind } from './behind.js'
+import { goesPastEnd, type PlainBegin, pageBehind } from './behind.js'
 import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
-import { isKnownSurplus, isSameList, type StillList } from './countmismatch.js'
+import { isKnownMismatch, isSameList, type StillList } from './countmismatch.js'
 import { numbersOf } from './evidence.js'
 import { Ids } from './ids.js'
 import { Repeats, servedSize } from './pagesize.js'
@@ -144,15 +144,15 @@ class PlainWalk<P> {
     this.#ceiling ??= ceilingOf(page)
     if (totals.size === 0 && this.#first === 0) this.#first = page.total
     totals.add(page.total)
-    if (!repeats.isOne && isOverrun(page, perPage, ids)) this.cause = 'no_count'
+    if (!repeats.isOne && goesPastEnd(page, perPage, ids)) this.cause = 'no_count'
     this.#enter(page)
     this.walk.noteStamps(page)
     size.watch(page)
-    const fresh = ids.take(page.sightings)
+    const fresh = ids.take(page.observed)
     ids.total = page.total
     // Where pages meet, a record that shares its time with another may stand in its place. The last page again does not.
-    ids.mayHide ||= !repeats.isOne && fresh < page.sightings.length
-    const old = page.sightings.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
+    ids.mayHide ||= !repeats.isOne && fresh < page.observed.length
+    const old = page.observed.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
     reading.news += this.#all.take(old)
     // A second page with something new says that the first one was full, although it was shorter than asked.
     if (page.page === 2 && fresh > 0 && reading.presumed !== undefined) size.learn(reading.presumed)
@@ -168,10 +168,10 @@ class PlainWalk<P> {
   }
 
   #enter(page: WalkPage<P>): void {
-    const { total, sightings } = page
+    const { total, observed } = page
     if (total !== this.#unionTotal) this.#union = new Ids()
     this.#unionTotal = total
-    this.#union.take(sightings)
+    this.#union.take(observed)
     this.walk.noteHoles(page)
   }
 
@@ -186,7 +186,7 @@ class PlainWalk<P> {
     if (isUncounted)
       return this.#outcome({ by: 'end', mayHide: ids.mayHide && this.#steady < steadyReadings }, shown)
     const union = this.#union.numbers(last.total)
-    const isKnown = isKnownSurplus(shown, this.walk.plan.known, false)
+    const isKnown = isKnownMismatch(shown, this.walk.plan.known, false)
     const isSame =
       before.still !== undefined && isSameList(before.still, shown) && union.shown === shown.shown
     const isClosed = now?.twice === 0 && now.hidden === 0

@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
-import { fetchPage, isNews, isOverrun, type PagePort, pageBehind } from './behind.js'
+import { fetchPage, goesPastEnd, isNews, type PagePort, pageBehind } from './behind.js'
 import { countAfter, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
@@ -107,7 +107,7 @@ export class RangeWalk<P> {
 
   /** Takes the page if it shows a record of the range; returns how many it shows. */
   async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
-    const own = page.sightings.filter(({ updatedAt }) => this.#holds(updatedAt))
+    const own = page.observed.filter(({ updatedAt }) => this.#holds(updatedAt))
     for (const { id } of own) this.#seen.add(id)
     if (own.length > 0) await this.port.take(page, boundary)
     return own.length
@@ -125,7 +125,7 @@ export class RangeWalk<P> {
       this.#look(page)
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, most)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
-      const hasNewer = place.page === 1 || page.sightings.some(({ updatedAt }) => !this.#holds(updatedAt))
+      const hasNewer = place.page === 1 || page.observed.some(({ updatedAt }) => !this.#holds(updatedAt))
       if (page.total === 0 || (isEnd && hasNewer)) {
         // The end of the list should fill its places: what is counted there and not shown is not seen.
         const short = page.total - (place.page - 1) * place.perPage - page.records
@@ -149,7 +149,7 @@ export class RangeWalk<P> {
     if (perPage !== asked && page.page > 1) return this.#read(perPage, before)
     const first = { ...page, totalPages: pageOf(page.total, perPage) }
     const offset = (first.page - 1) * perPage
-    const newer = first.sightings.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
+    const newer = first.observed.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
     const reading: RangeReading = {
       ...{ perPage, shown: new ShownIds(offset), repeats: new Repeats() },
       last: { page: first.page, isFull: false, isNew: true },
@@ -216,7 +216,7 @@ export class RangeWalk<P> {
     let total = this.#total
     for (;;) {
       const page = await this.port.fetch(this.range.after, number, perPage)
-      const [newest] = page.sightings
+      const [newest] = page.observed
       if (number === 1 || (newest && !this.#holds(newest.updatedAt))) return page
       const fell = (total ?? page.total) - page.total
       number = Math.max(1, number - Math.max(1, Math.ceil(fell / perPage)))
@@ -243,11 +243,11 @@ export class RangeWalk<P> {
 
   /** Looks for what is odd about the list, before the page counts. */
   #look(page: WalkPage<P>, reading?: RangeReading): void {
-    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(page.sightings)
+    this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(page.observed)
     if (!reading) return
     const { shown, perPage, repeats } = reading
     reading.last = { page: page.page, isFull: page.records >= perPage, isNew: isNews(page, shown) }
-    this.#isUncounted ||= page.isUncounted === true || isOverrun(page, perPage, shown)
+    this.#isUncounted ||= page.isUncounted === true || goesPastEnd(page, perPage, shown)
     shown.take(page)
     repeats.take(page)
   }
@@ -255,8 +255,8 @@ export class RangeWalk<P> {
   async #page(reading: RangeReading, page: WalkPage<P>, isContinued: boolean): Promise<void> {
     // No boundary says how far an unordered list was read.
     const isInOrder = isContinued && !this.#isOutOfOrder && !this.range.isUnordered
-    const newest = page.sightings[0]?.updatedAt ?? ''
-    const oldest = page.sightings.at(-1)?.updatedAt
+    const newest = page.observed[0]?.updatedAt ?? ''
+    const oldest = page.observed.at(-1)?.updatedAt
     if (reading.oldest !== '' && newest >= reading.oldest) reading.tied = true
     reading.oldest = oldest ?? reading.oldest
     // A burst is vouched for after its last page; that commits before the next page does.

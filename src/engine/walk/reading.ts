@@ -6,9 +6,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import {
   fetchPage,
+  goesPastEnd,
   isMoreThanCounted,
   isNews,
-  isOverrun,
   type PlainBegin,
   placesUpTo,
   type Seen,
@@ -57,7 +57,7 @@ export class Reading<P> implements PagerPort<P> {
   /** The largest number of a page that was read. */
   #deepest = 0
   /** The page that showed more than its total counts. */
-  #overrun: number | undefined
+  #pastEnd: number | undefined
   readonly #repeats = new Repeats()
   /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
   readonly #progress: Progress | undefined
@@ -86,26 +86,26 @@ export class Reading<P> implements PagerPort<P> {
 
   /** The list is not read on in this way: its order, or its total, cannot be relied on. */
   get isAbandoned(): boolean {
-    return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#overrun !== undefined
+    return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#pastEnd !== undefined
   }
 
   /** Where a plain reading goes on, if the total is found not to be true. */
-  get overrun(): PlainBegin<P> | undefined {
-    if (this.#overrun === undefined) return undefined
+  get readPastEnd(): PlainBegin<P> | undefined {
+    if (this.#pastEnd === undefined) return undefined
     const { perPage, own } = this
     // Where the list has moved, records may have slipped past the pages before.
-    if (this.hasSteppedBack || this.isResumed || this.#overrun < this.#deepest)
+    if (this.hasSteppedBack || this.isResumed || this.#pastEnd < this.#deepest)
       return { from: 1, pages: [], perPage }
-    return { from: this.#overrun + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
+    return { from: this.#pastEnd + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
   }
 
   /**
    * Whether the page that showed more than its total counts does so again: where the source counts before or after it
    * looks at its page, a record may come in between.
    */
-  async isOverrunStill(): Promise<boolean> {
-    if (this.#overrun === undefined) return false
-    const page = await this.fetch(this.#overrun, this.perPage)
+  async isPastEndStill(): Promise<boolean> {
+    if (this.#pastEnd === undefined) return false
+    const page = await this.fetch(this.#pastEnd, this.perPage)
     const isPast = placesUpTo(page, this.perPage) > page.total && this.own.balance().distinct > page.total
     return isPast || isMoreThanCounted(page)
   }
@@ -179,7 +179,7 @@ export class Reading<P> implements PagerPort<P> {
 
   /** A page of the top of the list, read again because it shows newer records. Returns by how much the total fell. */
   async top(page: WalkPage<P>): Promise<number> {
-    for (const book of this.books) book.surprise(page.sightings)
+    for (const book of this.books) book.surprise(page.observed)
     const { fresh, fell } = this.see(page)
     await this.#store(page, fresh)
     return fell
@@ -213,34 +213,34 @@ export class Reading<P> implements PagerPort<P> {
 
   /** Looks for what is odd about the list, before the books know the page. */
   #look(page: WalkPage<P>): void {
-    const { sightings } = page
+    const { observed } = page
     // A page that is read again shows nothing new, and is not the end for that.
     const isNew = page.page <= this.#deepest || isNews(page, this.own)
     this.#deepest = Math.max(this.#deepest, page.page)
     this.#last = { page: page.page, isFull: this.walk.size.isFull(page, this.perPage), isNew }
-    this.walk.isUnordered ||= isOutOfOrder(sightings, (id) => this.own.has(id))
+    this.walk.isUnordered ||= isOutOfOrder(observed, (id) => this.own.has(id))
     // The last page again is no place in the list.
     this.#repeats.take(page)
-    if (!this.#repeats.isOne && isOverrun(page, this.perPage, { ...this.seen, mayHide: false }))
-      this.#overrun = page.page
+    if (!this.#repeats.isOne && goesPastEnd(page, this.perPage, { ...this.seen, mayHide: false }))
+      this.#pastEnd = page.page
     this.walk.search.isOverfull ||= !this.#repeats.isOne && placesUpTo(page, this.perPage) > page.total
-    if (!this.#repeats.isOne) this.places.take(sightings, this.own)
+    if (!this.#repeats.isOne) this.places.take(observed, this.own)
     this.walk.noteHoles(page)
   }
 
   /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
   #response(page: WalkPage<P>, inOrder: boolean, isOnward: boolean): ReturnType<Book['response']> {
     const { own, joint, perPage } = this
-    if (isMoreThanCounted(page)) this.#overrun = page.page
+    if (isMoreThanCounted(page)) this.#pastEnd = page.page
     refuseLoss(page.total, own.last)
     const totalFor = (book: Book): number => (inOrder ? page.total : book.last)
     const at = page.clocks?.source ?? forever
     const place: Place | undefined = isOnward
       ? { page: page.page, perPage, isInOrder: inOrder, at, isAnew: !this.isResumed }
       : undefined
-    const response = own.response(totalFor(own), page.sightings, place)
+    const response = own.response(totalFor(own), page.observed, place)
     this.#progress?.entered(response.created)
-    if (joint !== own) joint.response(totalFor(joint), page.sightings, place)
+    if (joint !== own) joint.response(totalFor(joint), page.observed, place)
     this.walk.noteResponse(page, inOrder ? own : undefined)
     return response
   }
@@ -248,9 +248,9 @@ export class Reading<P> implements PagerPort<P> {
   async #store(page: WalkPage<P>, fresh: readonly Int64[]): Promise<void> {
     const { own, joint, walk } = this
     const before = await walk.port.store(page, this.#progress?.commit(fresh) ?? {})
-    const entered = own.judge(page.sightings, before)
+    const entered = own.judge(page.observed, before)
     this.#progress?.entered(entered)
-    if (joint !== own) joint.judge(page.sightings, before)
+    if (joint !== own) joint.judge(page.observed, before)
     walk.stored(page)
   }
 }

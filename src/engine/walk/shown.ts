@@ -21,9 +21,9 @@ export class ShownIds implements Seen {
     return this.before + this.#ids.size + this.#texts.size
   }
 
-  take({ sightings, total }: Pick<WalkPage<unknown>, 'sightings' | 'total'>): void {
+  take({ observed, total }: Pick<WalkPage<unknown>, 'observed' | 'total'>): void {
     this.total = total
-    for (const { id } of sightings) {
+    for (const { id } of observed) {
       if (typeof id === 'string') this.#texts.add(id)
       else this.#ids.add(id)
     }

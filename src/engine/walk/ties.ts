@@ -82,10 +82,10 @@ export class TieWatch {
   }
 }
 
-export function edgesOf<P>({ sightings, page, totalPages }: WalkPage<P>): Edges | undefined {
-  const top = newest(sightings)
+export function edgesOf<P>({ observed, page, totalPages }: WalkPage<P>): Edges | undefined {
+  const top = newest(observed)
   if (top === '') return undefined
-  const low = oldest(sightings)
+  const low = oldest(observed)
   return {
     newest: top,
     oldest: low,

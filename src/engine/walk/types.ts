@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding, Hole } from './anomalies.js'
 import type { Clocks } from './clocks.js'
-import type { Sighting } from './observed.js'
+import type { ObservedRecord } from './observed.js'
 import type { OlderCount } from './olderpart.js'
 import type { Balance, Claim, Evidence } from './verdict.js'
 
@@ -23,7 +23,7 @@ export interface WalkPage<P> {
   readonly goesOn?: boolean
   /** Number of records on the page, unusable ones included. */
   readonly records: number
-  readonly sightings: readonly Sighting[]
+  readonly observed: readonly ObservedRecord[]
   /** Records of the page that no answer shows. */
   readonly holes?: readonly Hole[]
   /** Absent where time is no matter: every stamp is then believed. */

@@ -1,6 +1,6 @@
 /**
  * The walk: reads a list that moves while it is read, newest record first, and says what the reading can claim.
- * run/cursorwalk.ts walks a cursor with it, sync/reconcile a whole list.
+ * run/cursorwalk.ts walks a cursor with it, features/reconcile a whole list.
  */
 import { Bug } from '../base/errors.js'
 import { beginReading, resumeReading } from './beginwalk.js'
@@ -18,24 +18,32 @@ const mostReadings = 25
 /** A longer list is not worth so many readings: it is read once with each page size. */
 const oftenUpTo = 5000
 
+/** What came of one reading. */
+interface ReadingEnd {
+  readonly outcome: WalkOutcome
+  /** No other reading would tell more. */
+  readonly isFinal: boolean
+  /** The books that the next reading goes on with, where only ties keep them open. */
+  readonly joint?: Book | undefined
+}
+
 /**
- * The states of a walk (docs/architecture.md, Why a walk can be complete), and what may happen in each:
+ * A walk is one reading of the list, or several; a reading goes through these states:
  *
- * 1. Resume (first reading only): counts how far an earlier process had come. Goes on to 3; or to 2, where there is no
- *    progress for this floor or the list has lost too many records.
- * 2. Begin: opens the books with the first page. A list of one page ends the walk here.
- * 3. Read: takes page after page into the books and the warehouse, with progress in the first reading; steps back when
- *    the total falls. Goes on to 4 at the end of the list, which is a page that is not full, or shows nothing new.
- * 4. Close: reads the first page again until it shows nothing new; newer records are read as well. Goes on to 5; or,
- *    where the list never stands still, to 6 as `unproven`.
- * 5. Judge: reads a late zone of more than a page once more, if the list has stirred, and the page behind the end, if
- *    records are missing. `proven` or `repaired` commits with the last page and ends the walk. `unproven` goes on to 6.
- * 6. Again: goes on to 2 with the next page size, and joins the books of the readings where only ties keep them open.
- *    Without a reading left, the walk ends as `unproven`.
+ * 1. Begin: opens the books with the first page. A list of one page ends the walk here. The first reading goes on where
+ *    an earlier process stopped, if it left progress for this floor and the list has not lost too many records.
+ * 2. Read: takes page after page into the books and the warehouse, with progress in the first reading; steps back when
+ *    the total falls (pager.ts). Goes on to 3 at the end of the list: a page that is not full, or shows nothing new.
+ * 3. Close: reads the first page again until it shows nothing new; newer records are read as well. Where the list never
+ *    stands still, the reading ends as `unproven`.
+ * 4. Judge: reads a late zone of more than a page again, if the list has stirred, and the page behind the end, if records
+ *    are missing. A verdict that moves the watermark commits with the last page and ends the walk.
+ * 5. Again: begins another reading with the next page size, and joins the books of the readings where only ties keep them
+ *    open. Without a reading left, the walk ends as `unproven`.
  *
- * A list that is not newest first, or has no total to rely on, leaves these states: plain.ts reads every page of it.
- * In states 1 to 5 a source that shows far too few records ends the walk with a Skip; in every state an error of the port
- * ends it too. The committed progress stays for the next run.
+ * A list that is not newest first, or has no total to rely on, leaves these states: plain.ts reads every page of it. A
+ * source that shows far too few records ends the walk with a Skip, in every state; so does an error of the port. The
+ * committed progress stays for the next run.
  */
 export class Walk<P> {
   readonly #state: WalkState<P>
@@ -46,64 +54,72 @@ export class Walk<P> {
 
   /** Throws Skip when the list cannot be read or is not believed. */
   async run(): Promise<WalkOutcome> {
-    const { port } = this.#state
-    const { size } = this.#state
-    const mayRead = (number: number, joint: Book | undefined): boolean =>
-      number <= size.sizes.length ||
-      (joint !== undefined && number <= mostReadings && joint.last <= oftenUpTo)
-    let joint: Book | undefined
-    let outcome: WalkOutcome | undefined
-    for (let number = 1; mayRead(number, joint); number++) {
-      const perPage = size.sizes[(number - 1) % size.sizes.length] ?? 100
-      const resumed = number === 1 ? await resumeReading(this.#state, perPage) : undefined
-      const reading = resumed ?? (await beginReading(this.#state, number, perPage, joint))
-      if (!(reading instanceof Reading)) return reading
-      if (this.#state.isUnordered) return readPlainly(this.#state, 'order', { from: 1, pages: [], perPage })
-      const beyond = await readToEnd(reading, reading.behind)
-      if (beyond) return readPlainly(this.#state, 'no_count', beyond)
-      const { overrun } = reading
-      if (overrun && (await reading.isOverrunStill())) return readPlainly(this.#state, 'no_count', overrun)
-      // An answer that was a slip has ended the reading: the list is read again.
-      outcome = overrun
-        ? this.#moving(reading)
-        : await this.#end(reading, !mayRead(number + 1, reading.joint))
-      if (movesWatermark(outcome)) return outcome
-      port.note('The books of the walk do not close', { pass: number, ...outcome.books })
-      const { isShort, isLoose } = reading.joint
-      joint = !isLoose && (isShort || this.#state.search.before) ? reading.joint : undefined
+    let end: ReadingEnd | undefined
+    for (let number = 1; this.#mayRead(number, end?.joint); number++) {
+      end = await this.#read(number, end?.joint)
+      if (end.isFinal) return end.outcome
+      this.#state.port.note('The books of the walk do not close', { pass: number, ...end.outcome.books })
     }
-    if (!outcome) throw new Bug('A walk needs a page size')
-    return outcome
+    if (!end) throw new Bug('A walk needs a page size')
+    return end.outcome
   }
 
-  async #end(reading: Reading<P>, isFinal: boolean): Promise<WalkOutcome> {
+  #mayRead(number: number, joint: Book | undefined): boolean {
+    if (number <= this.#state.size.sizes.length) return true
+    return joint !== undefined && number <= mostReadings && joint.last <= oftenUpTo
+  }
+
+  /** Reads the list once: begins, reads to its end, closes the books, judges. */
+  async #read(number: number, joint: Book | undefined): Promise<ReadingEnd> {
+    const { sizes } = this.#state.size
+    const perPage = sizes[(number - 1) % sizes.length] ?? 100
+    const resumed = number === 1 ? await resumeReading(this.#state, perPage) : undefined
+    const begun = resumed ?? (await beginReading(this.#state, number, perPage, joint))
+    if (!(begun instanceof Reading)) return { outcome: begun, isFinal: true }
+    const plain = await this.#readOn(begun, perPage)
+    if (plain) return { outcome: plain, isFinal: true }
+    // A response with more than its total counts, which was a slip, has ended the reading: the list is read again.
+    const outcome = begun.readPastEnd ? this.#moving(begun) : await this.#close(begun)
+    const { isShort, isLoose } = begun.joint
+    const isJoined = !isLoose && (isShort || this.#state.search.before !== undefined)
+    return { outcome, isFinal: movesWatermark(outcome), joint: isJoined ? begun.joint : undefined }
+  }
+
+  /** Reads on to the end of the list. An outcome: its order or its total cannot be relied on. */
+  async #readOn(reading: Reading<P>, perPage: number): Promise<WalkOutcome | undefined> {
+    if (this.#state.isUnordered) return readPlainly(this.#state, 'order', { from: 1, pages: [], perPage })
+    const beyond = await readToEnd(reading, reading.behind)
+    if (beyond) return readPlainly(this.#state, 'no_count', beyond)
+    const { readPastEnd } = reading
+    const isUncounted = readPastEnd && (await reading.isPastEndStill())
+    return isUncounted ? readPlainly(this.#state, 'no_count', readPastEnd) : undefined
+  }
+
+  /** Closes the books, and commits the verdict with the last page. */
+  async #close(reading: Reading<P>): Promise<WalkOutcome> {
     if (reading.isAbandoned) return readUnsteady(this.#state, reading.own)
     const { port } = this.#state
-    let last = await this.#close(reading)
+    let last = await this.#lastPage(reading)
     if (last && isOpen(reading) && this.#lacksEnd(reading)) {
       await port.store(last, {})
       const { distinct } = reading.own.balance()
       const beyond = await readToEnd(reading, reading.lastPage + 1)
       if (beyond) return readPlainly(this.#state, 'no_count', beyond)
-      if (reading.own.balance().distinct > distinct) last = await this.#close(reading)
+      if (reading.own.balance().distinct > distinct) last = await this.#lastPage(reading)
     }
-    if (last && ((await reading.isOverrunStill()) || reading.isMoreThanCounted)) {
+    if (last && ((await reading.isPastEndStill()) || reading.isMoreThanCounted)) {
       await port.store(last, {})
       return readPlainly(this.#state, 'no_count', { from: 1, pages: [], perPage: reading.perPage })
     }
     if (!last) return this.#moving(reading)
-    const outcome = judgeReading(reading, isFinal)
+    const isLastReading = !this.#mayRead(reading.number + 1, reading.joint)
+    const outcome = judgeReading(reading, isLastReading)
     await port.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
     return outcome
   }
 
-  /** The list never stood still. */
-  #moving({ own }: Reading<P>): WalkOutcome {
-    return this.#state.outcome({ basis: { by: 'nothing', reason: 'moving' } }, numbersOf(own))
-  }
-
   /** The last page, which is not stored yet; undefined where the list never stood still. */
-  async #close(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
+  async #lastPage(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
     const closing = await closeReading(reading)
     return closing && readZone(reading, closing)
   }
@@ -116,5 +132,10 @@ export class Walk<P> {
     const still = number > 1 ? places.still(own) : undefined
     const missing = still?.hidden ?? last - distinct - places.repeated
     return !search.isEndSeen && missing > (isWhole ? 0 : hidden)
+  }
+
+  /** The list never stood still. */
+  #moving({ own }: Reading<P>): WalkOutcome {
+    return this.#state.outcome({ basis: { by: 'nothing', reason: 'moving' } }, numbersOf(own))
   }
 }

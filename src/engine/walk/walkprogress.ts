@@ -68,7 +68,7 @@ export class Progress {
   /** The depth of a page in the list. */
   #depth(page: WalkPage<unknown>): Pick<WalkProgress, 'boundary' | 'below'> {
     return {
-      boundary: oldest(page.sightings) || (this.#reached?.boundary ?? this.book.ceiling),
+      boundary: oldest(page.observed) || (this.#reached?.boundary ?? this.book.ceiling),
       below: Math.max(0, page.total - page.page * this.size.perPage),
     }
   }

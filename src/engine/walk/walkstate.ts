@@ -1,4 +1,4 @@
-import { type Finding, type Hole, nothingOdd } from './anomalies.js'
+import { type Finding, type Hole, nothingFound } from './anomalies.js'
 import type { Book } from './books.js'
 import { sourceTime, stampedAhead } from './clocks.js'
 import { Search } from './countmismatch.js'
@@ -39,9 +39,9 @@ export class WalkState<P> {
   }
 
   /** A page is stored: nothing on it is news any more. */
-  stored({ sightings, clocks }: WalkPage<P>): void {
+  stored({ observed, clocks }: WalkPage<P>): void {
     const limit = sourceTime(clocks)
-    for (const { updatedAt } of sightings)
+    for (const { updatedAt } of observed)
       if (updatedAt > this.newest && updatedAt <= limit) this.newest = updatedAt
   }
 
@@ -56,8 +56,8 @@ export class WalkState<P> {
     for (const hole of holes) this.holes.set(`${hole.after} ${hole.until}`, hole)
   }
 
-  noteStamps({ sightings, clocks }: WalkPage<P>): void {
-    for (const { id, updatedAt } of stampedAhead(sightings, clocks)) {
+  noteStamps({ observed, clocks }: WalkPage<P>): void {
+    for (const { id, updatedAt } of stampedAhead(observed, clocks)) {
       if (typeof id !== 'string') this.#ahead.add(id)
       if (updatedAt > this.#aheadUntil) this.#aheadUntil = updatedAt
     }
@@ -78,7 +78,7 @@ export class WalkState<P> {
       evidence,
       ceiling,
       books,
-      finding: { ...nothingOdd, twice, hidden, holes, ...odd, ...(size !== undefined && { size }) },
+      finding: { ...nothingFound, twice, hidden, holes, ...odd, ...(size !== undefined && { size }) },
       ...(evidence.isAhead && { ahead: { records: this.#ahead.size, until: this.#aheadUntil } }),
     }
   }

@@ -43,8 +43,8 @@ function sortIds(batch: Batch, previous: ReadonlyMap<Int64, Version>): SortedIds
   const sorted: SortedIds = { changed: new Set(), same: new Set(), known: [], stale: new Set() }
   for (const record of batch.page.records) {
     const stored = previous.get(record.id)
-    const isDisowned = stored !== undefined && batch.disowned?.get(record.id) === stored.updatedAt
-    if (stored && !isDisowned && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
+    const isForced = stored !== undefined && batch.forceOlder?.get(record.id) === stored.updatedAt
+    if (stored && !isForced && !supersedes(record.updatedAt, batch.syncedAt, stored)) {
       sorted.stale.add(record.id)
       continue
     }
@@ -66,17 +66,17 @@ function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: 
 }
 
 /**
- * Lets disowned rows step back to the version that the batch brings, since the guard of the upsert lets nothing older
- * pass. A row that has another version by now is left to the guard.
+ * Lets rows that `forceOlder` names step back to the version that the batch brings, since the guard of the upsert lets
+ * nothing older pass. A row that has another version by now is left to the guard.
  */
 async function stepBack<R extends Rows<R>>(
   db: Db,
   root: Table,
   session: Session<R>,
-  { disowned, page, tenantId }: Batch,
+  { forceOlder, page, tenantId }: Batch,
 ): Promise<void> {
   for (const { id, updatedAt } of page.records) {
-    const stored = disowned?.get(id)
+    const stored = forceOlder?.get(id)
     if (stored === undefined || stored <= updatedAt) continue
     const step = db
       .updateTable(rootTable(root))
@@ -251,7 +251,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     : undefined
   const isNew = !isCautious && previous.size === 0
   const work = { session, batch, sorted, looked: versions?.looked, isNew }
-  if (batch.disowned) await stepBack(db, root, session, batch)
+  if (batch.forceOlder) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)

@@ -42,7 +42,7 @@ export interface Batch<E = unknown> extends BatchStamp {
    * Versions of stored records that the source itself no longer knows, by id: the batch's older ones take their place.
    * Only reconcile says so, after the source has said it twice.
    */
-  readonly disowned?: ReadonlyMap<Int64, string>
+  readonly forceOlder?: ReadonlyMap<Int64, string>
 }
 
 /** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */

@@ -84,8 +84,8 @@ async function forgetGone(
   const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
   if (row?.deletedAt === null) return 'the source has it no longer: shopsync reconcile marks it deleted'
   const { total } = await list.fetch(epoch, 1, 1)
-  const { witness } = list
-  const isById = witness === undefined ? total === 0 : (await list.item(witness)) !== undefined
+  const { probeId } = list
+  const isById = probeId === undefined ? total === 0 : (await list.item(probeId)) !== undefined
   if (!isById) return 'the source does not answer by id: whether it is gone is not known'
   await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)])
   return 'the source has it no longer: forgotten'

@@ -24,7 +24,7 @@ import {
 } from '../../engine/warehouse/sharedrows.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import { Confirmation } from './confirm.js'
-import { Breaker, deletionLimit } from './deletionguard.js'
+import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { differingText } from './listwords.js'
 import { LiveRows } from './liverows.js'
 import { answersApart, askWhoWentBack } from './sourceregression.js'
@@ -73,9 +73,9 @@ export class SharedLook {
   readonly #list: CursorList
   readonly #store: PageStore
   readonly #confirmation: Confirmation
-  #breaker: Breaker | undefined
+  #guard: DeletionGuard | undefined
   #deleted = 0
-  #wentBack = 0
+  #regressed = 0
   #differing = 0
 
   constructor(
@@ -109,10 +109,10 @@ export class SharedLook {
           judged({ ...result.outcome.evidence, differing: this.#differing }, result.outcome),
         problem: result.problem ?? differingText(this.#differing),
       }
-    if (this.#wentBack > 0 && result.outcome?.verdict === 'proven')
+    if (this.#regressed > 0 && result.outcome?.verdict === 'proven')
       return {
         ...told,
-        outcome: judged({ ...result.outcome.evidence, followedBack: this.#wentBack }, result.outcome),
+        outcome: judged({ ...result.outcome.evidence, followedBack: this.#regressed }, result.outcome),
       }
     return told
   }
@@ -212,8 +212,8 @@ export class SharedLook {
     const answer = await askWhoWentBack(this.#confirmation, rows, () => clock.sleep(answersApartMs, signal))
     for (const fetched of answer.newer) await this.#store.storeFlat(fetched)
     for (const { fetched, stored, id } of answer.older)
-      await this.#store.storeFlat(fetched, { disowned: new Map([[id, stored.updatedAt]]) })
-    this.#wentBack += answer.older.length
+      await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
+    this.#regressed += answer.older.length
     this.#differing += answer.differing
   }
 
@@ -222,8 +222,8 @@ export class SharedLook {
     const { root, run, tenantId, warehouse } = this.cursor
     const { acceptDeletes: accepted, maxDeletes: share } = deletionLimit(run, this.options.acceptDeletes)
     const live = await warehouse.countRows(root, tenantId)
-    this.#breaker ??= new Breaker({ live, share, accepted })
-    if (!this.#breaker.isSmall) this.#breaker.pass(gone.length)
+    this.#guard ??= new DeletionGuard({ live, share, accepted })
+    if (!this.#guard.isSmall) this.#guard.pass(gone.length)
     this.#deleted += (await markDeleted(warehouse, this.cursor, gone)).length
   }
 

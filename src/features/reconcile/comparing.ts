@@ -13,7 +13,7 @@ import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
-import { countOdd, nothingOdd } from '../../engine/walk/anomalies.js'
+import { countAnomalies, nothingFound } from '../../engine/walk/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
 import { IdSet } from '../../engine/walk/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/memory.js'
@@ -129,7 +129,7 @@ export class Comparing {
     const port: WalkPort<Fetched> = {
       fetch: (page, perPage) => list.fetch(after, page, perPage, { flow }),
       store: (page) => {
-        for (const { id } of page.sightings) saw(id)
+        for (const { id } of page.observed) saw(id)
         return flow.storing(this.#store(page))
       },
       countAfter: (t) => list.countAfter(t),
@@ -147,19 +147,19 @@ export class Comparing {
   async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
     const { listed, beforeAll } = await this.#listAll(isSearch)
     const { outcome, seen, texts } = listed
-    const { finding = nothingOdd, books } = outcome
+    const { finding = nothingFound, books } = outcome
     const missing: Candidate[] = []
     for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
     const settled = await this.parts.repair.settle(missing)
     const rows = await this.parts.rows.cells(epoch, forever)
-    const odd = countOdd(texts)
+    const anomalies = countAnomalies(texts)
     const end = { isWhole: true, today: now(this.#run).slice(0, 10), isSearch }
     const known = this.parts.memory()
     const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {
       method: 'listing',
       // Where a record exists unchanged that no list shows, the list is not to be believed.
-      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + odd.unreadable,
+      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + anomalies.unreadable,
       evidence: { ...outcome.evidence, beforeAll },
       // Without the filter the list has another order, which says nothing of the one that walks read.
       memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
@@ -168,7 +168,11 @@ export class Comparing {
       warehouse: rows.reduce((sum, { count }) => sum + count, 0),
       counted: before?.counted ?? 0,
       listed: (before?.listed ?? 0) + 1,
-      odd: { ...odd, repeated: Math.max(odd.repeated, finding.twice), hidden: finding.hidden },
+      anomalies: {
+        ...anomalies,
+        repeated: Math.max(anomalies.repeated, finding.twice),
+        hidden: finding.hidden,
+      },
     }
   }
 
@@ -201,9 +205,9 @@ export class Comparing {
 
   /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */
   async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
-    const ids = page.sightings.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
+    const ids = page.observed.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
     const stored = await this.parts.rows.versions(ids)
-    const differs = page.sightings.some(({ id, updatedAt }) => {
+    const differs = page.observed.some(({ id, updatedAt }) => {
       if (typeof id === 'string') return true
       const version = stored.get(id)
       return version?.updatedAt !== updatedAt || version.deletedAt !== null

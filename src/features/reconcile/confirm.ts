@@ -117,15 +117,15 @@ export class Confirmation {
   /** Asks for a record that exists; twice, since the first may be deleted just now. */
   async #answersById(): Promise<boolean> {
     for (let attempt = 0; attempt < 2; attempt++) {
-      const witness = attempt === 0 ? this.list.witness : await this.#newestId()
-      if (witness !== undefined && (await this.list.item(witness))) return true
+      const probeId = attempt === 0 ? this.list.probeId : await this.#newestId()
+      if (probeId !== undefined && (await this.list.item(probeId))) return true
     }
     return false
   }
 
   async #newestId(): Promise<Int64 | undefined> {
     await this.list.fetch(epoch, 1, 1)
-    return this.list.witness
+    return this.list.probeId
   }
 
   /** The second list: the newest records first, since a record that has moved stands there; then each row's second. */
@@ -153,7 +153,7 @@ export class Confirmation {
       return answer
     }
     const take = async (page: WalkPage<Fetched>): Promise<void> => {
-      for (const { id } of page.sightings) shown.add(id)
+      for (const { id } of page.observed) shown.add(id)
       moved.push(page.payload)
     }
     const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.note }

@@ -2,7 +2,7 @@ import { Skip } from '../../engine/base/errors.js'
 import type { Run } from '../../engine/run/tenant.js'
 import { reconcileSettings } from './settings.js'
 
-/** A cursor of fewer rows has no breaker where each deletion is confirmed by id: asking about all of them costs little. */
+/** A cursor of fewer rows has no deletion guard where each deletion is confirmed by id: asking about all of them costs little. */
 const smallCursor = 50
 /** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
 const least = 5
@@ -13,7 +13,7 @@ export const deletionLimit = ({ config }: Pick<Run, 'config'>, acceptDeletes = f
   maxDeletes: reconcileSettings(config).maxDeletes,
 })
 
-interface BreakerLimits {
+interface DeletionLimits {
   /** Live rows of the cursor. */
   readonly live: number
   /** The share of them that may be marked deleted. */
@@ -26,10 +26,10 @@ interface BreakerLimits {
  * Stops a cursor of which too many rows are about to be marked deleted: an API that fails in an unforeseen way looks
  * just like records that were deleted. Rows that stay too long were judged the smaller harm.
  */
-export class Breaker {
+export class DeletionGuard {
   #marked = 0
 
-  constructor(private readonly limits: BreakerLimits) {}
+  constructor(private readonly limits: DeletionLimits) {}
 
   get isSmall(): boolean {
     return this.limits.live < smallCursor

@@ -26,7 +26,7 @@ import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
 import { Confirmation } from './confirm.js'
-import { Breaker } from './deletionguard.js'
+import { DeletionGuard } from './deletionguard.js'
 import { Latecomers } from './latecomers.js'
 import { beforeAllText, differingText, unevenText } from './listwords.js'
 import { LiveRows } from './liverows.js'
@@ -62,12 +62,12 @@ export class Reconciliation implements CursorWork, Repair {
   #walk: CursorWalk
   /** What the walks before the present one have counted. */
   #walked = noCounts
-  #breaker: Breaker | undefined
+  #guard: DeletionGuard | undefined
   /** Records that the warehouse lacked, or had in an older version. */
   #stored = 0
   #deleted = 0
   /** Rows that went back with the source. */
-  #wentBack = 0
+  #regressed = 0
   /** Records that the source shows in an older version than the row's. */
   readonly #older: OlderRows
   /** Records that the source counts and that cannot be stored. */
@@ -123,19 +123,19 @@ export class Reconciliation implements CursorWork, Repair {
     this.#older.met(this.#walk.older)
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
-    const { isEven, evidence: _, memory, odd, beforeAll, ...rest } = found
+    const { isEven, evidence: _, memory, anomalies, beforeAll, ...rest } = found
     const isSure = isEven && this.#older.differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.cursor.warehouse, this.cursor, found.warehouse)
-    this.#unstorable = odd.unstorable
+    this.#unstorable = anomalies.unstorable
     const reconciled: Reconciled = {
       ...rest,
       stored: this.#stored,
       deleted: this.#deleted,
-      went_back: this.#wentBack,
-      listed_twice: odd.repeated,
-      not_shown: odd.hidden,
+      went_back: this.#regressed,
+      listed_twice: anomalies.repeated,
+      not_shown: anomalies.hidden,
     }
     const told = judged(this.#evidence(found, this.#walk.evidence ?? outcome.evidence), outcome, memory)
     await this.#remember(told, memory)
@@ -151,7 +151,7 @@ export class Reconciliation implements CursorWork, Repair {
   #evidence({ isEven, evidence }: ComparedCursor, walked: Evidence): Evidence {
     const { differing } = this.#older
     if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
-    const looks = [walked, { ...evidence, followedBack: this.#wentBack }]
+    const looks = [walked, { ...evidence, followedBack: this.#regressed }]
     return { basis: { by: 'looks', looks } }
   }
 
@@ -239,11 +239,11 @@ export class Reconciliation implements CursorWork, Repair {
     const moves: Move[] = []
     for (const fetched of answer.newer) moves.push(...(await this.store(fetched)))
     for (const { fetched, stored, id } of answer.older) {
-      await this.#store.storeFlat(fetched, { disowned: new Map([[id, stored.updatedAt]]) })
+      await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
       const after = fetched.flattened.records[0]?.updatedAt ?? null
       moves.push({ before: stored.deletedAt === null ? stored.updatedAt : null, after })
     }
-    this.#wentBack += answer.older.length
+    this.#regressed += answer.older.length
     if (answer.older.length > 0)
       this.#warn('The source went back to older versions: by id it says so twice, and they are stored', {
         records: answer.older.length,
@@ -257,30 +257,30 @@ export class Reconciliation implements CursorWork, Repair {
       const version = stored.get(id)
       return version?.deletedAt === null && version.updatedAt === updatedAt
     })
-    const breaker = await this.#limit()
+    const guard = await this.#limit()
     const gone: GoneRow[] = []
     const moves: Move[] = []
     // Nobody asks for a hundred thousand records in vain: where all of a sample are gone, the rest is not asked for.
-    const isSampled = !breaker.isSmall && breaker.trips(doubtful.length)
+    const isSampled = !guard.isSmall && guard.trips(doubtful.length)
     const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
     for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {
       const answer = await this.#confirmation.ask(part)
       for (const fetched of answer.moved) moves.push(...(await this.store(fetched)))
       gone.push(...answer.gone)
-      if (isSampled && part === sample && gone.length === part.length) breaker.refuse(doubtful.length)
+      if (isSampled && part === sample && gone.length === part.length) guard.refuse(doubtful.length)
     }
-    if (!breaker.isSmall || !this.#confirmation.isById) breaker.pass(gone.length)
+    if (!guard.isSmall || !this.#confirmation.isById) guard.pass(gone.length)
     const marked = await markDeleted(this.cursor.warehouse, this.cursor, gone)
     this.#deleted += marked.length
     return [...moves, ...marked.map(({ updatedAt }): Move => ({ before: updatedAt, after: null }))]
   }
 
-  async #limit(): Promise<Breaker> {
-    this.#breaker ??= new Breaker({
+  async #limit(): Promise<DeletionGuard> {
+    this.#guard ??= new DeletionGuard({
       live: await this.#liveRows.count(epoch, forever),
       share: this.options.maxDeletes,
       accepted: this.options.acceptDeletes,
     })
-    return this.#breaker
+    return this.#guard
   }
 }

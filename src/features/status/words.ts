@@ -197,7 +197,7 @@ const stampsAhead = ({ cursors }: StatusReport): string =>
   )
 
 /** What is odd about a list, in words, with what people can do. */
-function oddities({ odd }: CursorStatus): string[] {
+function anomalies({ odd }: CursorStatus): string[] {
   if (odd === null) return []
   const [first] = odd.holes
   const hole = first && `, the first between ${atSecond(first.after)} and ${atSecond(first.until)}`
@@ -217,7 +217,7 @@ const oddLists = ({ cursors }: StatusReport): string =>
   groupsText(
     cursors.filter(({ odd }) => odd !== null),
     '!',
-    (cursor) => `the list ${oddities(cursor).join('; ')}`,
+    (cursor) => `the list ${anomalies(cursor).join('; ')}`,
   )
 
 const refills = ({ cursors }: StatusReport): string =>

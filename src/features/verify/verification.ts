@@ -165,7 +165,7 @@ export class Verification implements VerifyWork {
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
     const differences = await this.#sample()
-    const { method, source, odd, memory } = found
+    const { method, source, anomalies, memory } = found
     const tally = await this.#dryRun.tally()
     const isChecked = tally.extra > 0 && (await areDeletesChecked(this.cursor))
     const sampled = Math.min(this.options.sample, warehouse)
@@ -176,10 +176,10 @@ export class Verification implements VerifyWork {
       ...tally,
       extra: isChecked ? 0 : tally.extra,
       gone: isChecked ? tally.extra : 0,
-      unstorable: odd.unstorable,
-      listed_twice: odd.repeated,
-      not_shown: odd.hidden,
-      unreadable: odd.unreadable,
+      unstorable: anomalies.unstorable,
+      listed_twice: anomalies.repeated,
+      not_shown: anomalies.hidden,
+      unreadable: anomalies.unreadable,
       sampled,
       differences,
     }

@@ -11,13 +11,13 @@ function list() {
   const fetch = async (page: number, size: number): Promise<WalkPage<number>> => {
     fetched.push(`${page} of ${size}`)
     const first = records - (page - 1) * size
-    const sightings = Array.from({ length: Math.min(size, first) }, (_, i) => ({
+    const observed = Array.from({ length: Math.min(size, first) }, (_, i) => ({
       id: first - i,
       updatedAt: `2026-01-01T00:00:00.${String(first - i).padStart(6, '0')}Z`,
       createdAt: null,
     }))
     const totalPages = Math.ceil(records / size)
-    return { total: records, page, totalPages, records: size, sightings, payload: fetched.length }
+    return { total: records, page, totalPages, records: size, observed, payload: fetched.length }
   }
   return { fetched, fetch }
 }

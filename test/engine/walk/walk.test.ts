@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import { epoch } from '../../../src/engine/walk/cutpoint.js'
-import type { Sighting } from '../../../src/engine/walk/observed.js'
+import type { ObservedRecord } from '../../../src/engine/walk/observed.js'
 import type {
   PageCommit,
   WalkOutcome,
@@ -154,8 +154,12 @@ class World {
       totalPages: Math.ceil(all.length / perPage),
       records: part.length,
       clocks: { source: text(this.time), own: text(this.time) },
-      sightings: part.map(
-        ({ id, created, updated }): Sighting => ({ id, createdAt: text(created), updatedAt: text(updated) }),
+      observed: part.map(
+        ({ id, created, updated }): ObservedRecord => ({
+          id,
+          createdAt: text(created),
+          updatedAt: text(updated),
+        }),
       ),
       payload: part,
     }

@@ -35,8 +35,8 @@ const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: st
 async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: string, from: string) {
   const key = { tenantId: 7, resource }
   const page = warehouse.encode(model.byName.get(resource)!.flatten([record], true), key)
-  const disowned = new Map([[record.id, from]])
-  return warehouse.apply({ ...key, page, syncedAt, statements: [], fence: undefined, disowned })
+  const forceOlder = new Map([[record.id, from]])
+  return warehouse.apply({ ...key, page, syncedAt, statements: [], fence: undefined, forceOlder })
 }
 
 const times = async (warehouse: Warehouse): Promise<unknown[]> =>

@@ -60,8 +60,8 @@ export const premises: readonly Promised[] = [
     breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
       'ceilingOf',
       (sound) =>
-        ({ sightings }) =>
-          sound({ sightings }),
+        ({ observed }) =>
+          sound({ observed }),
     ),
     test: 'test/engine/run/stamps.test.ts',
     name: 'one record dated 2099 hides nothing',
@@ -534,7 +534,7 @@ export const premises: readonly Promised[] = [
     promise: 'a landslide of deletions is an error',
     broken: 'believes any number of deletions',
     breakage: breaking<typeof breaker>('src/features/reconcile/deletionguard.ts').method(
-      'Breaker',
+      'DeletionGuard',
       'trips',
       () => () => false,
     ),

@@ -1,34 +1,34 @@
 /** One rule names the records of every response, storable or not, so that counts and ranges agree on them. */
 import { describe, expect, it } from 'vitest'
-import { type RawSighting, sightingsOf } from '../../../src/engine/walk/observed.js'
+import { observedRecords, type ShownRecord } from '../../../src/engine/walk/observed.js'
 
 const time = (second: number): string => `2026-01-01T00:00:0${second}.000000Z`
 
-const stored = (id: number, second: number): RawSighting => ({
+const stored = (id: number, second: number): ShownRecord => ({
   stored: { id, updatedAt: time(second), createdAt: null },
   key: String(id),
   updatedAt: time(second),
 })
-const unstorable = (key: string, updatedAt = ''): RawSighting => ({ stored: undefined, key, updatedAt })
-const shown = (raw: readonly RawSighting[]): unknown[] =>
-  sightingsOf(raw).map(({ id, updatedAt }) => [id, updatedAt])
+const unstorable = (key: string, updatedAt = ''): ShownRecord => ({ stored: undefined, key, updatedAt })
+const shown = (raw: readonly ShownRecord[]): unknown[] =>
+  observedRecords(raw).map(({ id, updatedAt }) => [id, updatedAt])
 
-describe('the sightings of a response', () => {
+describe('the observed of a response', () => {
   it('stand in the order of the list, each as the warehouse stores it', () => {
     const [one, two] = [stored(1, 9), stored(2, 8)]
-    expect(sightingsOf([one, two])).toEqual([one.stored, two.stored])
+    expect(observedRecords([one, two])).toEqual([one.stored, two.stored])
   })
 
   it('count every record: one that cannot be stored, and each further occurrence of an id', () => {
     const page = [stored(1, 9), stored(1, 9), unstorable('?x'), unstorable('?x'), stored(1, 9)]
-    const ids = sightingsOf(page).map(({ id }) => id)
+    const ids = observedRecords(page).map(({ id }) => id)
     expect(new Set(ids).size).toBe(page.length)
     expect(ids.map((id) => typeof id)).toEqual(['number', 'string', 'string', 'string', 'string'])
   })
 
   it('give a record the same text on whatever page it stands', () => {
-    const textOn = (...page: RawSighting[]): unknown =>
-      sightingsOf(page).find(({ id }) => typeof id === 'string' && id.includes('?x'))?.id
+    const textOn = (...page: ShownRecord[]): unknown =>
+      observedRecords(page).find(({ id }) => typeof id === 'string' && id.includes('?x'))?.id
     const alone = textOn(unstorable('?x'))
     expect(textOn(stored(1, 9), unstorable('?y'), unstorable('?x'), stored(2, 8))).toBe(alone)
     expect(textOn(unstorable('?z', time(3)), unstorable('?x'))).toBe(alone)
@@ -42,6 +42,6 @@ describe('the sightings of a response', () => {
       unstorable('?c', time(5)),
       unstorable('?d'),
     ]
-    expect(shown(page).map((sighting) => (sighting as unknown[])[1])).toEqual([9, 9, 9, 5, 5].map(time))
+    expect(shown(page).map((record) => (record as unknown[])[1])).toEqual([9, 9, 9, 5, 5].map(time))
   })
 })
