@@ -1,7 +1,7 @@
 /* Changes to the tables of a warehouse, in words. */
 import { bytesText, plural } from '../engine/base/format.js'
 import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
-import type { Rederived } from '../engine/warehouse/recompute.js'
+import type { Recomputed } from '../engine/warehouse/recompute.js'
 
 interface TableChange {
   readonly table: string
@@ -31,7 +31,7 @@ export const movedWhat = ({ column, to, values }: MovedColumn): string => {
     : `moved ${count} of ${column} back into _extra; the column stays, empty`
 }
 
-export const rederivedWhat = ({ tenantId, records }: Rederived): string =>
+export const recomputedWhat = ({ tenantId, records }: Recomputed): string =>
   `computed anew for ${plural(records, 'record')} of tenant ${tenantId}`
 
 export function migrateText(where: string, changes: readonly TableChange[]): string {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/engine/base/clock.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
-import { rederive } from '../../src/engine/warehouse/recompute.js'
+import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
@@ -19,5 +19,5 @@ export async function computeAnew(warehouse: Warehouse): Promise<void> {
       .execute()
   await using lease = await openLease({ warehouse, clock: systemClock }, 'test')
   const at = (): string => '2026-02-01T00:00:00.000000Z'
-  await rederive(lease.warehouse, known, { signal: lease.signal, at })
+  await recompute(lease.warehouse, known, { signal: lease.signal, at })
 }

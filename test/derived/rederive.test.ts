@@ -4,7 +4,7 @@ import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Rules } from '../../src/engine/warehouse/derived.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
-import { readOutdated, rederive } from '../../src/engine/warehouse/recompute.js'
+import { readOutdated, recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { labor, order, stamp, storeOrders } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
@@ -101,7 +101,7 @@ describe.each(warehouses())('$name', (kind) => {
         }) as Warehouse['transaction'],
       }
       const lease = { signal: ended.signal, at: () => stamp(200) }
-      return rederive(watched, known, lease).catch((error: Error) => error.message)
+      return recompute(watched, known, lease).catch((error: Error) => error.message)
     }
     const inTable = async (): Promise<number> => (await rowsOf(warehouse, table)).length
 

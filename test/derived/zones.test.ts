@@ -111,7 +111,7 @@ describe.each(warehouses())('$name', (kind) => {
         if (orders.length === 2) haveOrdersCome()
         return page
       })
-    // Patience ends at once; no other wait is that long.
+    // RetryPolicy ends at once; no other wait is that long.
     const clock: Clock = {
       ...systemClock,
       sleep: (ms, signal) => systemClock.sleep(ms === 20_000 ? 0 : ms, signal),

@@ -20,7 +20,7 @@ import { scratch } from '../support/scratch.js'
 import { contents, reopen, rowsOf } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers']
-const patience = [0, 20, 100, 200, 500, 1000, 2000, 4000]
+const retryWaits = [0, 20, 100, 200, 500, 1000, 2000, 4000]
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
 const sandbox = await sandboxOfFile()
@@ -28,7 +28,7 @@ let wanted: unknown
 const sqliteUrl = (): string => `sqlite:${join(scratch(), 'warehouse.db')}`
 
 async function opened(url: string): Promise<Warehouse> {
-  const warehouse = await openWarehouse({ url, schema: 'outage', model: known, patience })
+  const warehouse = await openWarehouse({ url, schema: 'outage', model: known, retryWaits })
   await warehouse.migrate()
   return warehouse
 }
@@ -76,14 +76,14 @@ describe('postgres', () => {
 
   it('loses nothing when its connections are terminated again and again', async () => {
     const warehouse = await fresh()
-    await terminated(warehouse, (dialect) => new Warehouse({ dialect, model: known, patience }))
+    await terminated(warehouse, (dialect) => new Warehouse({ dialect, model: known, retryWaits }))
     await warehouse.close()
   })
 
   it('would notice a transaction that broke and is taken for done', async () => {
     class Careless extends Warehouse {
       override async apply(batch: Batch): Promise<Applied> {
-        const once = new Warehouse({ dialect: this.dialect, model: known, patience: [] })
+        const once = new Warehouse({ dialect: this.dialect, model: known, retryWaits: [] })
         try {
           return await once.apply(batch)
         } catch {
@@ -93,7 +93,7 @@ describe('postgres', () => {
       }
     }
     const warehouse = await fresh()
-    const make = (dialect: Warehouse['dialect']) => new Careless({ dialect, model: known, patience })
+    const make = (dialect: Warehouse['dialect']) => new Careless({ dialect, model: known, retryWaits })
     await expect(terminated(warehouse, make)).rejects.toThrow()
     await warehouse.close()
   })
@@ -146,7 +146,7 @@ describe('postgres', () => {
   it('stops the run when it stays away, and the next goes on where this one stopped', async () => {
     await (await fresh()).close()
     const place = { url: postgres.url, schema: 'outage', model: known }
-    const warehouse = await openWarehouse({ ...place, patience: [0, 10, 10] })
+    const warehouse = await openWarehouse({ ...place, retryWaits: [0, 10, 10] })
     await warehouse.migrate()
     const run = harassed(warehouse, async (n) => {
       if (n === 7) await postgres.crash()

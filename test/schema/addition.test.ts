@@ -14,7 +14,7 @@ import { scratch } from '../support/scratch.js'
 const root = resolve(import.meta.dirname, '../..')
 const project = scratch()
 /** Milliseconds: a build or a demo each, on a machine that does other things too. */
-const patience = 240_000
+const retryWaits = 240_000
 
 /** Every word of the vocabulary, and a path that is not the name. */
 const widgets = `import {
@@ -144,10 +144,10 @@ beforeAll(async () => {
   writeFileSync(join(project, 'schema/widgets.ts'), widgets)
   // As `npm run build` does, but for the bundle, which holds whatever there is.
   for (const script of scripts) await run('node', script.split(' '))
-}, patience)
+}, retryWaits)
 
 it('the new resource is synced, its past and what the shops do with it', {
-  timeout: patience,
+  timeout: retryWaits,
 }, async () => {
   const found = (await runs()).map(({ status, cursors }) => ({
     status,
@@ -181,13 +181,13 @@ it('the dictionary and the schema of configurations name it', () => {
   expect(written('config.schema.json')).toContain('widgets')
 })
 
-it('the tests of the declarations pass', { timeout: patience }, async () => {
+it('the tests of the declarations pass', { timeout: retryWaits }, async () => {
   const { stdout } = await run('npx', [
     'vitest',
     'run',
     '--dir',
     'test/schema',
-    `--testTimeout=${patience}`,
+    `--testTimeout=${retryWaits}`,
     '--reporter=json',
   ])
   const { success, numPassedTests } = JSON.parse(stdout) as { success: boolean; numPassedTests: number }
@@ -195,7 +195,7 @@ it('the tests of the declarations pass', { timeout: patience }, async () => {
   expect(numPassedTests).toBeGreaterThan(10)
 })
 
-it('is not served by a sandbox that keeps a list of its own', { timeout: patience }, async () => {
+it('is not served by a sandbox that keeps a list of its own', { timeout: retryWaits }, async () => {
   expect(await served()).toBeGreaterThan(0)
   const file = join(project, 'dist/src/sandbox/records/resources.js')
   const derived = readFileSync(file, 'utf8')

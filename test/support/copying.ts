@@ -111,7 +111,7 @@ export async function everything(warehouse: Warehouse): Promise<Record<string, R
 export const opener =
   (address: Address, known: Model = rich) =>
   (how: { readonly existing?: boolean } = { existing: true }): Promise<Warehouse> =>
-    openWarehouse({ ...address, model: known, patience: [0, 0, 0, 0], ...how })
+    openWarehouse({ ...address, model: known, retryWaits: [0, 0, 0, 0], ...how })
 
 export const copyInto = (
   from: Address,

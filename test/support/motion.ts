@@ -9,7 +9,7 @@ import { syncInOrder } from './run.js'
 import { wipe } from './through.js'
 
 /** So many syncs a scenario may need, once the source stands still, until one of them says that it is done. */
-const patience = 4
+const retryWaits = 4
 
 /** Adds up the outcomes of many scenarios. */
 export class Tally {
@@ -213,8 +213,8 @@ export class Play {
       const report = await this.#one({ mode: 'sync', steps: [], death: null })
       if (report?.status === 'ok') break
       this.#tally.again++
-      if (attempt === patience)
-        throw new Error(`Still not done after ${patience} syncs: ${JSON.stringify(report?.cursors)}`)
+      if (attempt === retryWaits)
+        throw new Error(`Still not done after ${retryWaits} syncs: ${JSON.stringify(report?.cursors)}`)
     }
     if (this.#misled) return
     const rows = await rowsById(this.#warehouse)

@@ -26,7 +26,7 @@ export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = 
   return new Kind({
     dialect: { ...warehouse.dialect, ...instead },
     model: known,
-    patience: [0, 0, 0, 0],
+    retryWaits: [0, 0, 0, 0],
   })
 }
 

@@ -86,7 +86,7 @@ export function describeBothWays(describeKind: (kind: Kind) => void): void {
 }
 
 /** Waits between attempts of a warehouse that is away: short, so that a test of it takes no time. */
-const patience = [0, 5, 20, 50, 100, 200, 400, 800]
+const retryWaits = [0, 5, 20, 50, 100, 200, 400, 800]
 
 const textOf = ({ tables, histories }: Model): string => JSON.stringify([tables, histories])
 const usual = textOf(known)
@@ -108,4 +108,4 @@ export async function openAt(address: Address, model: Model = known): Promise<Wa
 
 /** Another connection to the same warehouse, as another process would have. */
 export const reopen = (address: Address, model: Model = known): Promise<Warehouse> =>
-  openWarehouse({ ...address, model, patience })
+  openWarehouse({ ...address, model, retryWaits })

@@ -28,7 +28,7 @@ import { busy, cursorOf, type List, lists, tenants, YearSource } from './yearsou
 
 const begin = '2026-01-01T00:00:00.000000Z'
 const hour = 3_600_000_000n
-const patience = [0, 0, 0, 0]
+const retryWaits = [0, 0, 0, 0]
 
 class Killed extends Error {
   override readonly name = 'Killed'
@@ -109,7 +109,7 @@ export class Year {
 
   async #open(): Promise<void> {
     const clock = this.#clock.skewed
-    this.#warehouse = await openWarehouse({ ...this.address, model: this.#model, clock, patience })
+    this.#warehouse = await openWarehouse({ ...this.address, model: this.#model, clock, retryWaits })
     await this.#warehouse.migrate()
   }
 
@@ -260,7 +260,7 @@ export class Year {
       },
       model: this.#model,
       clock: this.#clock.skewed,
-      patience,
+      retryWaits,
     })
     try {
       return await runSync({ ...deps, warehouse: dying }, begun(request))

@@ -171,7 +171,7 @@ describe.each(warehouses())('$name', (kind) => {
             transaction((session) => work(watched(session, moment))),
         }
         const dialect = { ...warehouse.dialect, ...dying }
-        return { warehouse: new Warehouse({ dialect, model: known, patience: [0] }), moments: () => n }
+        return { warehouse: new Warehouse({ dialect, model: known, retryWaits: [0] }), moments: () => n }
       }
       // On a server, each attempt takes longer, and its statements are the same.
       const step = isSqlite ? 23 : 29

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import type { GrantStanding, ReadingCursor, Run } from './tenant.js'
+import type { ReadingCursor, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
 
 /** What a failure means for a cursor. */
@@ -29,8 +29,8 @@ const missingText = (tenantId: Int64): string =>
   `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total, shows others twice, or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
 
 /** What a tenant that is not granted means for each of its cursors. */
-export function notGranted(tenantId: Int64, standing: Exclude<GrantStanding, 'granted'>): Explained {
-  if (standing === 'revoked')
+export function notGranted(tenantId: Int64, access: Exclude<TenantAccess, 'granted'>): Explained {
+  if (access === 'revoked')
     return { text: revokedText(tenantId), status: 'skipped', reason: 'revoked', absent: false }
   return { text: missingText(tenantId), status: 'failed', reason: 'grants_incomplete', absent: false }
 }
@@ -44,20 +44,20 @@ export async function explainAbsence(
   const isGone = wasThere(state)
   const failed = { text, status: 'failed', reason: 'unreachable' } as const
   if (!isGone && !resource.resource.documented) return { ...failed, absent: true }
-  const [standing = 'granted'] = await standingsOf(tenant.run, [tenant.id])
-  if (standing !== 'granted') return notGranted(tenant.id, standing)
+  const [access = 'granted'] = await accessesOf(tenant.run, [tenant.id])
+  if (access !== 'granted') return notGranted(tenant.id, access)
   if (!isGone) return { ...failed, absent: false }
   const gone = `${error.message}, and has answered before. Its rows and its watermark stay, and the next run asks again. If the API has it at another path, set resources.${resource.name}.path; if it is gone for good, resources.${resource.name}.enabled: false`
   return { text: gone, status: 'failed', reason: 'gone', absent: false }
 }
 
 /** Where the source cannot be asked now, a tenant counts as granted: the cursor then reports its own failure. */
-async function standingsOf(
-  { grants, signal }: Pick<Run, 'grants' | 'signal'>,
+async function accessesOf(
+  { authorizations, signal }: Pick<Run, 'authorizations' | 'signal'>,
   tenantIds: readonly Int64[],
-): Promise<readonly GrantStanding[]> {
+): Promise<readonly TenantAccess[]> {
   try {
-    return await grants.standingOf(tenantIds)
+    return await authorizations.accessOf(tenantIds)
   } catch (error) {
     if (signal.aborted || error instanceof Skip) return tenantIds.map(() => 'granted')
     throw error
@@ -69,17 +69,17 @@ async function standingsOf(
  * tenant answers so too. One question for all of them, and none for a cursor that was not offered before either.
  */
 export async function ungrantedOf(
-  run: Pick<Run, 'cursors' | 'grants' | 'signal'>,
+  run: Pick<Run, 'cursors' | 'authorizations' | 'signal'>,
   absent: readonly CursorTask[],
-): Promise<ReadonlyMap<Int64, Exclude<GrantStanding, 'granted'>>> {
+): Promise<ReadonlyMap<Int64, Exclude<TenantAccess, 'granted'>>> {
   const fresh = absent.filter((task) => stateOf(run, task)?.status !== 'unavailable')
   const tenants = [...new Set(fresh.map(({ tenantId }) => tenantId))]
   if (tenants.length === 0 || run.signal.aborted) return new Map()
-  const standings = await standingsOf(run, tenants)
+  const accesses = await accessesOf(run, tenants)
   return new Map(
     tenants.flatMap((tenantId, i) => {
-      const standing = standings[i]
-      return standing === undefined || standing === 'granted' ? [] : [[tenantId, standing] as const]
+      const access = accesses[i]
+      return access === undefined || access === 'granted' ? [] : [[tenantId, access] as const]
     }),
   )
 }

@@ -1,6 +1,6 @@
 /*
  * The list of authorizations as the API shows it: which tenants are granted, and whether every authorization that the
- * list counts was seen. run/granted.ts judges with it which tenants are revoked.
+ * list counts was seen. run/askauthorizations.ts judges with it which tenants are revoked.
  */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
@@ -25,7 +25,7 @@ export interface AuthorizationList {
   /** Places at which the list shows an authorization again; each authorization at two of them. */
   readonly again: readonly string[]
   /** Two readings agree on what stands twice: the total counts places, and `again` makes up for what it lacks. */
-  readonly isSettled: boolean
+  readonly isConsistent: boolean
   /** `total_count`; undefined where the pages of one reading did not agree. */
   readonly total: number | undefined
   /** Authorizations of which nobody can tell which tenant they grant. */
@@ -36,11 +36,11 @@ export interface AuthorizationList {
   readonly syncedAt: string
 }
 
-export type AskingGrants = Pick<Dependencies, 'source' | 'signal' | 'observer'>
+export type AskingAuthorizations = Pick<Dependencies, 'source' | 'signal' | 'observer'>
 
 /** The list shows fewer authorizations than it counts. */
-export const isShort = ({ ids, again, isSettled, total }: AuthorizationList): boolean =>
-  total === undefined || ids.size + (isSettled ? again.length : 0) < total
+export const isShort = ({ ids, again, isConsistent, total }: AuthorizationList): boolean =>
+  total === undefined || ids.size + (isConsistent ? again.length : 0) < total
 
 /** Every authorization that the list counts was seen. */
 export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && list.unusable === 0
@@ -50,7 +50,7 @@ export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && l
  * second place is that of the missing one, nobody can tell. Nor does one that shows more than it counts.
  */
 export const saysWhoIsGranted = (list: AuthorizationList): boolean =>
-  isWhole(list) && !list.isSettled && list.ids.size === list.total
+  isWhole(list) && !list.isConsistent && list.ids.size === list.total
 
 /** Records of a page; another size cuts a list without an order at another place. */
 const pageSize = 100
@@ -65,7 +65,7 @@ const mostQuiet = 3
  * and behind a full page there may be another. Returns the last page.
  */
 async function readPages(
-  deps: AskingGrants,
+  deps: AskingAuthorizations,
   perPage: number,
   take: (page: Page) => number,
 ): Promise<Page | undefined> {
@@ -88,7 +88,11 @@ async function readPages(
 }
 
 /** undefined where the source refuses a page behind the first: some do so behind the end. */
-async function pageAt(deps: AskingGrants, number: number, perPage: number): Promise<Page | undefined> {
+async function pageAt(
+  deps: AskingAuthorizations,
+  number: number,
+  perPage: number,
+): Promise<Page | undefined> {
   try {
     return await deps.source.authorizations(number, deps.signal, perPage)
   } catch (error) {
@@ -98,7 +102,7 @@ async function pageAt(deps: AskingGrants, number: number, perPage: number): Prom
   }
 }
 
-async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<AuthorizationList> {
+async function readOnce(deps: AskingAuthorizations, perPage = pageSize): Promise<AuthorizationList> {
   const rows = new Map<Int64, AuthorizationRow>()
   const findings = new Map<string, FlatAuthorization>()
   const ids = new Set<string>()
@@ -134,7 +138,7 @@ async function readOnce(deps: AskingGrants, perPage = pageSize): Promise<Authori
     findings: [...findings.values()],
     ids,
     again: again.sort(),
-    isSettled: false,
+    isConsistent: false,
     total: totals.size === 1 ? total : undefined,
     unusable,
     serverDate: last?.serverDate,
@@ -163,7 +167,7 @@ function joined(before: AuthorizationList, after: AuthorizationList): Authorizat
 }
 
 /** Whether two readings, cut into pages at different places, show the same authorizations at as many places as are counted. */
-const areSettled = (one: AuthorizationList, other: AuthorizationList): boolean =>
+const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolean =>
   one.again.length > 0 &&
   one.again.join() === other.again.join() &&
   one.total === other.total &&
@@ -176,17 +180,17 @@ const areSettled = (one: AuthorizationList, other: AuthorizationList): boolean =
  * reading and another on none. A list that is short of its total is read again, and both readings count together.
  * Where both show the same ones twice, the list does so for good.
  */
-export async function readAuthorizations(deps: AskingGrants): Promise<AuthorizationList> {
+export async function readAuthorizations(deps: AskingAuthorizations): Promise<AuthorizationList> {
   const first = await readOnce(deps)
   if (!isShort(first)) return first
   const second = await readOnce(deps, otherPageSize)
   if (!isShort(second)) return second
-  return areSettled(first, second) ? { ...second, isSettled: true } : joined(first, second)
+  return areConsistent(first, second) ? { ...second, isConsistent: true } : joined(first, second)
 }
 
 /** Reads the list once more, before a tenant that it lacks counts as revoked: a tenant that one of both shows is granted. */
 export async function readAuthorizationsAgain(
-  deps: AskingGrants,
+  deps: AskingAuthorizations,
   before: AuthorizationList,
 ): Promise<AuthorizationList> {
   const after = await readAuthorizations(deps)

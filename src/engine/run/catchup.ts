@@ -8,7 +8,7 @@ import { describeError, Skip } from '../base/errors.js'
 import { count } from '../base/format.js'
 import { openLease } from '../warehouse/leasedwarehouse.js'
 import type { MovedColumn } from '../warehouse/migratecolumns.js'
-import { type Rederived, readOutdated, rederive } from '../warehouse/recompute.js'
+import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
 
@@ -23,28 +23,28 @@ const words: Readonly<Record<MovedColumn['to'], string>> = {
  * Moves values to where the configuration wants them, before a run stores anything: a record that comes during the move
  * would else be moved or not, as chance has it.
  */
-export async function settleColumns({
+export async function migrateColumns({
   warehouse,
   observer,
   signal,
 }: Pick<Writing, 'warehouse' | 'observer' | 'signal'>): Promise<readonly MovedColumn[]> {
-  const moved = await warehouse.settleColumns(signal)
+  const moved = await warehouse.migrateColumns(signal)
   for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
   return moved
 }
 
 /** Computes anew what a changed rule, or changed settings, have left behind (src/engine/warehouse/recompute.ts). */
-export async function settleDerived({
+export async function recomputeDerived({
   warehouse,
   model,
   clock,
   observer,
   signal,
-}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal'>): Promise<readonly Rederived[]> {
+}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal'>): Promise<readonly Recomputed[]> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
   const how = { signal, at: () => now({ clock }), progress }
-  const done = await rederive(warehouse, model, how).catch((error) => {
+  const done = await recompute(warehouse, model, how).catch((error) => {
     // The next run goes on where a signal has ended the work.
     if (signal.aborted) return []
     // One table's trouble is that table's: the next run tries again.
@@ -64,18 +64,18 @@ export async function settleDerived({
   return done
 }
 
-/** As `settleColumns`, without a run; claims the warehouse only where something is to be moved. */
-export async function settleAlone(
+/** As `migrateColumns`, without a run; claims the warehouse only where something is to be moved. */
+export async function migrateStored(
   deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer'>,
-): Promise<{ readonly moved: readonly MovedColumn[]; readonly rederived: readonly Rederived[] }> {
+): Promise<{ readonly moved: readonly MovedColumn[]; readonly recomputed: readonly Recomputed[] }> {
   const { warehouse, model } = deps
   await warehouse.learnRules()
-  if (!(await warehouse.isUnsettled()) && (await readOutdated(warehouse, model)).length === 0)
-    return { moved: [], rederived: [] }
+  if (!(await warehouse.hasPendingMoves()) && (await readOutdated(warehouse, model)).length === 0)
+    return { moved: [], recomputed: [] }
   await using lease = await openLease(deps, 'migrate')
   const done = {
-    moved: await lease.warehouse.settleColumns(lease.signal),
-    rederived: await settleDerived({ ...deps, ...lease }),
+    moved: await lease.warehouse.migrateColumns(lease.signal),
+    recomputed: await recomputeDerived({ ...deps, ...lease }),
   }
   lease.throwIfLost()
   return done
@@ -84,7 +84,7 @@ export async function settleAlone(
 /** What follows from stored records is computed anew where the rules have changed. */
 export async function beforeCursors(run: Writing): Promise<void> {
   await run.besideRows?.(run)
-  await settleDerived(run)
+  await recomputeDerived(run)
 }
 
 /** Computes anew where a zone has come with the records. A run that is to end leaves that to the next one. */
@@ -92,7 +92,7 @@ export async function afterCursors(run: Writing): Promise<void> {
   await run.besideRows?.(run)
   if (run.signal.aborted) return
   await run.warehouse.learnRules()
-  await settleDerived(run)
+  await recomputeDerived(run)
 }
 
 /** Takes a tenant's zones for its rules, and notes that it has no rows of other ones. */
@@ -100,5 +100,5 @@ export async function learnZones(run: Writing, tenantId: Int64): Promise<void> {
   const { warehouse } = run
   const before = warehouse.rules.textOf(tenantId)
   await warehouse.learnRules(tenantId)
-  if (warehouse.rules.textOf(tenantId) !== before) await settleDerived(run)
+  if (warehouse.rules.textOf(tenantId) !== before) await recomputeDerived(run)
 }

@@ -3,8 +3,8 @@ import { Stop } from '../base/errors.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { refuseForgotten } from '../warehouse/tenants.js'
+import type { Authorizations } from './askauthorizations.js'
 import type { ChosenCursors } from './cursor.js'
-import type { Grants } from './granted.js'
 import { remaining } from './resumecursor.js'
 import type { Dependencies } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
@@ -16,16 +16,16 @@ import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 function chooseTenants(
   { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
   choice: CursorChoice,
-  grants: Grants,
+  authorizations: Authorizations,
 ): readonly Int64[] {
   const configured = config.sync.tenants
   const named = choice.tenants ?? (configured === 'all' ? null : configured)
-  const known = [...grants.granted, ...grants.revoked, ...grants.missing]
+  const known = [...authorizations.granted, ...authorizations.revoked, ...authorizations.missing]
   if (named === null) return known
-  refuseForgotten(choice, grants.forgotten)
-  const wanted = named.filter((tenant) => !grants.forgotten.has(tenant))
+  refuseForgotten(choice, authorizations.forgotten)
+  const wanted = named.filter((tenant) => !authorizations.forgotten.has(tenant))
   if (wanted.length < named.length) {
-    const away = named.filter((tenant) => grants.forgotten.has(tenant))
+    const away = named.filter((tenant) => authorizations.forgotten.has(tenant))
     const hint = `Take it out of sync.tenants or the job, or type shopsync forget --tenant ${away[0]} --lift`
     observer.warning?.('A tenant that was forgotten is named, and stays away', { tenant_id: away, hint })
   }
@@ -41,12 +41,12 @@ function chooseTenants(
     )
   const unknown = chosen.filter((tenant) => !known.includes(tenant))
   // A list that is short of its total says nothing of a tenant, and the run says so.
-  if (unknown.length === 0 || grants.reason === 'grants_incomplete') return chosen
+  if (unknown.length === 0 || authorizations.reason === 'grants_incomplete') return chosen
   // Nobody is granted: that is what the run says, and of whom the warehouse has rows.
-  if (grants.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
+  if (authorizations.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
   throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
     exitCode: 2,
-    hint: `Granted are: ${grants.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+    hint: `Granted are: ${authorizations.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
   })
 }
 
@@ -74,7 +74,7 @@ type Choosing = Pick<Dependencies, 'besideRows' | 'config' | 'observer'> & Pick<
 
 interface TaskChoice {
   readonly resources: readonly ResourceModel[]
-  readonly grants: Grants
+  readonly authorizations: Authorizations
   readonly turns?: ReadonlyMap<string, string> | undefined
 }
 
@@ -90,11 +90,11 @@ interface TaskChoice {
 export function planTasks(
   run: Choosing,
   choice: CursorChoice,
-  { resources, grants, turns }: TaskChoice,
+  { resources, authorizations, turns }: TaskChoice,
 ): ChosenCursors {
-  const tenants = chooseTenants(run, choice, grants)
-  const granted = new Set(grants.granted)
-  const revoked = new Set(grants.revoked)
+  const tenants = chooseTenants(run, choice, authorizations)
+  const granted = new Set(authorizations.granted)
+  const revoked = new Set(authorizations.revoked)
   const remains = (task: CursorTask): number => remaining(stateOf(run, task))
   const turnOf = (task: CursorTask): string => turns?.get(cursorName(keyOf(task))) ?? ''
   const all = resources
@@ -106,7 +106,7 @@ export function planTasks(
     .toSorted((a, b) => turnOf(a).localeCompare(turnOf(b)))
   const left = all
     .filter(({ tenantId }) => !granted.has(tenantId))
-    .map((task) => ({ ...task, standing: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
+    .map((task) => ({ ...task, access: revoked.has(task.tenantId) ? 'revoked' : 'missing' }) as const)
   run.observer.planned?.(new Set(tasks.map((task) => task.tenantId)).size, tasks.length)
   const waits = (task: CursorTask): boolean =>
     run.besideRows !== undefined && isFirstLoad(task.resource, stateOf(run, task))

@@ -19,12 +19,12 @@ import type { CursorReport } from './runreport.js'
 import {
   type CursorRun,
   type CursorTask,
-  type GrantStanding,
   keyOf,
   now,
   type ReadingCursor,
   type Run,
   stateOf,
+  type TenantAccess,
   type TenantRun,
   TenantRuns,
 } from './tenant.js'
@@ -40,7 +40,7 @@ export type Begin<W extends ReadingWarehouse = LeasedWarehouse> = (
 
 /** A cursor of a tenant that is not granted: it is not asked for. */
 export interface LeftOut extends CursorTask {
-  readonly standing: Exclude<GrantStanding, 'granted'>
+  readonly access: Exclude<TenantAccess, 'granted'>
 }
 
 /** The cursors of a run, in the order in which they begin, and those that are left out. */
@@ -249,12 +249,12 @@ async function judgeAbsent<W extends ReadingWarehouse>(
 
 function judgedReport(
   { task: { tenantId }, report }: CursorEnd,
-  standing: Exclude<GrantStanding, 'granted'> | undefined,
+  access: Exclude<TenantAccess, 'granted'> | undefined,
   answers: (tenantId: Int64) => boolean,
 ): CursorReport {
-  if (standing === undefined)
+  if (access === undefined)
     return answers(tenantId) ? { ...report, status: 'unavailable', reason: null } : report
-  const { text, status, reason } = notGranted(tenantId, standing)
+  const { text, status, reason } = notGranted(tenantId, access)
   return { ...report, status, reason, error: text }
 }
 
@@ -264,7 +264,7 @@ export async function workOnCursors<W extends ReadingWarehouse>(
   { tasks, left }: ChosenCursors,
   begin: Begin<W>,
 ): Promise<CursorEnd[]> {
-  const ends = left.map(({ standing, ...task }) => notBegun(run, task, notGranted(task.tenantId, standing)))
+  const ends = left.map(({ access, ...task }) => notBegun(run, task, notGranted(task.tenantId, access)))
   const tenants = new TenantRuns(run)
   await eachLimited(tasks, Math.max(1, run.config.sync.concurrency), async ({ tenantId, resource }) => {
     const end = await workOnCursor(tenants.of(tenantId), resource, begin)

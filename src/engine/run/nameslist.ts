@@ -62,7 +62,7 @@ export async function liveNames({ tenantId, root, warehouse }: ReadingCursor): P
 }
 
 /** How many values the first set has and the second lacks. */
-export const surplus = (some: ReadonlySet<Value>, others: ReadonlySet<Value>): number =>
+export const countNotIn = (some: ReadonlySet<Value>, others: ReadonlySet<Value>): number =>
   [...some].filter((value) => !others.has(value)).length
 
 /** Syncs one tenant's names. */
@@ -101,13 +101,13 @@ export class NamesSync implements CursorWork {
     const store = new PageStore(this.cursor, undefined)
     await store.storeFlat(read, { statements: [gone, cursor] })
     // Every name's row is written each time, for its stamp: new names alone count as written.
-    const written = surplus(names, before)
+    const written = countNotIn(names, before)
     observer.page?.({ ...key, records, changed: written, expected: records, done: records })
     return {
       ...store.counts,
       written,
       changed: written,
-      removed: surplus(before, names),
+      removed: countNotIn(before, names),
       watermark: null,
       outcome,
     }

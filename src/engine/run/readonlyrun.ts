@@ -2,12 +2,17 @@ import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
 import { readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
-import { checkBelonging, readListsFrom } from '../warehouse/sourceidentity.js'
+import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
+import {
+  type Authorizations,
+  AuthorizationWatch,
+  askAuthorizations,
+  firstAuthorizations,
+} from './askauthorizations.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, type CursorEnd, endingOfRun, workOnCursors } from './cursor.js'
-import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
 import { latenessOf } from './lateness.js'
 import type { Dependencies, ReadingRun } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
@@ -35,10 +40,10 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)
-  await checkBelonging(deps.warehouse, deps.source.address)
+  await checkSourceIdentity(deps.warehouse, deps.source.address)
   const forgotten = await forgottenTenants(deps.warehouse)
-  const ask = (): Promise<Grants> => askGrants(deps, { isNew, forgotten })
-  const grants = await firstGrants(ask)
+  const ask = (): Promise<Authorizations> => askAuthorizations(deps, { isNew, forgotten })
+  const authorizations = await firstAuthorizations(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
   const run: ReadingRun<W> = {
     ...deps,
@@ -48,12 +53,12 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
     ),
     stats: new RunStats(),
-    grants: new GrantWatch(ask),
+    authorizations: new AuthorizationWatch(ask),
   }
-  const { tasks, left } = planTasks(run, choice, { resources, grants })
+  const { tasks, left } = planTasks(run, choice, { resources, authorizations })
   // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
   const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
   const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
   const ends = await workOnCursors(run, turned, begin)
-  return { ends, reason: endingOfRun(run, ends) ?? grants.reason }
+  return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason }
 }

@@ -8,7 +8,7 @@ import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import { grantTenant, revokeTenant } from '../warehouse/tenants.js'
-import type { Grants } from './granted.js'
+import type { Authorizations } from './askauthorizations.js'
 import type { WritingRun } from './runcontext.js'
 
 /** The tenant of an authorization that names none: nobody has this id. */
@@ -16,12 +16,12 @@ const noTenant = 0
 
 const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTenant
 
-/** Records which tenants there are. Returns the grants, so that it stands behind the question. */
-export async function recordGrants(
+/** Records which tenants there are. Returns what it was given, to stand behind the question. */
+export async function recordAuthorizations(
   { warehouse, observer, stats }: Pick<WritingRun, 'warehouse' | 'observer' | 'stats'>,
-  grants: Grants,
-): Promise<Grants> {
-  const { list, fresh, reason } = grants
+  found: Authorizations,
+): Promise<Authorizations> {
+  const { list, fresh, reason } = found
   const { db } = warehouse
   const { syncedAt } = list
   const { name: resource } = authorizations
@@ -42,7 +42,7 @@ export async function recordGrants(
   })
   for (const tenant_id of fresh)
     observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
-  if (list.isSettled)
+  if (list.isConsistent)
     observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
       places: list.again.length,
     })
@@ -54,8 +54,8 @@ export async function recordGrants(
       },
     )
   const count = list.findings.reduce((sum, { quarantine }) => sum + quarantine.length, 0)
-  stats.quarantinedGrants += count
+  stats.quarantinedAuthorizations += count
   if (count > 0)
     observer.warning?.('Values of authorizations could not be stored: see sync_quarantine', { count })
-  return grants
+  return found
 }

@@ -11,14 +11,24 @@ import { readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { openLease } from '../warehouse/leasedwarehouse.js'
 import { lastTurns } from '../warehouse/runs.js'
-import { checkBelonging, readListsFrom, storeBelonging, storeListsFrom } from '../warehouse/sourceidentity.js'
+import {
+  checkSourceIdentity,
+  readListsFrom,
+  storeListsFrom,
+  storeSourceIdentity,
+} from '../warehouse/sourceidentity.js'
 import { readForgotten } from '../warehouse/tenants.js'
-import { afterCursors, beforeCursors, learnZones, settleColumns } from './catchup.js'
+import {
+  type Authorizations,
+  AuthorizationWatch,
+  askAuthorizations,
+  firstAuthorizations,
+} from './askauthorizations.js'
+import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, endingOfRun } from './cursor.js'
-import { askGrants, firstGrants, type Grants, GrantWatch } from './granted.js'
 import { latenessOf } from './lateness.js'
-import { recordGrants } from './recordauthorizations.js'
+import { recordAuthorizations } from './recordauthorizations.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
 import type { Dependencies, WritingRun } from './runcontext.js'
@@ -37,7 +47,7 @@ export async function runSync(deps: Dependencies, request: StepRequest): Promise
   // A wrong choice is refused before anything is claimed.
   chooseResources(deps, request)
   await using lease = await openLease(deps, request.job ?? request.mode)
-  await checkBelonging(deps.warehouse, deps.source.address)
+  await checkSourceIdentity(deps.warehouse, deps.source.address)
   const report = await runOnRecord(deps, lease, request, (run) => runStep(run, request))
   lease.throwIfLost()
   return report
@@ -55,9 +65,10 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const resources = chooseResources(recorded, request)
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
-  await settleColumns(recorded)
+  await migrateColumns(recorded)
   const forgotten = await readForgotten(warehouse)
-  const ask = async (): Promise<Grants> => recordGrants(recorded, await askGrants(recorded, { forgotten }))
+  const ask = async (): Promise<Authorizations> =>
+    recordAuthorizations(recorded, await askAuthorizations(recorded, { forgotten }))
   const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
     await warehouse.write([storeListsFrom(warehouse, text)])
   })
@@ -66,13 +77,13 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
     source: new WholeLists(recorded.source, beginning),
     cursors: await readCursors(warehouse),
     lateness: latenessOf(await readLateness(warehouse, startedAt)),
-    grants: new GrantWatch(ask),
+    authorizations: new AuthorizationWatch(ask),
     learnZones: recorded.besideRows && ((tenantId) => learnZones(recorded, tenantId)),
   }
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && run.cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
-  const done = await workOnChosen(run, request, { resources, grants: await firstGrants(ask) })
+  const done = await workOnChosen(run, request, { resources, authorizations: await firstAuthorizations(ask) })
   const end = inStep(await withQuarantine(run, done, since), step)
   if (signal.aborted && !asked.aborted) throw signal.reason
   if (request.mode !== 'backfill') await recordFailures(run, end.ends)
@@ -98,23 +109,26 @@ async function optimize(
 async function workOnChosen(
   run: WritingRun,
   request: StepRequest,
-  { resources, grants }: { readonly resources: readonly ResourceModel[]; readonly grants: Grants },
+  {
+    resources,
+    authorizations,
+  }: { readonly resources: readonly ResourceModel[]; readonly authorizations: Authorizations },
 ): Promise<RunEnd> {
-  await takeSource(run, grants)
+  await takeSource(run, authorizations)
   const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode) : undefined
-  const chosen = planTasks(run, request, { resources, grants, turns })
+  const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
   const ends = await workOnAll(run, request, chosen, request.begin)
   await afterCursors(run)
-  return { ends, reason: endingOfRun(run, ends) ?? grants.reason, quarantined: run.stats.quarantined }
+  return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
 }
 
 /**
  * A warehouse without a source takes the first one that grants a tenant: a mistyped address or partner, which grants
  * none, must not have to be adopted away.
  */
-async function takeSource(run: WritingRun, { granted }: Grants): Promise<void> {
+async function takeSource(run: WritingRun, { granted }: Authorizations): Promise<void> {
   const { warehouse, source } = run
-  if (granted.length === 0 || (await checkBelonging(warehouse, source.address))) return
-  await warehouse.write([storeBelonging(warehouse, source.address, now(run))])
+  if (granted.length === 0 || (await checkSourceIdentity(warehouse, source.address))) return
+  await warehouse.write([storeSourceIdentity(warehouse, source.address, now(run))])
 }

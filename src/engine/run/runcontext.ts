@@ -8,7 +8,7 @@ import type { ReadingWarehouse } from '../warehouse/writer.js'
 import type { Run } from './tenant.js'
 
 /** What a run finds out by itself. */
-type FoundOut = 'cursors' | 'lateness' | 'stats' | 'grants' | 'learnZones'
+type FoundOut = 'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones'
 
 /** What a run is given. `W`: the warehouse as it may use it. */
 export interface Dependencies<W extends ReadingWarehouse = Warehouse>

@@ -48,7 +48,7 @@ export class TenantStats {
 export class RunStats {
   readonly #tenants: TenantStats[] = []
   /** Values of authorizations that went to quarantine: some of them name no tenant. */
-  quarantinedGrants = 0
+  quarantinedAuthorizations = 0
   /** Records that were asked for because another record shows a row of theirs (reconcile/askshared.ts). */
   lookups = 0
 
@@ -61,7 +61,7 @@ export class RunStats {
 
   /** Values, items and records that went to quarantine. */
   get quarantined(): number {
-    return this.#tenants.reduce((sum, { quarantined }) => sum + quarantined, this.quarantinedGrants)
+    return this.#tenants.reduce((sum, { quarantined }) => sum + quarantined, this.quarantinedAuthorizations)
   }
 
   /** Records that were stored because they are new or changed, by resource. */

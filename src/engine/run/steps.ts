@@ -7,7 +7,7 @@ import type { Reader } from '../warehouse/cursors.js'
 import { openLease, type WriterLease } from '../warehouse/leasedwarehouse.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince, newestStamp } from '../warehouse/runs.js'
-import { checkBelonging } from '../warehouse/sourceidentity.js'
+import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
@@ -48,7 +48,7 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   deps.stamps.raise(await newestStamp(deps.warehouse))
   await checkStillDue(deps, plan)
   if (plan.steps.some(({ asksSource }) => asksSource))
-    await checkBelonging(deps.warehouse, deps.source.address)
+    await checkSourceIdentity(deps.warehouse, deps.source.address)
   const report = await runOnRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
     using limited = timeLimit(plan.timeLimit, deps)
     const cut = await new Steps(run, plan, limited).carryOut()

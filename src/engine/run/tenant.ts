@@ -19,7 +19,7 @@ import type { RunStats, TenantStats } from './runstats.js'
 import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
 
 /** `missing`: the list of authorizations does not show the tenant, and is shorter than its total. */
-export type GrantStanding = 'granted' | 'revoked' | 'missing'
+export type TenantAccess = 'granted' | 'revoked' | 'missing'
 
 /** What the work on cursors takes of the run. `W`: the warehouse as it may use it. */
 export interface Run<W extends ReadingWarehouse = PageWriter> {
@@ -58,7 +58,7 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
   /** What the run has counted so far. */
   readonly stats: RunStats
   /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
-  readonly grants: { standingOf(tenantIds: readonly Int64[]): Promise<readonly GrantStanding[]> }
+  readonly authorizations: { accessOf(tenantIds: readonly Int64[]): Promise<readonly TenantAccess[]> }
   /** Learns the zones of a tenant's shops, once they are stored; absent where no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }

@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { settleAll } from '../base/allsettled.js'
+import { allSettled } from '../base/allsettled.js'
 import { Bug, Retry } from '../base/errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
@@ -110,7 +110,7 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   const expected = changed.owners.length
   const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
   const ids = (same?.owners ?? []) as readonly Int64[]
-  const [written, rewritten] = await settleAll([
+  const [written, rewritten] = await allSettled([
     expected > 0 ? session.upsert(table, changed, batch, false) : 0,
     same ? session.upsert(table, same, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
@@ -145,7 +145,7 @@ async function writeChildren<R extends Rows<R>>(
     (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, batch.tenantId, same, seen())))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
-  const [removed, written] = await settleAll([
+  const [removed, written] = await allSettled([
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
@@ -163,7 +163,7 @@ async function writeQuarantine<R extends Rows<R>>(
   const skipped = new Set([...sorted.stale].map(String))
   const entries = batch.page.quarantine.filter((entry) => !skipped.has(entry.recordId))
   const stored = [...sorted.changed, ...sorted.same].map(String)
-  await settleAll([
+  await allSettled([
     ...quarantineStatements(db, batch, entries).map((statement) => session.run(statement)),
     stored.length > 0 ? session.clearQuarantine(batch.resource, stored, batch) : undefined,
   ])
@@ -178,7 +178,7 @@ async function look<R extends Rows<R>>(
   batch: Batch,
 ) {
   const ids = batch.page.records.map((record) => record.id)
-  const [register, previous] = await settleAll([
+  const [register, previous] = await allSettled([
     isRegistered && ids.length > 0 ? session.run(openRegister(db, batch, root)) : undefined,
     ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
   ])
@@ -192,13 +192,13 @@ async function keepVersions<R extends Rows<R>, E>(
   { tables, embedded, history, embeddedHistory }: BatchTables,
   batch: Batch<E>,
   { sorted, replaced }: { readonly sorted: SortedIds; readonly replaced: readonly Int64[] },
-): Promise<{ readonly looked: Looked | undefined; readonly settle: () => Promise<void> }> {
-  const settling: (() => Promise<void>)[] = []
+): Promise<{ readonly looked: Looked | undefined; readonly dropUnchanged: () => Promise<void> }> {
+  const doubtful: (() => Promise<void>)[] = []
   const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
   const [inside] = embedded
   if (embeddedHistory && inside && batch.resource !== inside.resource && rows(inside).owners.length > 0) {
     const keeping = { dialect, session, tables: versionTables(embeddedHistory, embedded) }
-    settling.push(await keepEmbedded(keeping, rows(inside), batch))
+    doubtful.push(await keepEmbedded(keeping, rows(inside), batch))
   }
   const { changed, same, stale } = sorted
   let looked: Looked | undefined
@@ -209,9 +209,9 @@ async function keepVersions<R extends Rows<R>, E>(
       { dialect, session, tables: versionTables(history, tables) },
       { ...batch, replaced, same: [...same] as Int64[], rows: fresh },
     )
-    settling.push(looked.settle)
+    doubtful.push(looked.dropUnchanged)
   }
-  return { looked, settle: async () => void (await settleAll(settling.map((settle) => settle()))) }
+  return { looked, dropUnchanged: async () => void (await allSettled(doubtful.map((drop) => drop()))) }
 }
 
 const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
@@ -257,24 +257,24 @@ export async function applyBatch<R extends Rows<R>, E>(
     const found = table === root ? undefined : rows(table)
     return found && found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
   }
-  const writes = settleAll([
+  const writes = allSettled([
     writeRoots(root, rows(root), work),
-    settleAll(children.map((table) => writeChildren(table, rows(table), work))),
-    settleAll(embedded.map(writeEmbedded)),
-    settleAll(derived.map((table) => writeChildren(table, rows(table), work))),
+    allSettled(children.map((table) => writeChildren(table, rows(table), work))),
+    allSettled(embedded.map(writeEmbedded)),
+    allSettled(derived.map((table) => writeChildren(table, rows(table), work))),
     writeQuarantine(db, work),
   ])
   const { drift: found } = batch.page
   const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
   const statements: readonly CompiledQuery[] = entry ? [...batch.statements, entry] : batch.statements
-  const stored = settleAll([
+  const stored = allSettled([
     writes,
-    settleAll(statements.map((statement) => session.run(statement))),
+    allSettled(statements.map((statement) => session.run(statement))),
     checkFence(dialect, session, batch.fence),
   ])
   sent?.()
   const [[ofRoots, ofChildren, ofEmbedded]] = await stored
-  await versions?.settle()
+  await versions?.dropUnchanged()
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))

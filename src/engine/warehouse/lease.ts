@@ -28,7 +28,7 @@ export interface Lease {
   release(): Promise<void>
 }
 
-export interface LeaseClaim {
+export interface LeaseRequest {
   readonly runId: string
   readonly command: string
   readonly clock: Clock
@@ -101,7 +101,7 @@ export const isOver = (expiresAt: string | null, now: string, leaseMs = usualLea
   expiresAt === null || expiresAt <= now || expiresAt > later(now, leaseMs + clockStepMs)
 
 /** A run may claim its own lease again: it repeats a claim whose commit was not confirmed. */
-const isFree = (holder: LeaseHolder, now: string, { runId, leaseMs }: LeaseClaim): boolean =>
+const isFree = (holder: LeaseHolder, now: string, { runId, leaseMs }: LeaseRequest): boolean =>
   holder.owner === null || holder.owner === runId || isOver(holder.expires_at, now, leaseMs) || isDead(holder)
 
 function heldBy(holder: LeaseHolder, where: string): Stop {
@@ -114,7 +114,7 @@ function heldBy(holder: LeaseHolder, where: string): Stop {
   )
 }
 
-async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Promise<Int64> {
+async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Promise<Int64> {
   const { db } = dialect
   await session.run(
     db
@@ -146,7 +146,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseClaim): Prom
 }
 
 /** Moves the expiry forward; false when another run has claimed the lease. */
-const extend = (dialect: Dialect, claim: LeaseClaim, token: Int64): Promise<boolean> =>
+const extend = (dialect: Dialect, claim: LeaseRequest, token: Int64): Promise<boolean> =>
   dialect.transaction(async (session) => {
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
     const update = dialect.db
@@ -158,7 +158,7 @@ const extend = (dialect: Dialect, claim: LeaseClaim, token: Int64): Promise<bool
   })
 
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
-export async function claimLease(dialect: Dialect, claim: LeaseClaim): Promise<Lease> {
+export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<Lease> {
   const token = await dialect.transaction((session) => take(dialect, session, claim))
   const lost = new AbortController()
   let beating = Promise.resolve()

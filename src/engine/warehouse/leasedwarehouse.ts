@@ -113,8 +113,8 @@ export class LeasedWarehouse implements PageWriter {
     return this.#warehouse.plan()
   }
 
-  settleColumns(signal: AbortSignal): Promise<MovedColumn[]> {
-    return this.#warehouse.settleColumns(signal, this.#fence)
+  migrateColumns(signal: AbortSignal): Promise<MovedColumn[]> {
+    return this.#warehouse.migrateColumns(signal, this.#fence)
   }
 
   optimize(tables: readonly Table[]): Promise<void> {

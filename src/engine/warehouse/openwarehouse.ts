@@ -12,7 +12,7 @@ export interface OpenOptions {
   readonly schema: string
   readonly model: Model
   readonly clock?: Clock
-  readonly patience?: readonly number[]
+  readonly retryWaits?: readonly number[]
   readonly signal?: AbortSignal
   readonly readRules?: RulesReader
   /** For commands that only read: what is not there is not made, and an empty warehouse stands in for it. */

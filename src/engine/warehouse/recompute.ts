@@ -39,7 +39,7 @@ export interface Outdated {
 }
 
 /** What was computed anew, for people. */
-export interface Rederived {
+export interface Recomputed {
   readonly table: string
   readonly tenantId: Int64
   readonly records: number
@@ -158,7 +158,7 @@ function nextIds(
 }
 
 /** How rows are computed anew: in transactions of the lease's holder. */
-interface Rederiving {
+interface Recomputing {
   readonly dialect: Dialect
   readonly rules: Rules
   readonly transact: Transact
@@ -168,10 +168,10 @@ interface Rederiving {
   readonly progress?: ((table: string, tenantId: Int64, done: number) => void) | undefined
 }
 
-async function rederiveOne(
-  { dialect, rules, transact, at, progress }: Rederiving,
+async function recomputeOne(
+  { dialect, rules, transact, at, progress }: Recomputing,
   one: Outdated,
-): Promise<Rederived> {
+): Promise<Recomputed> {
   const { resource, derived, tenantId } = one
   const { name, version } = derived.declared
   const state = { tenant_id: tenantId, name, version, settings: rules.textOf(tenantId) }
@@ -195,11 +195,11 @@ async function rederiveOne(
 }
 
 /** Computes anew whatever is of another rule or of other settings, under a lease. Returns what had records. */
-export async function rederive(
+export async function recompute(
   warehouse: DerivedWarehouse,
   model: Model,
-  { signal, ...heard }: Pick<Rederiving, 'at' | 'progress'> & { readonly signal: AbortSignal },
-): Promise<Rederived[]> {
+  { signal, ...heard }: Pick<Recomputing, 'at' | 'progress'> & { readonly signal: AbortSignal },
+): Promise<Recomputed[]> {
   const { dialect, rules } = warehouse
   const transact: Transact = (work) => {
     signal.throwIfAborted()
@@ -223,7 +223,7 @@ export async function rederive(
         session.run(noteState(how.dialect, finished.slice(i, i + recordsAtOnce))),
       )
   }
-  const done: Rederived[] = []
-  for (const one of all.filter(({ hasRecords }) => hasRecords)) done.push(await rederiveOne(how, one))
+  const done: Recomputed[] = []
+  for (const one of all.filter(({ hasRecords }) => hasRecords)) done.push(await recomputeOne(how, one))
   return done
 }

@@ -34,7 +34,7 @@ export interface PatienceOptions {
  * given up: the database was away for too long, or a signal came meanwhile. What is tried now is tried once; after a
  *           signal, not at all. A success leads back to `there`.
  */
-export class Patience {
+export class RetryPolicy {
   readonly #options: PatienceOptions
   readonly #waits: readonly number[]
   /** Whether the database has answered once. Before, a wrong address must not take two minutes to be reported. */

@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { settleAll } from '../base/allsettled.js'
+import { allSettled } from '../base/allsettled.js'
 import { Bug } from '../base/errors.js'
 import type { Tuple } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
@@ -48,7 +48,7 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   }
 
   async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean> {
-    const [stored, alike] = await settleAll([
+    const [stored, alike] = await allSettled([
       this.ask<[Int64]>(
         `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
         [tenantId, owners],

@@ -11,14 +11,14 @@ import type { Warehouse } from './warehouse.js'
 export const sourceRow = 'source'
 
 /** The source that a warehouse belongs to. */
-export interface Belonging extends SourceAddress {
+export interface SourceIdentity extends SourceAddress {
   readonly since: string | null
 }
 
 type Reading = Pick<Warehouse, 'has' | 'read'>
 
 /** undefined where no run has stored one: a new warehouse, or one of 0.1.0. */
-export async function readBelonging(warehouse: Reading): Promise<Belonging | undefined> {
+export async function readSourceIdentity(warehouse: Reading): Promise<SourceIdentity | undefined> {
   if (!(await warehouse.has('sync_source'))) return undefined
   const row = await warehouse.read((db) =>
     db
@@ -45,17 +45,17 @@ export const foreignText = (owner: SourceAddress, asked: SourceAddress): string 
   `The warehouse belongs to the source ${sourceLabel(owner)}, the configuration names ${sourceLabel(asked)}`
 
 /** Throws Stop where the warehouse belongs to another source. Gives what it belongs to. */
-export async function checkBelonging(
+export async function checkSourceIdentity(
   warehouse: Reading,
   asked: SourceAddress,
-): Promise<Belonging | undefined> {
-  const owner = await readBelonging(warehouse)
+): Promise<SourceIdentity | undefined> {
+  const owner = await readSourceIdentity(warehouse)
   if (owner === undefined || isSame(owner, asked)) return owner
   throw new Stop(foreignText(owner, asked), { exitCode: 2, hint: adoptionHint })
 }
 
 /** Lets the warehouse belong to a source, from a moment on. */
-export function storeBelonging(
+export function storeSourceIdentity(
   { db }: Pick<Warehouse, 'db'>,
   { baseUrl, partnerId }: SourceAddress,
   since: string,

@@ -4,7 +4,7 @@
  * never claimed.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { settleAll } from '../base/allsettled.js'
+import { allSettled } from '../base/allsettled.js'
 import { Bug } from '../base/errors.js'
 import type { Table } from '../model/table.js'
 import type { Dialect } from './dialect.js'
@@ -54,7 +54,7 @@ export interface Looked {
   /** Whether the child rows of `same` are stored as they come, by child table. */
   readonly matching: ReadonlyMap<string, boolean>
   /** To be called when the batch is written. */
-  settle(): Promise<void>
+  dropUnchanged(): Promise<void>
 }
 
 /** Whether the records that come with the version which they have are stored as they come, their children by table. */
@@ -65,9 +65,9 @@ async function compare<R extends Rows<R>>(
   if (same.length === 0) return { equal: true, matching: new Map() }
   const ids = new Set<unknown>(same)
   const picked = (table: Table): R => rows(table).pick((owner) => ids.has(owner))
-  const [alike, matches] = await settleAll([
+  const [alike, matches] = await allSettled([
     session.countAlike(root, tenantId, picked(root)),
-    settleAll(children.map((table) => session.childrenMatch(table, tenantId, same, picked(table)))),
+    allSettled(children.map((table) => session.childrenMatch(table, tenantId, same, picked(table)))),
   ])
   const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
   return { equal: alike === same.length && matches.every(Boolean), matching }
@@ -83,12 +83,16 @@ async function keep<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchS
  * Of records that may have changed or not, only the database can tell, once it has them: what was kept of those that are
  * as they were is taken out again.
  */
-async function settle<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
+async function dropUnchanged<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  ids: Ids,
+  by: BatchStamp,
+): Promise<void> {
   if (ids.length === 0) return
-  const { dropUnchanged, begin } = textsOf(keeping)
+  const texts = textsOf(keeping)
   const given = [by.tenantId, ids, by.syncedAt] as const
-  await keeping.session.ask(dropUnchanged, given)
-  await keeping.session.ask(begin, given)
+  await keeping.session.ask(texts.dropUnchanged, given)
+  await keeping.session.ask(texts.begin, given)
 }
 
 /** Keeps what a batch is about to replace. The batch's own records are locked. */
@@ -100,7 +104,7 @@ export async function keepReplaced<R extends Rows<R>>(
   const { equal, matching } = await compare(keeping, replacing)
   const doubtful = equal ? [] : same
   await keep(keeping, [...replaced, ...doubtful], replacing)
-  return { matching, settle: () => settle(keeping, doubtful, replacing) }
+  return { matching, dropUnchanged: () => dropUnchanged(keeping, doubtful, replacing) }
 }
 
 /** Keeps what rows replace that stand inside records of another resource. Returns what is to be done afterwards. */
@@ -117,7 +121,7 @@ export async function keepEmbedded<R extends Rows<R>>(
   const alike = live.length === 0 ? 0 : await session.countAlike(tables.root, by.tenantId, met)
   if (alike === live.length) return async () => {}
   await keep(keeping, live, by)
-  return () => settle(keeping, live, by)
+  return () => dropUnchanged(keeping, live, by)
 }
 
 /** Keeps the version of a record that was found to be gone. The row is locked. */

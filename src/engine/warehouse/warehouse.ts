@@ -23,7 +23,7 @@ import type { Rules } from './derived.js'
 import type { Dialect, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { usualRules, withTenant } from './learnedrules.js'
-import { checkFence, claimLease, type Lease, type LeaseClaim } from './lease.js'
+import { checkFence, type Lease, type LeaseRequest, takeLease } from './lease.js'
 import {
   migrateTables,
   type OnChange,
@@ -34,7 +34,7 @@ import {
 } from './migrate.js'
 import { errands, type MovedColumn, moveColumns, type PendingMove, pendingMoves } from './migratecolumns.js'
 import type { Transact } from './pendingmoves.js'
-import { Patience } from './retrypolicy.js'
+import { RetryPolicy } from './retrypolicy.js'
 import type { Session } from './transaction.js'
 import { tryWrite } from './trywrite.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
@@ -48,7 +48,7 @@ export interface WarehouseOptions {
   readonly model: Model
   readonly clock?: Clock
   /** Waits between attempts, in milliseconds; tests shorten them. */
-  readonly patience?: readonly number[]
+  readonly retryWaits?: readonly number[]
   /** Fires when the process is to end: from then on no wait for the database is long. */
   readonly signal?: AbortSignal
   /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
@@ -59,7 +59,7 @@ export class Warehouse implements Writer {
   readonly dialect: Dialect
   readonly #model: Model
   readonly #clock: Clock
-  readonly #patience: Patience
+  readonly #retryPolicy: RetryPolicy
   readonly #backlog: Backlog
   /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
   readonly #reported = new Set<string>()
@@ -69,14 +69,21 @@ export class Warehouse implements Writer {
   /** The settings of derived tables. */
   rules: Rules
 
-  constructor({ dialect, model, clock = systemClock, patience: waits, signal, readRules }: WarehouseOptions) {
+  constructor({
+    dialect,
+    model,
+    clock = systemClock,
+    retryWaits: waits,
+    signal,
+    readRules,
+  }: WarehouseOptions) {
     this.dialect = dialect
     this.#readRules = readRules
     this.rules = usualRules(clock)
     this.#model = model
     this.#clock = clock
     const classify = (error: unknown): Error => dialect.classify(error)
-    this.#patience = new Patience({ clock, classify, waits, signal })
+    this.#retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
     this.#backlog = new Backlog(dialect.backlog)
   }
 
@@ -121,19 +128,19 @@ export class Warehouse implements Writer {
     return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock, onChange))
   }
 
-  /** Whether values wait to be moved between `_extra` and columns: `settleColumns` needs the lease. */
-  async isUnsettled(): Promise<boolean> {
+  /** Whether values wait to be moved between `_extra` and columns: `migrateColumns` needs the lease. */
+  async hasPendingMoves(): Promise<boolean> {
     const waiting = await this.#trying(() => errands(this.dialect, this.#model))
     return waiting.length > 0
   }
 
-  /** What `settleColumns` would move. */
+  /** What `migrateColumns` would move. */
   pendingMoves(): Promise<PendingMove[]> {
     return this.#trying(() => pendingMoves(this.dialect, this.#model))
   }
 
   /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */
-  settleColumns(signal: AbortSignal, fence?: Int64): Promise<MovedColumn[]> {
+  migrateColumns(signal: AbortSignal, fence?: Int64): Promise<MovedColumn[]> {
     const transact: Transact = (work) => {
       signal.throwIfAborted()
       return this.transaction(work, fence)
@@ -161,8 +168,8 @@ export class Warehouse implements Writer {
     this.rules = tenantId === undefined ? rules : withTenant(this.rules, tenantId, rules)
   }
 
-  claim(claim: Omit<LeaseClaim, 'clock'>): Promise<Lease> {
-    return this.#trying(() => claimLease(this.dialect, { ...claim, clock: this.#clock }))
+  claim(claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
+    return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
   /**
@@ -171,7 +178,7 @@ export class Warehouse implements Writer {
    */
   async giveBack({ release }: Pick<Lease, 'release'>): Promise<void> {
     const released = release().catch(() => {})
-    if (!this.#patience.hasGivenUp) await this.#patience.bounded(released).catch(() => {})
+    if (!this.#retryPolicy.hasGivenUp) await this.#retryPolicy.bounded(released).catch(() => {})
   }
 
   /** The pages that are not stored yet. */
@@ -282,6 +289,6 @@ export class Warehouse implements Writer {
   }
 
   #trying<T>(work: () => Promise<T>): Promise<T> {
-    return this.#patience.trying(work)
+    return this.#retryPolicy.trying(work)
   }
 }

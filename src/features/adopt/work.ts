@@ -6,7 +6,12 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
-import { isSame, readBelonging, sourceRow, storeBelonging } from '../../engine/warehouse/sourceidentity.js'
+import {
+  isSame,
+  readSourceIdentity,
+  sourceRow,
+  storeSourceIdentity,
+} from '../../engine/warehouse/sourceidentity.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** The JSON document of `adopt`. */
@@ -31,7 +36,7 @@ export async function planAdoption(
   to: SourceAddress,
   sameData: boolean,
 ): Promise<Adopted> {
-  const owner = await readBelonging(warehouse)
+  const owner = await readSourceIdentity(warehouse)
   return {
     warehouse: warehouse.where,
     from: owner ? document(owner) : null,
@@ -65,7 +70,7 @@ export async function adopt(
           .where('name', '=', sourceRow)
           .compile(),
       ]
-  await warehouse.write([...dropped, storeBelonging(warehouse, to, now(deps))])
+  await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
   lease.throwIfLost()
   return plan
 }

@@ -15,7 +15,7 @@ import {
 } from '../../engine/run/authorizations.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refuseObstacles } from '../../engine/warehouse/keychange.js'
-import { isSame, readBelonging } from '../../engine/warehouse/sourceidentity.js'
+import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
@@ -135,7 +135,7 @@ export const checkWorks = async (warehouse: Warehouse): Promise<Trial[]> =>
 
 /** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */
 export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Promise<Trial[]> {
-  const owner = await readBelonging(warehouse)
+  const owner = await readSourceIdentity(warehouse)
   if (owner === undefined || isSame(owner, asked)) return []
   return [{ of: 'belonging', owner, asked, exitCode: 2 }]
 }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { settleAll } from '../../engine/base/allsettled.js'
+import { allSettled } from '../../engine/base/allsettled.js'
 import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
@@ -84,7 +84,7 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
   )
 }
 
-export interface Bringing {
+export interface TableCopy {
   readonly source: Held
   readonly target: DialectWriter
   /** Eyes on the target that see what it held before. */
@@ -95,24 +95,24 @@ export interface Bringing {
 }
 
 /** Makes the target's rows of a table the `rows` of the source. What is there already is compared, and stays where it is equal. */
-export async function bringTable(table: Table, rows: number, bringing: Bringing): Promise<void> {
-  const { before } = bringing
+export async function copyTable(table: Table, rows: number, tableCopy: TableCopy): Promise<void> {
+  const { before } = tableCopy
   const isEmpty = (await before.read((db) => countOf(db, table))) === 0
   if (isEmpty && rows === 0) return
-  if (isEmpty) return bringRows(table, bringing, noRows())
+  if (isEmpty) return copyRows(table, tableCopy, noRows())
   // As of the instant at which the table's turn came: what is written from then on is not met again.
   await before.dialect.atOneInstant(({ db }) =>
-    bringRows(
+    copyRows(
       table,
-      bringing,
+      tableCopy,
       mapRows(before.dialect.scan(db, table, rowsAtOnce), isOfPlace(table), (row) => row),
     ),
   )
 }
 
-async function bringRows(
+async function copyRows(
   table: Table,
-  { source, target, onRows, signal }: Bringing,
+  { source, target, onRows, signal }: TableCopy,
   had: Rowlists,
 ): Promise<void> {
   const passage = passageOf(source.dialect, target.dialect)
@@ -192,6 +192,6 @@ export async function compareTable(
     signal.throwIfAborted()
     return onRows(rows)
   }
-  const [mine, theirs] = await settleAll([sumOf(wanted, print, each), sumOf(there, print, async () => {})])
+  const [mine, theirs] = await allSettled([sumOf(wanted, print, each), sumOf(there, print, async () => {})])
   return { source: mine, target: theirs }
 }

@@ -1,5 +1,5 @@
 /**
- * Two sides of one table, read together in the order of its key, a few thousand rows at a time. Bringing a table and
+ * Two sides of one table, read together in the order of its key, a few thousand rows at a time. TableCopy a table and
  * finding where a copy that was cut short stands are the same work: what the target has already is compared, not trusted.
  */
 import { setImmediate as turn } from 'node:timers/promises'

@@ -13,7 +13,7 @@ import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type Loss, Losses } from './conversionerrors.js'
 import { type CopiedTables, copiedTables } from './copiedtables.js'
-import { bringTable, compareTable, type Held, rowCounts, type Sum } from './copyrows.js'
+import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
 import {
   checkTarget,
   firstTables,
@@ -195,7 +195,7 @@ async function bring(copying: Copying, before: Warehouse): Promise<void> {
   await makeTables(target, tables)
   for (const table of tables) {
     const onRows = (rows: number): void => progress.rows(table, rows)
-    await bringTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
+    await copyTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
     progress.done(table)
   }
   await makeIndexes(target, tables, copying)

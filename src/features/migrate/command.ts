@@ -16,8 +16,8 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
   run: async (invocation) => {
     const [
       { withContext },
-      { migrateText, movedWhat, rederivedWhat },
-      { settleAlone },
+      { migrateText, movedWhat, recomputedWhat },
+      { migrateStored },
       { shown },
       { makeViewsOf, refreshNow },
     ] = await Promise.all([
@@ -37,14 +37,14 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
       const views = await makeViewsOf(context, warehouse)
       await refreshNow(context, warehouse)
       const { signal } = invocation.signals
-      const { moved, rederived } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
-        settleAlone({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+      const { moved, recomputed } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
+        migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const changes = [
         ...made,
         ...views.made,
         ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
-        ...rederived.map((one) => ({ table: one.table, what: rederivedWhat(one) })),
+        ...recomputed.map((one) => ({ table: one.table, what: recomputedWhat(one) })),
       ]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))

@@ -12,7 +12,7 @@ import { epoch } from '../../engine/walk/cutpoint.js'
 import { cursorColumns } from '../../engine/warehouse/cursors.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
-import { checkBelonging } from '../../engine/warehouse/sourceidentity.js'
+import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { LiveRows } from '../reconcile/liverows.js'
 
@@ -129,7 +129,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
 /** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
 export async function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
   await using lease = await openLease(deps, 'quarantine replay')
-  await checkBelonging(deps.warehouse, deps.source.address)
+  await checkSourceIdentity(deps.warehouse, deps.source.address)
   const outcomes: Replayed[] = []
   const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
   for (const record of records) {

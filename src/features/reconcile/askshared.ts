@@ -27,7 +27,7 @@ import { Confirmation } from './confirm.js'
 import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { differingText } from './listwords.js'
 import { LiveRows } from './liverows.js'
-import { answersApart, askWhoWentBack } from './sourceregression.js'
+import { answersApart, askForRegressions } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
 /** Records that one run asks for at most; the next run goes on. */
@@ -209,7 +209,9 @@ export class SharedLook {
     }
     const { clock, signal, answersApartMs = answersApart } = this.cursor.run
     const rows: ReadonlyMap<Int64, Version> = await this.#liveRows.versions(ids)
-    const answer = await askWhoWentBack(this.#confirmation, rows, () => clock.sleep(answersApartMs, signal))
+    const answer = await askForRegressions(this.#confirmation, rows, () =>
+      clock.sleep(answersApartMs, signal),
+    )
     for (const fetched of answer.newer) await this.#store.storeFlat(fetched)
     for (const { fetched, stored, id } of answer.older)
       await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })

@@ -11,7 +11,7 @@ import type { Confirmation } from './confirm.js'
 /** Milliseconds between the two answers: a copy that lags has caught up by then, or says so. */
 export const answersApart = 5000
 
-export interface WentBack {
+export interface Regressions {
   /** Both answers show the same older version. */
   readonly older: readonly { readonly fetched: Fetched; readonly stored: Version; readonly id: Int64 }[]
   /** Newer than the row, by both answers. */
@@ -26,12 +26,12 @@ const versionOf = (fetched: Fetched | undefined): string | undefined =>
   fetched?.flattened.records[0]?.updatedAt
 
 /** What the source says by id of records that its list shows in a version older than the row's. */
-export async function askWhoWentBack(
+export async function askForRegressions(
   confirmation: Confirmation,
   rows: ReadonlyMap<Int64, Version>,
   pause: () => Promise<void>,
-): Promise<WentBack> {
-  const older: WentBack['older'][number][] = []
+): Promise<Regressions> {
+  const older: Regressions['older'][number][] = []
   const newer: Fetched[] = []
   let [differing, asStored] = [0, 0]
   for (const { id, first, second } of await confirmation.twice([...rows.keys()], pause)) {
@@ -79,13 +79,13 @@ export class OlderRows {
   }
 
   /** Asks about those that were met since; undefined where there are none. */
-  async ask(): Promise<WentBack | undefined> {
+  async ask(): Promise<Regressions | undefined> {
     const ids = [...this.#met]
     if (ids.length === 0) return undefined
     this.#met.clear()
     for (const id of ids) this.#asked.add(id)
     const { confirmation, versions, pause } = this.parts
-    const answer = await askWhoWentBack(confirmation, await versions(ids), pause)
+    const answer = await askForRegressions(confirmation, await versions(ids), pause)
     this.#differing += answer.differing
     this.#asStored += answer.asStored
     return answer

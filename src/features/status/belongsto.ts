@@ -1,5 +1,5 @@
 import { type SourceAddress, sourceAddress } from '../../engine/config/sourceaddress.js'
-import { isSame, readBelonging } from '../../engine/warehouse/sourceidentity.js'
+import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** The source that a warehouse belongs to, in the documents of commands. */
@@ -16,7 +16,7 @@ export async function belongsTo(
   warehouse: Pick<Warehouse, 'has' | 'read'>,
   asked: SourceAddress,
 ): Promise<BelongsTo | null> {
-  const owner = await readBelonging(warehouse)
+  const owner = await readSourceIdentity(warehouse)
   if (owner === undefined) return null
   const configured = isSame(owner, sourceAddress(asked))
   return { base_url: owner.baseUrl, partner_id: owner.partnerId, since: owner.since, configured }

@@ -14,7 +14,7 @@ import {
   wholeOutcome,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
-import { liveNames, readNames, surplus } from '../../engine/run/nameslist.js'
+import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
 import { believedWatermark } from '../../engine/run/stampsahead.js'
@@ -253,15 +253,15 @@ export class NamesVerification implements VerifyWork {
     if (this.isUnclaimed) return { ...this.progress, outcome: null }
     const stored = await liveNames(this.cursor)
     // What is not there has to be missing twice.
-    const again = surplus(stored, names) > 0 ? (await read()).names : names
-    const extra = surplus(stored, new Set([...names, ...again]))
+    const again = countNotIn(stored, names) > 0 ? (await read()).names : names
+    const extra = countNotIn(stored, new Set([...names, ...again]))
     const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
     this.found = {
       method: 'names',
       source: names.size,
       warehouse: stored.size,
       missing: 0,
-      newer: surplus(names, stored),
+      newer: countNotIn(names, stored),
       outdated: 0,
       extra: isChecked ? 0 : extra,
       gone: isChecked ? extra : 0,

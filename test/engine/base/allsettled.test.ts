@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { settleAll } from '../../../src/engine/base/allsettled.js'
+import { allSettled } from '../../../src/engine/base/allsettled.js'
 
 it('gives every result, in order', async () => {
-  expect(await settleAll([Promise.resolve(1), 'two', Promise.resolve(null)])).toEqual([1, 'two', null])
+  expect(await allSettled([Promise.resolve(1), 'two', Promise.resolve(null)])).toEqual([1, 'two', null])
 })
 
 it('throws the first failure, and only when all have ended', async () => {
@@ -11,6 +11,6 @@ it('throws the first failure, and only when all have ended', async () => {
     ended = true
     throw new Error('second')
   })
-  await expect(settleAll([slow, Promise.reject(new Error('first'))])).rejects.toThrow('first')
+  await expect(allSettled([slow, Promise.reject(new Error('first'))])).rejects.toThrow('first')
   expect(ended).toBe(true)
 })

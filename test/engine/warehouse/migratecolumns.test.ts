@@ -149,7 +149,7 @@ describe.each(warehouses())('$name', (kind) => {
       .onConflict((c) => c.column('name').doUpdateSet({ token: 0 }))
       .execute()
     await expect(
-      new Warehouse({ dialect, model: one }).settleColumns(new AbortController().signal, 0),
+      new Warehouse({ dialect, model: one }).migrateColumns(new AbortController().signal, 0),
     ).rejects.toThrow('killed')
     expect(await held500(next)).toBe(500)
     await next.close()
@@ -201,7 +201,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     const one = promoted({ vin: 'text' })
     const next = await reopen(address, one)
-    expect(await next.isUnsettled()).toBe(false)
+    expect(await next.hasPendingMoves()).toBe(false)
     expect(await verify(next, one)).toEqual(equal)
     await next.close()
   })

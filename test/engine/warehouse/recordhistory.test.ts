@@ -209,7 +209,7 @@ describeBothWays((kind) => {
         warehouse.dialect.transaction((session) =>
           work(watched(sessionOf(session, instead(session)), moment)),
         )
-      const cut = new Warehouse({ model, patience: [0], dialect: { ...warehouse.dialect, transaction } })
+      const cut = new Warehouse({ model, retryWaits: [0], dialect: { ...warehouse.dialect, transaction } })
       const isDone = await store(cut, page, stamp(200)).then(
         () => true,
         (error: Error) => {
@@ -344,7 +344,7 @@ describe('a wrong way of keeping is caught:', () => {
   ): Promise<boolean> => {
     const wrong = new Warehouse({
       model,
-      patience: [0],
+      retryWaits: [0],
       dialect: {
         ...real.dialect,
         // Texts are known by their database: a wrong one has its own.

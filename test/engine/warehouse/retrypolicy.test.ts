@@ -1,7 +1,7 @@
 /** How long a database that is away is waited for, and how short after a signal. */
 import { describe, expect, it } from 'vitest'
 import { Retry, Stop } from '../../../src/engine/base/errors.js'
-import { Patience } from '../../../src/engine/warehouse/retrypolicy.js'
+import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import { VirtualClock } from '../../support/clocks.js'
 import { refusal } from '../../support/server.js'
 
@@ -24,40 +24,40 @@ async function seconds(clock: VirtualClock, work: Promise<unknown>): Promise<num
 describe('a database that is away', () => {
   it('is given up within two minutes, with all that a run does at its end', async () => {
     const clock = new VirtualClock()
-    const patience = new Patience({ clock, classify })
-    await patience.trying(async () => 'there')
-    const work = refusal(patience.trying(away))
+    const retryPolicy = new RetryPolicy({ clock, classify })
+    await retryPolicy.trying(async () => 'there')
+    const work = refusal(retryPolicy.trying(away))
     expect(await seconds(clock, work)).toBeLessThan(100)
     expect(await work).toMatchObject({ name: 'Stop', exitCode: 3 })
-    expect(patience.hasGivenUp).toBe(true)
+    expect(retryPolicy.hasGivenUp).toBe(true)
     // The end of the run is tried once.
-    expect(await seconds(clock, refusal(patience.trying(away)))).toBeLessThan(1)
+    expect(await seconds(clock, refusal(retryPolicy.trying(away)))).toBeLessThan(1)
   })
 
   it('is given up by all that wait for it, whenever each began', async () => {
     const clock = new VirtualClock()
-    const patience = new Patience({ clock, classify })
-    await patience.trying(async () => 'there')
-    const first = refusal(patience.trying(away))
+    const retryPolicy = new RetryPolicy({ clock, classify })
+    await retryPolicy.trying(async () => 'there')
+    const first = refusal(retryPolicy.trying(away))
     await clock.pass(60_000)
-    const second = refusal(patience.trying(away))
+    const second = refusal(retryPolicy.trying(away))
     expect(await seconds(clock, Promise.all([first, second]))).toBeLessThan(40)
   })
 
   it('is there again with the first success', async () => {
     const clock = new VirtualClock()
-    const patience = new Patience({ clock, classify })
-    await patience.trying(async () => 'there')
+    const retryPolicy = new RetryPolicy({ clock, classify })
+    await retryPolicy.trying(async () => 'there')
     let attempts = 0
-    const work = patience.trying(() => (++attempts < 6 ? away() : Promise.resolve('back')))
+    const work = retryPolicy.trying(() => (++attempts < 6 ? away() : Promise.resolve('back')))
     expect(await seconds(clock, work)).toBeLessThan(20)
     expect(await work).toBe('back')
-    expect(patience.hasGivenUp).toBe(false)
+    expect(retryPolicy.hasGivenUp).toBe(false)
   })
 
   it('at a wrong address is reported at once', async () => {
     const clock = new VirtualClock()
-    const work = refusal(new Patience({ clock, classify }).trying(away))
+    const work = refusal(new RetryPolicy({ clock, classify }).trying(away))
     expect(await seconds(clock, work)).toBeLessThan(5)
     expect(await work).toBeInstanceOf(Stop)
   })
@@ -67,20 +67,20 @@ describe('after a signal', () => {
   const signalled = () => {
     const clock = new VirtualClock()
     const controller = new AbortController()
-    const patience = new Patience({ clock, classify, signal: controller.signal })
-    return { clock, patience, signal: () => controller.abort() }
+    const retryPolicy = new RetryPolicy({ clock, classify, signal: controller.signal })
+    return { clock, retryPolicy, signal: () => controller.abort() }
   }
 
   it('a long wait ends, and an away database is asked for some seconds more', async () => {
-    const { clock, patience, signal } = signalled()
-    await patience.trying(async () => 'there')
-    const work = refusal(patience.trying(away))
+    const { clock, retryPolicy, signal } = signalled()
+    await retryPolicy.trying(async () => 'there')
+    const work = refusal(retryPolicy.trying(away))
     await clock.pass(20_000)
     signal()
     expect(await seconds(clock, work)).toBeLessThan(5)
     // What comes afterwards does not ask at all: a locked SQLite file would stop the process for seconds each time.
     let asked = 0
-    const later = patience.trying(() => {
+    const later = retryPolicy.trying(() => {
       asked++
       return away()
     })
@@ -89,9 +89,9 @@ describe('after a signal', () => {
   })
 
   it('work that hangs is left behind, and work that ends is not', async () => {
-    const { clock, patience, signal } = signalled()
-    const hanging = refusal(patience.trying(never))
-    const slow = patience.trying(() => clock.sleep(4000).then(() => 'done'))
+    const { clock, retryPolicy, signal } = signalled()
+    const hanging = refusal(retryPolicy.trying(never))
+    const slow = retryPolicy.trying(() => clock.sleep(4000).then(() => 'done'))
     await clock.pass(1000)
     signal()
     expect(await seconds(clock, hanging)).toBeLessThan(8)
@@ -101,11 +101,11 @@ describe('after a signal', () => {
 
   it('would notice a wait that is deaf to it', async () => {
     const clock = new VirtualClock()
-    const deaf = new Patience({ clock, classify })
+    const deaf = new RetryPolicy({ clock, classify })
     await deaf.trying(async () => 'there')
     const work = refusal(deaf.trying(away))
     await clock.pass(20_000)
     expect(await seconds(clock, work)).toBeGreaterThan(5)
-    expect(await seconds(clock, refusal(new Patience({ clock, classify }).trying(never)))).toBe(600)
+    expect(await seconds(clock, refusal(new RetryPolicy({ clock, classify }).trying(never)))).toBe(600)
   })
 })

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import { Patience } from '../../../src/engine/warehouse/retrypolicy.js'
+import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { configure } from '../../support/place.js'
@@ -200,12 +200,12 @@ it('a table that stays locked is waited for three times, and then fails its curs
   const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
   const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
   let asked = 0
-  const patience = new Patience({
+  const retryPolicy = new RetryPolicy({
     clock: systemClock,
     classify: (error) => classify(error, 'here'),
     waits: Array.from({ length: 9 }, () => 0),
   })
-  const failed = patience.trying(async () => {
+  const failed = retryPolicy.trying(async () => {
     asked++
     throw locked
   })

@@ -26,7 +26,7 @@ export interface LawFile<Case = unknown> {
 export async function warehouseAt(addresses: readonly Address[], at = 0): Promise<Warehouse> {
   const address = addresses[at]
   if (!address) throw new Error(`The law is played on ${at + 1} warehouses, found ${addresses.length}`)
-  const warehouse = await openWarehouse({ ...address, model: known, patience: [0, 5, 20, 50] })
+  const warehouse = await openWarehouse({ ...address, model: known, retryWaits: [0, 5, 20, 50] })
   await warehouse.migrate()
   return warehouse
 }

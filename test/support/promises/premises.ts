@@ -3,10 +3,10 @@
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
 import type * as absence from '../../../src/engine/run/absence.js'
+import type * as grants from '../../../src/engine/run/askauthorizations.js'
 import type * as authorizations from '../../../src/engine/run/authorizations.js'
 import type * as incremental from '../../../src/engine/run/cursorwalk.js'
 import type * as ending from '../../../src/engine/run/ending.js'
-import type * as grants from '../../../src/engine/run/granted.js'
 import type * as isolate from '../../../src/engine/run/isolate.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as prune from '../../../src/engine/run/prunehistory.js'
@@ -140,8 +140,8 @@ export const premises: readonly Promised[] = [
   {
     promise: 'somebody is granted',
     broken: 'takes it for right that nobody is granted',
-    breakage: breaking<typeof grants>('src/engine/run/granted.ts').function(
-      'firstGrants',
+    breakage: breaking<typeof grants>('src/engine/run/askauthorizations.ts').function(
+      'firstAuthorizations',
       (sound) => async (ask) => ({ ...(await sound(ask)), reason: null }),
     ),
     test: grantsTest,
@@ -186,7 +186,7 @@ export const premises: readonly Promised[] = [
     promise: 'this warehouse belongs to this source',
     broken: 'goes on where the warehouse belongs to another source',
     breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
-      'checkBelonging',
+      'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),
     test: 'test/engine/run/sourceidentity.test.ts',
@@ -490,7 +490,7 @@ export const premises: readonly Promised[] = [
     promise: 'versions only grow',
     broken: 'does not follow a source that was restored from a backup',
     breakage: breaking<typeof wentback>('src/features/reconcile/sourceregression.ts').function(
-      'askWhoWentBack',
+      'askForRegressions',
       (sound) =>
         async (...given) => ({ ...(await sound(...given)), older: [] }),
     ),

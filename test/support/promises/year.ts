@@ -94,7 +94,7 @@ export const yearMutants: readonly YearMutant[] = [
   {
     broken: 'goes on from an address that nobody has adopted',
     breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
-      'checkBelonging',
+      'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),
     from: 20,

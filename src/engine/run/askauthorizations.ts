@@ -17,9 +17,9 @@ import {
   saysWhoIsGranted,
 } from './authorizations.js'
 import type { Dependencies } from './runcontext.js'
-import type { GrantStanding } from './tenant.js'
+import type { TenantAccess } from './tenant.js'
 
-export interface Grants {
+export interface Authorizations {
   /** In the order of their ids. Tenants of sync.exceptTenants, and forgotten ones, are in none of these lists. */
   readonly granted: readonly Int64[]
   /** Tenants that the warehouse knows and that the authorizations do not name. */
@@ -42,7 +42,7 @@ export interface Asking {
   readonly forgotten: ReadonlySet<Int64>
 }
 
-type GrantQuestion = Pick<
+type AuthorizationQuestion = Pick<
   Dependencies<ReadingWarehouse>,
   'source' | 'signal' | 'observer' | 'warehouse' | 'config'
 >
@@ -51,7 +51,10 @@ type GrantQuestion = Pick<
  * Asks which tenants there are, and writes nothing. Costs one request a hundred tenants; as many again where a tenant
  * is missing that was granted before.
  */
-export async function askGrants(deps: GrantQuestion, { isNew = false, forgotten }: Asking): Promise<Grants> {
+export async function askAuthorizations(
+  deps: AuthorizationQuestion,
+  { isNew = false, forgotten }: Asking,
+): Promise<Authorizations> {
   const known = isNew ? [] : await knownTenants(deps.warehouse)
   const except = new Set(deps.config.sync.exceptTenants)
   const lost = (list: AuthorizationList): KnownTenant[] =>
@@ -100,7 +103,7 @@ function reasonOf(
 }
 
 /** Asks at the beginning of a run. Throws Stop when the API does not answer: no run can start. */
-export async function firstGrants(ask: () => Promise<Grants>): Promise<Grants> {
+export async function firstAuthorizations(ask: () => Promise<Authorizations>): Promise<Authorizations> {
   try {
     return await ask()
   } catch (error) {
@@ -119,24 +122,24 @@ export async function firstGrants(ask: () => Promise<Grants>): Promise<Grants> {
   }
 }
 
-const standingIn = ({ granted, revoked }: Grants, tenantId: Int64): GrantStanding =>
+const accessIn = ({ granted, revoked }: Authorizations, tenantId: Int64): TenantAccess =>
   granted.includes(tenantId) ? 'granted' : revoked.includes(tenantId) ? 'revoked' : 'missing'
 
 /** Asks for the authorizations again: once a run and tenant that a 404 casts doubt on. */
-export class GrantWatch {
-  readonly #asked = new Map<Int64, Promise<GrantStanding>>()
+export class AuthorizationWatch {
+  readonly #asked = new Map<Int64, Promise<TenantAccess>>()
 
-  constructor(private readonly ask: () => Promise<Grants>) {}
+  constructor(private readonly ask: () => Promise<Authorizations>) {}
 
   /** One question for all of them that nobody has asked about. */
-  standingOf(tenantIds: readonly Int64[]): Promise<GrantStanding[]> {
+  accessOf(tenantIds: readonly Int64[]): Promise<TenantAccess[]> {
     const unasked = tenantIds.filter((id) => !this.#asked.has(id))
     const answer = unasked.length > 0 ? this.ask() : undefined
     if (answer)
       for (const id of unasked)
         this.#asked.set(
           id,
-          answer.then((grants) => standingIn(grants, id)),
+          answer.then((authorizations) => accessIn(authorizations, id)),
         )
     return Promise.all(tenantIds.map((id) => this.#asked.get(id) ?? ('missing' as const)))
   }
