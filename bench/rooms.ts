@@ -51,6 +51,8 @@ function placeOf({ functionName, url }: Frame): string | undefined {
   if (own) return folder && ['warehouse', 'features', 'model'].includes(room) ? `${room}/${folder}` : room
   if (url.startsWith('node:')) return 'Node'
   if (functionName === '(garbage collector)') return 'collecting garbage'
+  // Compiling, sending to another thread, calls of the system.
+  if (functionName === '(program)') return 'V8 and the system'
   return functionName === '(idle)' || functionName === '(root)' ? 'idle' : undefined
 }
 
