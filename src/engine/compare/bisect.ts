@@ -1,6 +1,6 @@
 /**
  * Finds where the warehouse and the source differ, by counting.
- * reconcile/comparing.ts runs one for each cursor.
+ * features/reconcile/comparing.ts runs one for each cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'

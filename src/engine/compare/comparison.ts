@@ -9,7 +9,7 @@ export interface Candidate {
   readonly updatedAt: string
 }
 
-/** How a comparison reaches the source and the warehouse; sync/reconcile implements it. */
+/** How a comparison reaches the source and the warehouse; features/reconcile and features/verify implement it. */
 export interface ComparePort<P> extends ListPort<P> {
   /** The live rows of a range by time, in cells of about equal size. */
   cells(after: string, until: string): Promise<readonly Cell[]>

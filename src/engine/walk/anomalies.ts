@@ -1,6 +1,6 @@
 /**
  * What can be odd about a list, and what a walk finds of it. Walk (walk.ts) finds it, memory.ts keeps it from walk to
- * walk, and sync/reconcile compares with it in mind.
+ * walk, and features/reconcile compares with it in mind.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
  * How late it is by the source's clock and by ours: no record can be stamped later, so that a stamp beyond both says
- * nothing of what the walk has read. The walk caps its ceiling with these clocks, sync/walks the stored watermark.
+ * nothing of what the walk has read. The walk caps its ceiling with these clocks, engine/run the stored watermark.
  */
 import { addMicros } from '../base/timestamp.js'
 import { forever } from './cutpoint.js'

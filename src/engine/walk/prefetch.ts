@@ -1,6 +1,6 @@
 /**
  * Pages that are under way at once, handed out in the order of the list.
- * Pager reads a burst with it; sync/ask foretells the number of bursts with the same figures.
+ * Pager reads a burst with it; features/plan predicts the number of bursts with the same figures.
  */
 import type { ListHead, WalkPage } from './types.js'
 

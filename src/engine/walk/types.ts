@@ -1,6 +1,6 @@
 /**
  * The types that a walk shares with its callers and that its own files share with each other.
- * Whoever walks a list implements WalkPort; sync/walks and sync/reconcile do.
+ * Anyone who walks a list implements WalkPort: run/cursorwalk.ts and features/reconcile do.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding, Hole } from './anomalies.js'
