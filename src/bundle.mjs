@@ -16,7 +16,7 @@ const bundle = await rolldown({
   cwd: dist,
   input: {
     shopsync: 'src/entry.js',
-    pagethread: 'src/features/schedule/pagethread.js',
+    pagethread: 'src/pagethread.js',
     writerthread: 'src/engine/warehouse/sqlite/thread/writerthread.js',
   },
   platform: 'node',

@@ -1,11 +1,18 @@
 /* Pages of the report for the HTTP server of `shopsync schedule`, each made in a thread of its own. */
+import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
-import type { PageAnswer, PageCall } from './pagethread.js'
+import type { PageAnswer, PageCall } from './page.js'
 
 /** Microseconds for which a page is served again. */
 const keep = 15_000_000n
+
+/** Beside entry.ts, which a bundle of the program puts beside this file. */
+const thread = (): URL => {
+  const bundled = new URL('./pagethread.js', import.meta.url)
+  return existsSync(bundled) ? bundled : new URL('../../pagethread.js', import.meta.url)
+}
 
 export class PageMaker {
   #making: Promise<string> | undefined
@@ -26,7 +33,7 @@ export class PageMaker {
   }
 
   async #make(): Promise<string> {
-    const worker = new Worker(new URL('./pagethread.js', import.meta.url), { workerData: this.call })
+    const worker = new Worker(thread(), { workerData: this.call })
     this.#worker = worker
     try {
       const answer = await new Promise<PageAnswer>((resolve, reject) => {

@@ -20,8 +20,23 @@ const resources = [
   ...['purchase_records', 'customers', 'staffs', 'shops'],
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
-const zoneOf: World['zoneOf'] = (tenant, shop) =>
-  report.shopTimeZones[`${tenant}/${shop}` as '101/2'] ?? report.timeZone
+
+const isZone = (name: unknown): name is string => {
+  try {
+    return typeof name === 'string' && new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+  } catch {
+    return false
+  }
+}
+
+/** The configured zone of a shop, else the one that it sends, else that of the report. */
+const zonesOf =
+  ({ store }: Sandbox): World['zoneOf'] =>
+  (tenant, shop) => {
+    const sent = store.all(tenant, 'shops').find(({ id }) => id === shop)?.time_zone
+    const configured = report.shopTimeZones[`${tenant}/${shop}` as '101/2']
+    return configured ?? (isZone(sent) ? sent : report.timeZone)
+  }
 
 const options = { tenants: 2, repairOrders: 110, seed: 23, until: '2026-11-20T12:00:00Z' } as const
 const lifelike = await sandboxOfFile(options)
@@ -30,9 +45,12 @@ const hostile = await sandboxOfFile(options)
 showTwice(hostile)
 spoil(hostile)
 
-const worldOf = ({ store }: Sandbox): World => ({
-  tenants: store.tenantIds.map((tenant) => ({ tenant, of: (resource) => store.all(tenant, resource) })),
-  zoneOf,
+const worldOf = (sandbox: Sandbox): World => ({
+  tenants: sandbox.store.tenantIds.map((tenant) => ({
+    tenant,
+    of: (resource) => sandbox.store.all(tenant, resource),
+  })),
+  zoneOf: zonesOf(sandbox),
   now: new Date().toISOString(),
 })
 

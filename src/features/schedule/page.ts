@@ -1,11 +1,10 @@
 /*
- * The thread in which `shopsync schedule` makes the page of its report: to ask the views and to draw takes seconds, in
- * which the program could neither answer nor begin a job. Started by pagemaker.ts for one page.
+ * The page of the report as `shopsync schedule` serves it, made in a thread of its own (src/pagethread.ts): to ask the
+ * views and to draw takes seconds, in which the program could neither answer nor begin a job.
  */
 import { Writable } from 'node:stream'
-import { parentPort, workerData } from 'node:worker_threads'
 import { describeError } from '../../engine/base/errors.js'
-import type { Globals } from '../../shell/command.js'
+import type { Feature, Globals } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
 import type { Io } from '../../shell/io.js'
 import { Output } from '../../shell/output.js'
@@ -21,7 +20,11 @@ export interface PageCall {
   readonly io: Pick<Io, 'environment' | 'workingDirectory' | 'started'>
 }
 
-async function make({ globals, io: given }: PageCall): Promise<PageAnswer> {
+/** A thread begins as the program does: it is given the list of features. */
+export async function makePage(
+  features: readonly Feature[],
+  { globals, io: given }: PageCall,
+): Promise<PageAnswer> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const out = new Output({ json: false, quiet: true, stdout: nowhere, stderr: process.stderr })
   const rest = { argument: undefined, second: undefined, options: {} }
@@ -37,7 +40,7 @@ async function make({ globals, io: given }: PageCall): Promise<PageAnswer> {
   }
   try {
     return await withContext(
-      { features: [], command: 'schedule', globals, ...rest, out, signals, io },
+      { features, command: 'schedule', globals, ...rest, out, signals, io },
       async (context) => ({
         page: (await drawReport(context, context.choice.tenants)).text,
       }),
@@ -46,5 +49,3 @@ async function make({ globals, io: given }: PageCall): Promise<PageAnswer> {
     return { error: describeError(error) }
   }
 }
-
-parentPort?.postMessage(await make(workerData as PageCall))
