@@ -41,33 +41,42 @@ export async function execute(context: CommandContext, request: StepRequest): Pr
   const deps = await context.dependencies(await context.readyWarehouse())
   using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
   const { signal, timeLimited } = limited
-  return await watched(context, { ...deps, signal, timeLimited }, (watching) => runSync(watching, request))
+  using watch = new RunWatch(context, deps)
+  return await watch.ending(runSync({ ...deps, signal, timeLimited, observer: watch.observer }, request))
 }
 
-/** Does the work of a run, or of a step of a job, under the eyes of the progress display and of the log. */
-export async function watched<D extends Pick<Dependencies, 'observer' | 'source'>>(
-  context: CommandContext,
-  deps: D,
-  work: (watching: D) => Promise<RunReport>,
-): Promise<RunReport> {
-  const tracker = new Tracker()
-  const observer = { ...deps.observer, ...observerOf(context, tracker) }
-  context.invocation.signals.resumesAt = () => resumption(tracker.tally())
-  const stopProgress = showProgress(context, tracker, () => deps.source.stats())
-  try {
-    const report = await work({ ...deps, observer })
-    const { cursors, ...totals } = report
-    if (report.quarantined > 0 && !context.invocation.out.isRead)
-      context.log.warn(
-        { quarantined: report.quarantined },
-        'Values could not be stored: shopsync quarantine list',
-      )
-    context.log.info({ ...totals, cursors: cursors.length }, 'Run ended')
-    return report
-  } catch (error) {
-    throw forTheRun(error, tracker.tally())
-  } finally {
-    stopProgress()
+/** The progress display and the log of a run, or of a step of a job. */
+export class RunWatch {
+  readonly #tracker = new Tracker()
+  readonly observer: Observer
+  readonly #stop: () => void
+
+  constructor(
+    private readonly context: CommandContext,
+    { observer, source }: Pick<Dependencies, 'observer' | 'source'>,
+  ) {
+    this.observer = { ...observer, ...observerOf(context, this.#tracker) }
+    context.invocation.signals.resumesAt = () => resumption(this.#tracker.tally())
+    this.#stop = showProgress(context, this.#tracker, () => source.stats())
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop()
+  }
+
+  /** Logs how the run has ended. */
+  async ending(run: Promise<RunReport>): Promise<RunReport> {
+    const { invocation, log } = this.context
+    try {
+      const report = await run
+      const { cursors, ...totals } = report
+      if (report.quarantined > 0 && !invocation.out.isRead)
+        log.warn({ quarantined: report.quarantined }, 'Values could not be stored: shopsync quarantine list')
+      log.info({ ...totals, cursors: cursors.length }, 'Run ended')
+      return report
+    } catch (error) {
+      throw forTheRun(error, this.#tracker.tally())
+    }
   }
 }
 

@@ -3,18 +3,21 @@ import { runStep, type StepRequest } from '../engine/run/run.js'
 import type { RunReport } from '../engine/run/runreport.js'
 import type { JobWork } from '../engine/run/steps.js'
 import type { CommandContext, TellStep } from './command.js'
-import { watched } from './execute.js'
+import { RunWatch } from './execute.js'
 import { runSummary } from './runsummary.js'
 
 /** A step that is a run's work on cursors. */
 export const runAsStep = (context: CommandContext, request: StepRequest, tell: TellStep): JobWork => ({
   asksSource: true,
-  carryOut: ({ step, ...run }) =>
-    watched(context, run, async (watching) => {
-      const report = await runStep(watching, request, step)
+  carryOut: async ({ step, ...run }) => {
+    using watch = new RunWatch(context, run)
+    const work = async (): Promise<RunReport> => {
+      const report = await runStep({ ...run, observer: watch.observer }, request, step)
       tell(report, runSummary(report, context.invocation.out.paper))
       return report
-    }),
+    }
+    return await watch.ending(work())
+  },
 })
 
 /** The report of a step that asks the source nothing, in the form that all steps share. */

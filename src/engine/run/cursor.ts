@@ -158,7 +158,8 @@ async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<Cursor
   const began = () => ({ startedAt, quarantined: stats.quarantined - before })
   cursor.observer.begun?.(cursor.key)
   try {
-    const result = await tenant.inOrder(cursor, () => work.run())
+    if (tenant.waitsForZones(cursor)) await tenant.zonesKnown()
+    const result = await tenant.begun(cursor, work.run())
     return endOf(cursor, began(), result)
   } catch (error) {
     const failure = await explain(cursor, error)

@@ -97,11 +97,19 @@ export class TenantRun<W extends ReadingWarehouse = PageWriter> {
     return new CursorRun(this, resource, this.run.source.tagged())
   }
 
-  /** Does the work on a cursor, which waits for the tenant's zones where rows follow from its records. */
-  inOrder<T>({ resource, state }: CursorRun<W>, work: () => Promise<T>): Promise<T> {
-    if (saysZones(resource)) return this.#zones.read(work())
-    const waits = this.run.learnZones !== undefined && isFirstLoad(resource, state)
-    return waits ? this.#zones.known().then(work) : work()
+  /** Whether rows follow from a cursor's records, and are of other zones while those of the tenant are not known. */
+  waitsForZones({ resource, state }: CursorRun<W>): boolean {
+    return this.run.learnZones !== undefined && !saysZones(resource) && isFirstLoad(resource, state)
+  }
+
+  /** Resolves when the tenant's zones are known, or nobody waits for them any longer; at once where no shops are read. */
+  zonesKnown(): Promise<void> {
+    return this.#zones.known()
+  }
+
+  /** The work on a cursor that has begun: others wait for that on the list of shops. */
+  begun<T>({ resource }: CursorRun<W>, work: Promise<T>): Promise<T> {
+    return saysZones(resource) ? this.#zones.read(work) : work
   }
 }
 
