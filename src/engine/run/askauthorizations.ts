@@ -2,12 +2,24 @@
  * Which tenants have granted access. Every run asks first, and again where a 404 casts doubt on a tenant. The
  * authorizations alone say that a tenant is revoked, twice in one run: a list that shows less than it counts revokes
  * nobody, since rows that stop being fetched in a green run were judged worse than a run that fails.
+ * What is found is recorded: the table `tenants` follows it, and what could not be stored as it came, or is not in the
+ * API's document, is kept as that of any other record.
  */
 
+import { authorizations } from '../../../schema/authorizations.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
-import { type KnownTenant, knownTenants, wasForgotten } from '../warehouse/tenants.js'
+import type { FlatAuthorization } from '../model/flatten/authorization.js'
+import { writeDrift } from '../warehouse/drift.js'
+import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
+import {
+  grantTenant,
+  type KnownTenant,
+  knownTenants,
+  revokeTenant,
+  wasForgotten,
+} from '../warehouse/tenants.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
 import {
   type AuthorizationList,
@@ -16,7 +28,7 @@ import {
   readAuthorizationsAgain,
   saysWhoIsGranted,
 } from './authorizations.js'
-import type { Dependencies } from './runcontext.js'
+import type { Dependencies, WritingRun } from './runcontext.js'
 import type { TenantAccess } from './tenant.js'
 
 export interface Authorizations {
@@ -52,23 +64,23 @@ type AuthorizationQuestion = Pick<
  * is missing that was granted before.
  */
 export async function askAuthorizations(
-  deps: AuthorizationQuestion,
+  run: AuthorizationQuestion,
   { isNew = false, forgotten }: Asking,
 ): Promise<Authorizations> {
-  const known = isNew ? [] : await knownTenants(deps.warehouse)
-  const except = new Set(deps.config.sync.exceptTenants)
+  const known = isNew ? [] : await knownTenants(run.warehouse)
+  const except = new Set(run.config.sync.exceptTenants)
   const lost = (list: AuthorizationList): KnownTenant[] =>
     known.filter(({ tenantId }) => !except.has(tenantId) && !list.rows.has(tenantId))
   const isFresh = ({ revokedAt }: KnownTenant): boolean => revokedAt === null
-  let list = await readAuthorizations(deps)
-  if (saysWhoIsGranted(list) && lost(list).some(isFresh)) list = await readAuthorizationsAgain(deps, list)
+  let list = await readAuthorizations(run)
+  if (saysWhoIsGranted(list) && lost(list).some(isFresh)) list = await readAuthorizationsAgain(run, list)
   const gone = lost(list)
   const revoked = saysWhoIsGranted(list) ? gone : gone.filter((tenant) => !isFresh(tenant))
   const missing = gone.filter((tenant) => !revoked.includes(tenant))
   const ids = (tenants: readonly KnownTenant[]): Int64[] => tenants.map(({ tenantId }) => tenantId)
   const isMeant = (id: Int64): boolean => !except.has(id) && !forgotten.has(id)
   const granted = [...list.rows.keys()].filter(isMeant).sort((a, b) => (a < b ? -1 : 1))
-  const isEmptied = async () => forgotten.size > 0 || (await wasForgotten(deps.warehouse))
+  const isEmptied = async () => forgotten.size > 0 || (await wasForgotten(run.warehouse))
   const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await isEmptied())
   return {
     granted,
@@ -120,6 +132,55 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
       cause: error,
     })
   }
+}
+
+/** The tenant of an authorization that names none: nobody has this id. */
+const noTenant = 0
+
+const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTenant
+
+/** Records which tenants there are. Returns what it was given, to stand behind the question. */
+export async function recordAuthorizations(
+  { warehouse, observer, stats }: Pick<WritingRun, 'warehouse' | 'observer' | 'stats'>,
+  found: Authorizations,
+): Promise<Authorizations> {
+  const { list, fresh, reason } = found
+  const { db } = warehouse
+  const { syncedAt } = list
+  const { name: resource } = authorizations
+  const statements = [
+    ...[...list.rows.values()].map((row) => grantTenant(db, { ...row, _synced_at: syncedAt })),
+    ...fresh.map((tenantId) => revokeTenant(db, tenantId, syncedAt)),
+    ...list.findings.flatMap((found) =>
+      quarantineStatements(db, { tenantId: tenantOf(found), resource, syncedAt }, found.quarantine),
+    ),
+    ...(reason === 'grants_incomplete' ? [] : [forgetUnseen(db, resource, syncedAt)]),
+  ]
+  const drift = await warehouse.transaction(async (session) => {
+    for (const statement of statements) await session.run(statement)
+    const entries = []
+    for (const found of list.findings)
+      entries.push(...(await writeDrift(db, session, { tenantId: tenantOf(found), syncedAt }, found.drift)))
+    return entries
+  })
+  for (const tenant_id of fresh)
+    observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
+  if (list.isConsistent)
+    observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
+      places: list.again.length,
+    })
+  if (drift.length > 0)
+    observer.notice?.(
+      'The API sends fields of authorizations that its document does not show: see sync_drift',
+      {
+        found: drift.map(({ path }) => path),
+      },
+    )
+  const count = list.findings.reduce((sum, { quarantine }) => sum + quarantine.length, 0)
+  stats.quarantinedAuthorizations += count
+  if (count > 0)
+    observer.warning?.('Values of authorizations could not be stored: see sync_quarantine', { count })
+  return found
 }
 
 const accessIn = ({ granted, revoked }: Authorizations, tenantId: Int64): TenantAccess =>

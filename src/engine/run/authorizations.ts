@@ -65,7 +65,7 @@ const mostQuiet = 3
  * and behind a full page there may be another. Returns the last page.
  */
 async function readPages(
-  deps: AskingAuthorizations,
+  run: AskingAuthorizations,
   perPage: number,
   take: (page: Page) => number,
 ): Promise<Page | undefined> {
@@ -73,7 +73,7 @@ async function readPages(
   let [places, quiet, size] = [0, 0, perPage]
   let last: Page | undefined
   for (let number = 1; quiet < mostQuiet; number++) {
-    const page = await pageAt(deps, number, size)
+    const page = await pageAt(run, number, size)
     if (!page || (page.records.length === 0 && number > 1)) break
     last = page
     const fresh = take(page)
@@ -88,13 +88,9 @@ async function readPages(
 }
 
 /** undefined where the source refuses a page behind the first: some do so behind the end. */
-async function pageAt(
-  deps: AskingAuthorizations,
-  number: number,
-  perPage: number,
-): Promise<Page | undefined> {
+async function pageAt(run: AskingAuthorizations, number: number, perPage: number): Promise<Page | undefined> {
   try {
-    return await deps.source.authorizations(number, deps.signal, perPage)
+    return await run.source.authorizations(number, run.signal, perPage)
   } catch (error) {
     const isRefused = error instanceof Skip && (error.reason === 'absent' || error.reason === 'refused')
     if (number > 1 && isRefused) return undefined
@@ -102,7 +98,7 @@ async function pageAt(
   }
 }
 
-async function readOnce(deps: AskingAuthorizations, perPage = pageSize): Promise<AuthorizationList> {
+async function readOnce(run: AskingAuthorizations, perPage = pageSize): Promise<AuthorizationList> {
   const rows = new Map<Int64, AuthorizationRow>()
   const findings = new Map<string, FlatAuthorization>()
   const ids = new Set<string>()
@@ -127,11 +123,11 @@ async function readOnce(deps: AskingAuthorizations, perPage = pageSize): Promise
       else if (flat.quarantine.length > 0) unusable++
       if (flat.quarantine.length + flat.drift.length > 0) findings.set(name, flat)
       if (flat.reason !== null)
-        deps.observer.warning?.('An authorization cannot be used', { reason: flat.reason })
+        run.observer.warning?.('An authorization cannot be used', { reason: flat.reason })
     }
     return ids.size - known
   }
-  const last = await readPages(deps, perPage, take)
+  const last = await readPages(run, perPage, take)
   const [total] = totals
   return {
     rows,
@@ -180,20 +176,20 @@ const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolea
  * reading and another on none. A list that is short of its total is read again, and both readings count together.
  * Where both show the same ones twice, the list does so for good.
  */
-export async function readAuthorizations(deps: AskingAuthorizations): Promise<AuthorizationList> {
-  const first = await readOnce(deps)
+export async function readAuthorizations(run: AskingAuthorizations): Promise<AuthorizationList> {
+  const first = await readOnce(run)
   if (!isShort(first)) return first
-  const second = await readOnce(deps, otherPageSize)
+  const second = await readOnce(run, otherPageSize)
   if (!isShort(second)) return second
   return areConsistent(first, second) ? { ...second, isConsistent: true } : joined(first, second)
 }
 
 /** Reads the list once more, before a tenant that it lacks counts as revoked: a tenant that one of both shows is granted. */
 export async function readAuthorizationsAgain(
-  deps: AskingAuthorizations,
+  run: AskingAuthorizations,
   before: AuthorizationList,
 ): Promise<AuthorizationList> {
-  const after = await readAuthorizations(deps)
+  const after = await readAuthorizations(run)
   const rows = new Map([...before.rows, ...after.rows])
   // A list that lacked nothing before says nothing for the one that came after.
   return { ...after, rows }

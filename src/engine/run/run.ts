@@ -23,12 +23,12 @@ import {
   AuthorizationWatch,
   askAuthorizations,
   firstAuthorizations,
+  recordAuthorizations,
 } from './askauthorizations.js'
 import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { latenessOf } from './lateness.js'
-import { recordAuthorizations } from './recordauthorizations.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
 import type { Dependencies, WritingRun } from './runcontext.js'

@@ -153,7 +153,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       const held = { dialect: eyes.dialect, db }
       const counts = await rowCounts(db, known.tables)
       const copying: Copying = { ...deps, ...known, target, source: held, counts }
-      await bring(copying, found)
+      await copyTables(copying, found)
       const compared = await compare(copying, found)
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
@@ -189,7 +189,7 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
   }
 }
 
-async function bring(copying: Copying, before: Warehouse): Promise<void> {
+async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
   const { tables, counts, target, source, signal } = copying
   const progress = progressOf(copying, 'copying')
   await makeTables(target, tables)
