@@ -1,6 +1,6 @@
 /**
  * The vocabulary of views: the relations that people and BI tools read. One file of schema/views/ declares one view;
- * schema/registry.mjs finds the file. This file does nothing: src/features/analytics/viewtext.ts makes the
+ * schema/registry.mjs finds the file. This file does nothing: src/features/analytics/viewwords.ts makes the
  * SQL of each database from a declaration, and the dictionary shows it.
  *
  * How to add a view:

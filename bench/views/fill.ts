@@ -1,6 +1,6 @@
 /**
  * A made-up business of so many repair orders, written straight into a warehouse's tables by SQL that both databases
- * know: what views.ts measures needs rows, not a source. Totals are then computed by the product itself.
+ * know: what reportdays.ts measures needs rows, not a source. Totals are then computed by the product itself.
  */
 import { days, type Filling } from './tables.js'
 

@@ -21,9 +21,8 @@ import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import { type CommandContext, type Invocation, stateTablesOf } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
-import { createLog } from './log.js'
+import { createLog, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
-import { secretsOf } from './secrets.js'
 
 export class OpenContext implements CommandContext {
   readonly model: Model

@@ -2,17 +2,17 @@
  * Carries out a run. Used by the commands that are one, and by the steps of a job.
  */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
+import { parseDuration } from '../engine/config/duration.js'
 import { timeLimit } from '../engine/run/ending.js'
-import { runSync, type StepRequest } from '../engine/run/run.js'
+import { runStep, runSync, type StepRequest } from '../engine/run/run.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
-import { withFollowing } from './afterwork.js'
-import type { CommandContext, Invocation } from './command.js'
+import type { JobWork } from '../engine/run/steps.js'
+import { now } from '../engine/run/tenant.js'
+import type { CommandContext, FinishedWork, Invocation, TellStep, WorkName } from './command.js'
 import { withContext } from './commandcontext.js'
-import { showProgress } from './display.js'
-import { runSummary } from './runsummary.js'
-import { runTroubles } from './runtroubles.js'
-import { timeLimitOf } from './timelimit.js'
+import { showProgress } from './progress.js'
+import { runSummary, runTroubles } from './runsummary.js'
 import { type ProgressTally, resumption, Tracker } from './tracker.js'
 
 /** The part of a request that each command states for itself; tenants and resources come from the flags. */
@@ -120,3 +120,73 @@ function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Obse
     },
   }
 }
+
+/** The milliseconds that --time-limit gives; undefined where the flag is not there. */
+export function timeLimitOf(options: Readonly<Record<string, unknown>>): number | undefined {
+  const { timeLimit } = options
+  if (timeLimit === undefined) return undefined
+  const milliseconds = parseDuration(String(timeLimit))
+  if (milliseconds !== undefined && milliseconds > 0) return milliseconds
+  throw new Stop(`Found --time-limit "${timeLimit}", expected an ISO 8601 duration longer than nothing`, {
+    exitCode: 2,
+    hint: 'Type for example --time-limit PT45M',
+  })
+}
+
+/**
+ * Does a piece of work, which notes what its parts report and may resolve to an exit code, and has every feature do what
+ * follows on it. Nothing follows on work that a signal has ended: it is to end now, and did not come to its end.
+ */
+export async function withFollowing<T>(
+  context: CommandContext,
+  name: WorkName,
+  work: (note: (report: RunReport) => void) => Promise<T>,
+): Promise<T> {
+  const { features, signals } = context.invocation
+  const startedAt = now(context)
+  const reports: RunReport[] = []
+  const follow = async (end: Pick<FinishedWork, 'exitCode' | 'error'>): Promise<void> => {
+    if (signals.signal.aborted) return
+    for (const feature of features)
+      await feature.afterWork?.(context, { ...name, startedAt, reports, ...end })
+  }
+  try {
+    const done = await work((report) => void reports.push(report))
+    await follow({ exitCode: typeof done === 'number' ? done : 0 })
+    return done
+  } catch (error) {
+    await follow({ exitCode: error instanceof Stop ? error.exitCode : 1, error })
+    throw error
+  }
+}
+
+/** A step that is a run's work on cursors. */
+export const runAsStep = (context: CommandContext, request: StepRequest, tell: TellStep): JobWork => ({
+  asksSource: true,
+  carryOut: async ({ step, ...run }) => {
+    using watch = new RunWatch(context, run)
+    const work = async (): Promise<RunReport> => {
+      const report = await runStep({ ...run, observer: watch.observer }, request, step)
+      tell(report, runSummary(report, context.invocation.out.paper))
+      return report
+    }
+    return await watch.ending(work())
+  },
+})
+
+/** The report of a step that asks the source nothing, in the form that all steps share. */
+export const reportOfNothing = (
+  done: Pick<RunReport, 'run_id' | 'job' | 'mode' | 'started_at' | 'finished_at'> &
+    Partial<Pick<RunReport, 'rows_upserted'>>,
+): RunReport => ({
+  status: 'ok',
+  requests: 0,
+  rate_limited: 0,
+  retries: 0,
+  rows_upserted: 0,
+  rows_deleted: 0,
+  quarantined: 0,
+  reason: null,
+  cursors: [],
+  ...done,
+})

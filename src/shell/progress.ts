@@ -1,13 +1,63 @@
 /*
  * The progress of a command, one line of it on the terminal: how much is done, how long the rest takes, what is under way.
- * Used by src/shell/display.ts.
  */
 
 import { visible } from '../engine/base/escape.js'
 import { count, span } from '../engine/base/format.js'
+import type { Observer } from '../engine/run/runreport.js'
 import type { SourceStats } from '../engine/source/source.js'
-import type { Tracker } from './tracker.js'
+import type { CommandContext } from './command.js'
+import { Tracker } from './tracker.js'
 import { shortened, widthOf } from './width.js'
+
+/* Shows the progress of work where somebody sits at a terminal. */
+
+/** Begins to show what the tracker knows; returns what ends it. Logs go to the same terminal, above the line. */
+export function showProgress(
+  context: CommandContext,
+  tracker: Tracker,
+  stats: () => SourceStats | undefined,
+): () => void {
+  const { io, out } = context.invocation
+  const { stderr } = io
+  if (!stderr.isTTY || out.quiet) return () => undefined
+  const screen = { write: (text: string) => void stderr.write(text), width: () => stderr.columns || 80 }
+  const progress = new ProgressDisplay(tracker, screen, stats)
+  progress.draw()
+  const { writeLog } = context
+  context.writeLog = (text) => progress.around(() => writeLog(text))
+  context.invocation.signals.cleanUp = () => progress.stop()
+  return () => {
+    progress.stop()
+    context.writeLog = writeLog
+    context.invocation.signals.cleanUp = undefined
+  }
+}
+
+/** Does work that no run records, under the eyes of the display. */
+export async function shown<T>(
+  context: CommandContext,
+  {
+    what,
+    stats = () => undefined,
+  }: { readonly what?: string; readonly stats?: () => SourceStats | undefined },
+  work: (observer: Observer) => Promise<T>,
+): Promise<T> {
+  const tracker = new Tracker()
+  if (what !== undefined) tracker.step(what, 0, 0)
+  const stop = showProgress(context, tracker, stats)
+  try {
+    return await work({
+      planned: (tenants, cursors) => tracker.planned(tenants, cursors),
+      begun: (cursor) => tracker.begun(cursor),
+      page: (event) => tracker.page(event),
+      cursor: (report) => tracker.cursor(report),
+      step: (of, done, total) => tracker.step(of, done, total),
+    })
+  } finally {
+    stop()
+  }
+}
 
 export interface Screen {
   write(text: string): void

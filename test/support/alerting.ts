@@ -5,11 +5,10 @@
 
 import { tmpdir } from 'node:os'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import type { Secret } from '../../src/engine/config/secret.js'
-import { Secret as SecretText } from '../../src/engine/config/secret.js'
+import { type Secret, Secret as SecretText } from '../../src/engine/config/secret.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { EndedRun } from '../../src/features/alerts/alertstate.js'
-import type { AlertMessage } from '../../src/features/alerts/message.js'
+import type { AlertMessage } from '../../src/features/alerts/alerttext.js'
 import { type AlertKind, type AlertRule, alertKinds } from '../../src/features/alerts/settings.js'
 import { isOfTheRun } from '../../src/features/alerts/wholetrouble.js'
 import { type AlertOptions, tellAfter } from '../../src/features/alerts/work.js'

@@ -3,8 +3,13 @@ import { epoch, unixEpoch } from '../walk/cutpoint.js'
 import { decodeIds } from '../walk/idset.js'
 import { pageSizes } from '../walk/pagesize.js'
 import type { WalkPlan, WalkProgress } from '../walk/types.js'
-import type { CursorState, Reader } from '../warehouse/cursors.js'
-import { readWalkParts, type WalkKey, type WalkSlot } from '../warehouse/storedwalk.js'
+import {
+  type CursorState,
+  type Reader,
+  readWalkParts,
+  type WalkKey,
+  type WalkSlot,
+} from '../warehouse/cursors.js'
 import type { Run } from './tenant.js'
 
 /** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */

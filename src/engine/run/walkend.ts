@@ -7,12 +7,10 @@ import { reasons } from '../base/reasons.js'
 import { encodeIds } from '../walk/idset.js'
 import { type Memory, mostSearchedPages, storedMemory } from '../walk/memory.js'
 import type { PageCommit, WalkOutcome } from '../walk/types.js'
-import { endRefill, moveCursor } from '../warehouse/cursors.js'
+import { endRefill, forgetWalkParts, moveCursor, storeWalkPart, type WalkSlot } from '../warehouse/cursors.js'
 import { forgetNameless } from '../warehouse/quarantine.js'
-import { forgetWalkParts, storeWalkPart, type WalkSlot } from '../warehouse/storedwalk.js'
 import { type Freshness, unmeasured } from './freshness.js'
 import type { WalkMode } from './resumecursor.js'
-
 import { stampsAheadColumns } from './stampsahead.js'
 import type { CursorRun } from './tenant.js'
 

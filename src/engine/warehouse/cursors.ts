@@ -3,6 +3,92 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import { type Db, readJson } from './database.js'
 
+/**
+ * Where the progress of a walk lies in `sync_cursors`. A list that has to be read whole once has two walks: the one that
+ * does so may take several runs, and what is new must come meanwhile.
+ */
+export type WalkSlot = 'walk' | 'refill_walk'
+
+/** A cursor's walk. */
+export interface WalkKey extends CursorKey {
+  readonly slot: WalkSlot
+}
+
+const columnsOf = (key: WalkKey) => ({ ...cursorColumns(key), fills: Number(key.slot === 'refill_walk') })
+
+/** The ids that one page of a walk under way has shown: encoded, since the walk alone reads them. */
+interface WalkPart {
+  readonly number: number
+  /** Ids that no page before had shown. */
+  readonly ids: string
+  /** Ids that entered the list while it was read. */
+  readonly entered: string
+}
+
+/** The parts up to that number. A later part belongs to a commit whose progress was not kept. */
+export function readWalkParts(
+  warehouse: Reader,
+  key: WalkKey,
+  upTo: number,
+): Promise<{ ids: string | null; entered: string | null }[]> {
+  return warehouse.read((db) =>
+    db
+      .selectFrom('sync_walk_parts')
+      .select(['ids', 'entered'])
+      .where((eb) => eb.and(columnsOf(key)))
+      .where('part', '<=', upTo)
+      .execute(),
+  )
+}
+
+export function storeWalkPart(db: Db, key: WalkKey, part: WalkPart): CompiledQuery {
+  const row = { part: part.number, ids: part.ids, entered: part.entered }
+  return db
+    .insertInto('sync_walk_parts')
+    .values({ ...columnsOf(key), ...row })
+    .onConflict((c) => c.columns(['tenant_id', 'resource', 'fills', 'part']).doUpdateSet(row))
+    .compile()
+}
+
+export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
+  db
+    .deleteFrom('sync_walk_parts')
+    .where((eb) => eb.and(columnsOf(key)))
+    .compile()
+
+/* The lists that have to be read whole once (layout.ts), and how far the reading of each has come. */
+
+interface Refill {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly reason: string
+  /** Records that were read, and how many the list had then; null where the reading has not begun. */
+  readonly read: number | null
+  readonly of: number | null
+}
+
+/** The part of a walk's progress that tells how far it is. */
+interface Reached {
+  readonly last: number
+  /** Records that are still before it. */
+  readonly below: number
+}
+
+/** All columns: the warehouse may be one of an older program, which lacks some. */
+export async function readRefills(db: Db): Promise<Refill[]> {
+  const rows = await db.selectFrom('sync_cursors').selectAll().where('refill', 'is not', null).execute()
+  return rows.map(({ tenant_id, resource, refill, refill_walk }) => {
+    const reached = readJson(refill_walk ?? null) as Reached | null
+    return {
+      tenant_id,
+      resource,
+      reason: refill ?? '',
+      read: reached && Math.max(0, reached.last - reached.below),
+      of: reached?.last ?? null,
+    }
+  })
+}
+
 /** A cursor: one resource of one tenant. */
 export interface CursorKey {
   readonly tenantId: Int64

@@ -17,11 +17,10 @@ import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
-import { seenFrom, switchHistory } from './historyswitch.js'
-import { demandRefill } from './layout.js'
+import { demandRefill, seenFrom, switchHistory } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 
-/** Where values go, or what becomes of the versions of a resource (historyswitch.ts). */
+/** Where values go, or what becomes of the versions of a resource (layout.ts). */
 type Destination = MovingField['to'] | 'history' | 'no history'
 
 /** What was moved, for people. */

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, FinishedWork } from '../../shell/command.js'
-import { secretsOf } from '../../shell/secrets.js'
+import { secretsOf } from '../../shell/log.js'
 import { reportSettings } from '../analytics/settings.js'
 import { alertSettings } from './settings.js'
 
@@ -49,7 +49,7 @@ export async function farewell(
   warehouse: Warehouse,
   tenantId: Int64,
 ): Promise<() => Promise<void>> {
-  const { farewellOf } = await import('./forgotten.js')
+  const { farewellOf } = await import('./work.js')
   const alerts = alertSettings(config)
   const { signal } = invocation.signals
   const label = config.warehouse.label
@@ -71,7 +71,7 @@ async function callHeartbeats(
   { job, heartbeat: ofJob, exitCode }: FinishedWork,
 ): Promise<void> {
   const { config, clock, invocation } = context
-  const { beat } = await import('./heartbeat.js')
+  const { beat } = await import('./send.js')
   const { signal } = invocation.signals
   // Somebody who sits at a terminal waits for the command to end, not for another server.
   const within = invocation.out.isRead ? 3000 : undefined

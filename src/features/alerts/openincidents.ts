@@ -1,6 +1,6 @@
 /*
  * Incidents as people are told of them. Used by status, the report and the metrics, and by the messages of alerts
- * (src/features/alerts/message.ts).
+ * (src/features/alerts/alerttext.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Db } from '../../engine/warehouse/database.js'

@@ -1,11 +1,38 @@
 /*
  * One HTTP request to an address that the user has named: a webhook of alerts, a heartbeat. It is no part of the API's
- * client, which can send nothing but GET, and it never sees the API's secret. Used by heartbeat.ts.
+ * client, which can send nothing but GET, and it never sees the API's secret. Used by send.ts.
  */
 
-import type { Clock } from '../../engine/base/clock.js'
+import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
 import { backoff } from '../../engine/source/http/retry.js'
+
+/*
+ * Dead man's switches: an address that is called after each run that came to its end. Who listens there misses the call
+ * when a run was killed, when its machine is down, or when nothing starts it any more, which no alert of ours can tell.
+ */
+
+/** A run that has ended must not wait long for somebody else's server. */
+const budgetMs = 15_000
+
+/** The address with the exit code as its parameter `exit`; the query that it has stays as it is. */
+export function beatAddress(url: string, exit: number): string {
+  const address = new URL(url)
+  address.hash = ''
+  const parameter = `exit=${exit}`
+  address.search = address.search === '' ? parameter : `${address.search}&${parameter}`
+  return address.href
+}
+
+/** Calls a heartbeat with the exit code of the run that has ended, some seconds at most. Never throws. */
+export const beat = (
+  url: string,
+  exit: number,
+  clock: Clock = systemClock,
+  signal?: AbortSignal,
+  withinMs = budgetMs,
+): Promise<Sent> =>
+  sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs: withinMs, signal })
 
 export interface Outgoing {
   readonly method: 'GET' | 'POST'

@@ -2,11 +2,9 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
-import { testText } from './alerttext.js'
+import { type AlertMessage, installationOf, testText } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
-import { beat } from './heartbeat.js'
-import { type AlertMessage, installationOf } from './message.js'
-import type { Sent } from './send.js'
+import { beat, type Sent } from './send.js'
 import type { AlertSettings } from './settings.js'
 import { namedRules } from './telling.js'
 

@@ -11,8 +11,7 @@ import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { formerStretches, withFormer } from './tables.js'
-import { viewText } from './viewtext.js'
-import type { ViewSettings } from './viewwords.js'
+import { type ViewSettings, viewText } from './viewwords.js'
 
 export interface ViewsWanted extends ViewSettings {
   /** `report.schema`; undefined: the warehouse's own choice. */

@@ -38,6 +38,6 @@ export async function rulesNow(
   warehouse: Warehouse,
   tenantId: Int64 | undefined,
 ): Promise<Rules> {
-  const { readRules } = await import('./readrules.js')
+  const { readRules } = await import('./zones.js')
   return readRules(warehouse, model, reportSettings(config), clock.nowMicros(), tenantId)
 }

@@ -1,6 +1,6 @@
-import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
 
-export const backfillCommand: Command = {
+const backfillCommand: Command = {
   name: 'backfill',
   summary: 'read again what was updated in a range of time; moves no watermark',
   help: `
@@ -39,4 +39,10 @@ The same command, given again, goes on with a backfill that was cut short, unles
       return { mode: 'backfill', ranges, begin: beginBackfill({ ranges }) }
     })
   },
+}
+
+export const backfill: Feature = {
+  command: backfillCommand,
+  tables: async () => (await import('./tables.js')).backfillTables,
+  step: async () => (await import('./step.js')).backfillAsStep,
 }

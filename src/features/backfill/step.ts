@@ -5,7 +5,6 @@ import type { TimeRange } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext, StepKind, StepSettings } from '../../shell/command.js'
-import { runAsStep } from '../../shell/jobsteps.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { parseRange } from './timerange.js'
 
@@ -64,7 +63,10 @@ export const backfillAsStep: StepKind = {
   prepare: async (context, { job, ...step }: BackfillSettings & { readonly job: string }, tell) => {
     const choice = chooseFrom(context.config, step)
     const ranges = [rangeOf(context, step)]
-    const { beginBackfill } = await import('./work.js')
+    const [{ beginBackfill }, { runAsStep }] = await Promise.all([
+      import('./work.js'),
+      import('../../shell/execute.js'),
+    ])
     const request = { mode: 'backfill', full: false, job, ranges, ...choice } as const
     return runAsStep(context, { ...request, begin: beginBackfill({ ranges }) }, tell)
   },

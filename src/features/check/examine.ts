@@ -16,7 +16,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
     import('../../shell/configuration.js'),
     import('../../shell/commandcontext.js'),
     import('./trials.js'),
-    import('../../shell/display.js'),
+    import('../../shell/progress.js'),
   ])
   let loaded: Awaited<ReturnType<typeof loadConfiguration>>
   try {
@@ -106,7 +106,7 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     await Promise.all([
       import('../alerts/testalerts.js'),
       import('../alerts/settings.js'),
-      import('../../shell/secrets.js'),
+      import('../../shell/log.js'),
       import('../jobs/jobfiles.js'),
       import('./trials.js'),
     ])

@@ -3,8 +3,11 @@
  * ways. A trial gives the facts that it found and the exit code that they deserve; src/features/check/words.ts puts them into
  * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
  */
+
+import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../../engine/base/errors.js'
+import { toJson } from '../../engine/base/printjson.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import {
@@ -13,16 +16,33 @@ import {
   readAuthorizations,
   saysWhoIsGranted,
 } from '../../engine/run/authorizations.js'
+import { readJson } from '../../engine/warehouse/database.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refuseObstacles } from '../../engine/warehouse/keychange.js'
-import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
+import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
-import { readProbe, storeProbe } from './sql.js'
 import { failure, type Trial } from './trials.js'
+
+/** What the last probe of `shopsync check` found; null where there was none. The probe alone knows its shape. */
+async function readProbe(warehouse: Pick<Warehouse, 'read'>): Promise<unknown> {
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_source').select('probe').where('name', '=', sourceRow).executeTakeFirst(),
+  )
+  return row?.probe == null ? null : readJson(row.probe)
+}
+
+function storeProbe({ db }: Pick<Warehouse, 'db'>, probe: unknown, at: string): CompiledQuery {
+  const columns = { probe: toJson(probe), probed_at: at }
+  return db
+    .insertInto('sync_source')
+    .values({ name: sourceRow, ...columns })
+    .onConflict((c) => c.column('name').doUpdateSet(columns))
+    .compile()
+}
 
 /** What came of asking the API; `largest`: the list that a probe should ask about. */
 export interface ApiTrials {

@@ -37,7 +37,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       import('./place.js'),
       import('../../engine/warehouse/openwarehouse.js'),
       import('../../shell/configuration.js'),
-      import('../../shell/display.js'),
+      import('../../shell/progress.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, signals, io } = invocation

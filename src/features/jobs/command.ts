@@ -1,10 +1,10 @@
 import { Stop } from '../../engine/base/errors.js'
-import type { Command } from '../../shell/command.js'
-import type { JobFile } from './words.js'
+import type { Command, Feature } from '../../shell/command.js'
+import type { JobFile } from './jobfiles.js'
 
 const actions = ['list', 'show', 'validate'] as const
 
-export const jobsCommand: Command = {
+const jobsCommand: Command = {
   name: 'jobs',
   summary: 'the jobs there are, when they are due next, whether their files are right',
   help: `
@@ -43,4 +43,9 @@ how it last ended, show its steps and the next instants of its schedule. validat
     await out.answer({ jobs: files }, text[action](files))
     return action !== 'list' && files.some(({ problem }) => problem !== null) ? 1 : 0
   },
+}
+
+export const jobs: Feature = {
+  command: jobsCommand,
+  settings: async () => (await import('./settings.js')).scheduleSection,
 }

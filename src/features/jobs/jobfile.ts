@@ -27,7 +27,31 @@ import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
 import { nearest } from '../../engine/config/nearest.js'
 import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
-import type { StepKind, StepSetting, StepSettings } from '../../shell/command.js'
+import {
+  type Invocation,
+  type StepKind,
+  type StepSetting,
+  type StepSettings,
+  stepsOf,
+} from '../../shell/command.js'
+import { variablesOf } from '../../shell/configuration.js'
+import type { Io } from '../../shell/io.js'
+import { packageFolder } from '../../shell/package.js'
+
+/** Where jobs are looked for: in jobs/ of the working directory, then among those that come with the program. */
+export const jobFolders = ({ workingDirectory }: Io): readonly string[] => [
+  ...new Set([workingDirectory, packageFolder()].map((folder) => join(folder, 'jobs'))),
+]
+
+/** What the files of jobs are read with. */
+export const aroundJobs = async (
+  invocation: Pick<Invocation, 'features' | 'globals' | 'io'>,
+  allowInsecure: boolean,
+): Promise<JobSurroundings> => ({
+  environment: variablesOf(invocation),
+  kinds: await stepsOf(invocation.features),
+  allowInsecure,
+})
 
 /** The settings of a step, those of its kind among them. */
 export type JobStep = StepSettings & { readonly command: string }

@@ -6,13 +6,58 @@
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import type { Secret } from '../../engine/config/secret.js'
+import { recordedOrder } from '../../engine/warehouse/runs.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
-import { jobFile, jobNames, readJob } from './jobfile.js'
-import { aroundJobs, jobFolders } from './jobfolders.js'
-import { type LastOfJob, lastOfJobs } from './lastofjobs.js'
+import { aroundJobs, type Job, jobFile, jobFolders, jobNames, readJob } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
-import type { JobFile } from './words.js'
+
+/* How each job ended when it last ran, whoever started it. */
+
+export interface LastOfJob {
+  readonly run_id: string
+  readonly started_at: string | null
+  readonly finished_at: string | null
+  readonly status: string | null
+}
+
+/** A file in jobs/, as far as it can be read. */
+export interface JobFile {
+  readonly name: string
+  readonly file: string
+  readonly job: Job | null
+  /** Why the file is not right; null where it is. */
+  readonly problem: string | null
+  /** The next instants at which it is due, canonical; empty where it has no schedule. */
+  readonly next: readonly string[]
+  /** How it last ended, whoever started it; null where it never ran, or no warehouse says so. */
+  readonly last: LastOfJob | null
+}
+
+/** By the job's name; those that never ran are missing. */
+export async function lastOfJobs(
+  warehouse: Warehouse,
+  names: readonly string[],
+): Promise<Map<string, LastOfJob>> {
+  const found = new Map<string, LastOfJob>()
+  if (!(await warehouse.has('sync_runs'))) return found
+  const order = await warehouse.read(recordedOrder)
+  for (const name of names) {
+    const row = await warehouse.read((db) =>
+      db
+        .selectFrom('sync_runs')
+        .select(['run_id', 'started_at', 'finished_at', 'status'])
+        .where('job', '=', name)
+        .orderBy(order, 'desc')
+        .orderBy('started_at', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+    )
+    if (row) found.set(name, row)
+  }
+  return found
+}
 
 /** How many of the next instants of a schedule are told. */
 const instantsTold = 5

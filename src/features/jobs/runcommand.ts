@@ -19,7 +19,7 @@ due: the scheduler keeps to it, and cron has to be told.`,
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./jobfile.js'),
-      import('./jobfolders.js'),
+      import('./jobfile.js'),
     ])
     return withContext(invocation, async (context) => {
       const around = await aroundJobs(invocation, context.config.api.allowInsecure)

@@ -3,20 +3,7 @@ import { toJson } from '../../engine/base/printjson.js'
 import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'
 import type { Job, JobStep } from './jobfile.js'
-import type { LastOfJob } from './lastofjobs.js'
-
-/** A file in jobs/, as far as it can be read. */
-export interface JobFile {
-  readonly name: string
-  readonly file: string
-  readonly job: Job | null
-  /** Why the file is not right; null where it is. */
-  readonly problem: string | null
-  /** The next instants at which it is due, canonical; empty where it has no schedule. */
-  readonly next: readonly string[]
-  /** How it last ended, whoever started it; null where it never ran, or no warehouse says so. */
-  readonly last: LastOfJob | null
-}
+import type { JobFile, LastOfJob } from './jobfiles.js'
 
 const lastText = (last: LastOfJob | null): string =>
   last?.started_at ? `${atSecond(last.started_at)}, ${last.status}` : ''

@@ -24,7 +24,7 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
       import('../../shell/commandcontext.js'),
       import('../../shell/tablechanges.js'),
       import('../../engine/run/catchup.js'),
-      import('../../shell/display.js'),
+      import('../../shell/progress.js'),
       import('../analytics/work.js'),
     ])
     return withContext(invocation, async (context) => {

@@ -61,7 +61,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     import('../backfill/timerange.js'),
     import('./words.js'),
     import('../../engine/base/clock.js'),
-    import('../../shell/display.js'),
+    import('../../shell/progress.js'),
   ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {

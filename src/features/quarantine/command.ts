@@ -54,7 +54,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
   const [{ replayQuarantine, replayText, leftText }, { shown }] = await Promise.all([
     parts(),
-    import('../../shell/display.js'),
+    import('../../shell/progress.js'),
   ])
   const deps = await context.dependencies(await context.existingWarehouse())
   const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>

@@ -23,9 +23,9 @@ import {
   storeShared,
 } from '../../engine/warehouse/sharedrows.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
+import { differingText } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { DeletionGuard, deletionLimit } from './deletionguard.js'
-import { differingText } from './listwords.js'
 import { LiveRows } from './liverows.js'
 import { answersApart, askForRegressions } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'

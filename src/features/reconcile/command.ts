@@ -1,6 +1,6 @@
-import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
 
-export const reconcileCommand: Command = {
+const reconcileCommand: Command = {
   name: 'reconcile',
   summary: 'find records that were deleted at the source, or that the warehouse lacks, and repair both',
   help: `
@@ -30,4 +30,14 @@ that cursor fails: --accept-deletes confirms that the records were really delete
     const how = { full: options.full === true, acceptDeletes: options.acceptDeletes === true }
     return runOnce(invocation, () => ({ mode: 'reconcile', ...how, begin: beginReconcile(how) }))
   },
+}
+
+export const reconcile: Feature = {
+  command: reconcileCommand,
+  settings: async () => (await import('./settings.js')).reconcileSection,
+  step: async () => ({
+    command: 'reconcile',
+    does: 'also find deleted and missing records.',
+    prepare: async (...given) => (await import('./work.js')).reconcileAsStep(...given),
+  }),
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../engine/base/format.js'
 import { Bisection } from '../../engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
@@ -21,6 +22,20 @@ import type { WalkOutcome, WalkPage, WalkPort } from '../../engine/walk/types.js
 import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
 import { Walk } from '../../engine/walk/walk.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
+
+/* What a comparison says of itself where it is not sure. `reconcile` and `verify` use it. */
+
+export const differingText = (records: number): string =>
+  `Of ${plural(records, 'record')} the source says different things by id and in its list, or from one answer to the next. Nothing of them was changed; the next reconcile asks once more`
+
+export const unevenText = ({ source, warehouse }: ComparedCursor): string =>
+  `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. Differences that were found are repaired; the next reconcile looks again`
+
+/** `more`: records that a filter by time keeps back. */
+export const beforeAllText = (more: number): string | undefined =>
+  more === 0
+    ? undefined
+    : `The source counts ${plural(more, 'record')} more without updated_after than with the earliest time that it takes: its list was read without it and compared whole. No sync sees these records change: tell the API's operator`
 
 /** What a comparison of one cursor has found, after the differences were dealt with. */
 export interface ComparedCursor extends Comparison {

@@ -4,18 +4,66 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
+import { fullCost } from '../../engine/compare/comparisoncost.js'
 import type { Cell, Move } from '../../engine/compare/histogram.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
+import { digest, type SetDifference } from '../../engine/warehouse/register/sketch.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { ComparedRows, Repair } from './comparing.js'
 import type { Confirmation } from './confirm.js'
 import type { LiveRows } from './liverows.js'
-import { recoverLostRows } from './lostrows.js'
 import type { RegisterCheck } from './registercheck.js'
 import { OlderRows } from './sourceregression.js'
+
+interface LostRowParts {
+  readonly check: RegisterCheck
+  readonly liveRows: LiveRows
+  readonly confirmation: Confirmation
+  readonly repair: Pick<Repair, 'store' | 'settle'>
+  readonly warn: Note
+}
+
+/**
+ * Asks the source by id about every row that has vanished from the warehouse, or that has another version than shopsync
+ * has written. Returns undefined where the source cannot be asked so, or where that costs more than a list of everything.
+ */
+export async function recoverLostRows(parts: LostRowParts): Promise<readonly Move[] | undefined> {
+  const { check, liveRows, confirmation, repair, warn } = parts
+  const finding = await check.look(liveRows.counted)
+  if (finding === 'sound' || finding === 'unknown') return []
+  if (finding === 'many') {
+    warn('More rows have vanished from the warehouse, or were changed in it, than can be named', {})
+    return undefined
+  }
+  const { lost, strange } = await sortOut(liveRows, finding)
+  if (lost.length + strange.length === 0) return []
+  warn('Rows have vanished from the warehouse, or were changed in it: asking the source about each', {
+    vanished: lost.length,
+    changed: strange.length,
+  })
+  if (lost.length + strange.length > fullCost(liveRows.counted?.live ?? 0)) return undefined
+  const found = await confirmation.find(lost)
+  if (!found) return undefined
+  const moves: Move[] = []
+  for (const fetched of found) moves.push(...(await repair.store(fetched)))
+  if (strange.length > 0) moves.push(...(await repair.settle(strange)))
+  return moves
+}
+
+/** `lost`: rows that are not there. `strange`: rows that are there, in a version that shopsync has not written. */
+async function sortOut(liveRows: LiveRows, { more, less }: SetDifference) {
+  const rows = await liveRows.versions([...more, ...less].map(({ id }) => id))
+  const lost = more.filter(({ id }) => rows.get(id)?.deletedAt !== null).map(({ id }) => id)
+  const strange = less.flatMap(({ id, version }): Candidate[] => {
+    const row = rows.get(id)
+    const isThere = row?.deletedAt === null && digest(row.updatedAt) === version
+    return isThere ? [{ id, updatedAt: row.updatedAt }] : []
+  })
+  return { lost, strange }
+}
 
 /** The versions of a record of which warehouse and source disagree; null where the record does not exist. */
 interface DryRunEntry {

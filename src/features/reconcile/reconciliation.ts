@@ -24,17 +24,22 @@ import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
-import { type ComparedCursor, Comparing, type Repair } from './comparing.js'
+import {
+  beforeAllText,
+  type ComparedCursor,
+  Comparing,
+  differingText,
+  type Repair,
+  unevenText,
+} from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { DeletionGuard } from './deletionguard.js'
+import { recoverLostRows } from './dryrun.js'
 import { Latecomers } from './latecomers.js'
-import { beforeAllText, differingText, unevenText } from './listwords.js'
 import { LiveRows } from './liverows.js'
-import { recoverLostRows } from './lostrows.js'
-import { RegisterCheck } from './registercheck.js'
+import { RegisterCheck, trimRequests } from './registercheck.js'
 import { answersApart, OlderRows } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
-import { trimRequests } from './trimrequests.js'
 
 export interface ReconcileOptions {
   /** List every record, whatever the counts say. */

@@ -1,6 +1,6 @@
-import type { Command } from '../../shell/command.js'
+import type { Command, Feature } from '../../shell/command.js'
 
-export const reportCommand: Command = {
+const reportCommand: Command = {
   name: 'report',
   summary: 'one page that answers: can I trust the data, how was last month, what needs me today',
   help: `
@@ -22,7 +22,7 @@ chosen on it.`,
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
-      import('../../shell/display.js'),
+      import('../../shell/progress.js'),
     ])
     const file = String(invocation.options.out ?? 'report.html')
     checkPlace(file, invocation.io)
@@ -35,4 +35,9 @@ chosen on it.`,
       return 0
     })
   },
+}
+
+export const report: Feature = {
+  command: reportCommand,
+  step: async () => (await import('./step.js')).reportAsStep,
 }

@@ -1,11 +1,8 @@
 /* The step `report` of a job: writes the page, and asks the source nothing. */
 import { textLeaf } from '../../engine/config/leaf.js'
 import { now } from '../../engine/run/tenant.js'
-import { remembered } from '../../engine/warehouse/failedworks.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { StepKind, StepSettings } from '../../shell/command.js'
-import { reportOfNothing } from '../../shell/jobsteps.js'
-import { reportText } from './words.js'
 
 interface ReportSettings extends StepSettings {
   readonly out?: string
@@ -36,7 +33,13 @@ export const reportAsStep: StepKind = {
     tell,
   ) => {
     const { tenants } = chooseFrom(context.config, step)
-    const { checkPlace, writeReport } = await import('./work.js')
+    const [{ checkPlace, writeReport }, { reportText }, { remembered }, { reportOfNothing }] =
+      await Promise.all([
+        import('./work.js'),
+        import('./words.js'),
+        import('../../engine/warehouse/failedworks.js'),
+        import('../../shell/execute.js'),
+      ])
     checkPlace(out, context.invocation.io)
     return {
       asksSource: false,

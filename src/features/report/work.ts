@@ -127,7 +127,7 @@ export async function drawReport(
   const [{ readReport }, { reportPage }, { draw }] = await Promise.all([
     import('./read/read.js'),
     import('./page/reportpage.js'),
-    import('./draw/svg.js'),
+    import('./draw/option.js'),
   ])
   const { config, clock } = context
   const { schema, timeZone } = reportSettings(config)

@@ -1,6 +1,6 @@
-import type { Command } from '../../shell/command.js'
+import type { Command, Feature } from '../../shell/command.js'
 
-export const scheduleCommand: Command = {
+const scheduleCommand: Command = {
   name: 'schedule',
   summary: 'stays up and runs every job that has a schedule',
   help: `
@@ -25,4 +25,9 @@ is started again. Where the database does not answer, it ends ten seconds later 
     ])
     return withContext(invocation, stayUp)
   },
+}
+
+export const schedule: Feature = {
+  command: scheduleCommand,
+  tables: async () => (await import('./tables.js')).jobTables,
 }

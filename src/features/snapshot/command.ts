@@ -1,6 +1,6 @@
-import type { Command } from '../../shell/command.js'
+import type { Command, Feature } from '../../shell/command.js'
 
-export const snapshotCommand: Command = {
+const snapshotCommand: Command = {
   name: 'snapshot',
   summary: 'keep how each shop stands today: stock, work in progress, receivables',
   help: `
@@ -21,10 +21,10 @@ Sends no request.`,
     const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { withFollowing }] =
       await Promise.all([
         import('../../shell/commandcontext.js'),
-        import('./step.js'),
+        import('./work.js'),
         import('./words.js'),
-        import('../../shell/display.js'),
-        import('../../shell/afterwork.js'),
+        import('../../shell/progress.js'),
+        import('../../shell/execute.js'),
       ])
     return withContext(invocation, async (context) => {
       const taken = await withFollowing(context, { job: null, onRecord: false }, () =>
@@ -34,4 +34,10 @@ Sends no request.`,
       return 0
     })
   },
+}
+
+export const snapshot: Feature = {
+  command: snapshotCommand,
+  tables: async () => (await import('./tables.js')).snapshotTables,
+  step: async () => (await import('./step.js')).snapshotAsStep,
 }

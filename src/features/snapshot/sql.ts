@@ -6,8 +6,7 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
-import { withTables } from '../analytics/viewtext.js'
-import { type ViewSettings, viewWords } from '../analytics/viewwords.js'
+import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 
 export interface SnapshotOptions extends ViewSettings {
   /** null: all. */

@@ -1,30 +1,6 @@
-/* A snapshot as a command, and as a step of a job. */
-import type { CursorChoice } from '../../engine/run/runreport.js'
+/* The step `snapshot` of a job. */
 import { chooseFrom } from '../../shell/chosenbyflags.js'
-import type { CommandContext, StepKind } from '../../shell/command.js'
-import { reportOfNothing } from '../../shell/jobsteps.js'
-import { reportSettings } from '../analytics/settings.js'
-import type { ViewSettings } from '../analytics/viewwords.js'
-import { refreshNow } from '../analytics/work.js'
-import { snapshotText } from './words.js'
-import { type Snapshot, snapshotStep, takeSnapshot } from './work.js'
-
-const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => ({
-  model,
-  names: reportSettings(config).names,
-})
-
-/** Keeps how the shops stand, by the days of their zones as they are now. */
-export async function snapshotOf(
-  context: CommandContext,
-  choice: Pick<CursorChoice, 'tenants'>,
-): Promise<Snapshot> {
-  const { clock, invocation } = context
-  const warehouse = await context.readyWarehouse()
-  await refreshNow(context, warehouse)
-  const settings = snapshotSettings(context)
-  return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
-}
+import type { StepKind } from '../../shell/command.js'
 
 export const snapshotAsStep: StepKind = {
   command: 'snapshot',
@@ -33,7 +9,14 @@ export const snapshotAsStep: StepKind = {
     if (full) return ['full', 'none: a snapshot is always whole']
     return resources === 'all' ? undefined : ['resources', 'none: a snapshot is of whole shops']
   },
-  prepare: (context, { job, ...step }, tell) => {
+  prepare: async (context, { job, ...step }, tell) => {
+    const [{ snapshotSettings, snapshotStep }, { refreshNow }, { snapshotText }, { reportOfNothing }] =
+      await Promise.all([
+        import('./work.js'),
+        import('../analytics/work.js'),
+        import('./words.js'),
+        import('../../shell/execute.js'),
+      ])
     const choice = chooseFrom(context.config, step)
     return {
       asksSource: false,

@@ -3,7 +3,10 @@ import type { CursorChoice } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
 import { type Leased, openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import type { CommandContext } from '../../shell/command.js'
+import { reportSettings } from '../analytics/settings.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
+import { refreshNow } from '../analytics/work.js'
 import { writeSnapshot } from './sql.js'
 
 /** What `shopsync snapshot` has done. */
@@ -39,4 +42,21 @@ export async function snapshotStep(
   const trying = { what: 'snapshot', warehouse, now: started_at, signal } as const
   const shops = await remembered(trying, () => writeSnapshot(warehouse, { ...settings, tenants }))
   return { status: 'ok', run_id: runId, started_at, finished_at: now({ clock }), shops }
+}
+
+export const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => ({
+  model,
+  names: reportSettings(config).names,
+})
+
+/** Keeps how the shops stand, by the days of their zones as they are now. */
+export async function snapshotOf(
+  context: CommandContext,
+  choice: Pick<CursorChoice, 'tenants'>,
+): Promise<Snapshot> {
+  const { clock, invocation } = context
+  const warehouse = await context.readyWarehouse()
+  await refreshNow(context, warehouse)
+  const settings = snapshotSettings(context)
+  return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
 }

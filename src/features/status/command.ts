@@ -1,6 +1,6 @@
-import { type Command, choiceOptions } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature } from '../../shell/command.js'
 
-export const statusCommand: Command = {
+const statusCommand: Command = {
   name: 'status',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
@@ -62,4 +62,9 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
       return report.healthy ? 0 : 1
     })
   },
+}
+
+export const status: Feature = {
+  command: statusCommand,
+  settings: async () => (await import('./settings.js')).statusSection,
 }

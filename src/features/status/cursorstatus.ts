@@ -2,8 +2,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'
 import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
+import { readRefills } from '../../engine/warehouse/cursors.js'
 import { readJson, rootTable } from '../../engine/warehouse/database.js'
-import { readRefills } from '../../engine/warehouse/refills.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface CursorStatus {

@@ -1,6 +1,6 @@
-import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
 
-export const syncCommand: Command = {
+const syncCommand: Command = {
   name: 'sync',
   summary: 'read what changed since the last run, of every tenant and resource',
   help: `
@@ -28,4 +28,13 @@ The next run goes on where a run was cut short, whatever cut it short.`,
     const mode = invocation.options.full ? 'full' : 'sync'
     return runOnce(invocation, () => ({ mode, begin: beginSync({ mode }) }))
   },
+}
+
+export const sync: Feature = {
+  command: syncCommand,
+  step: async () => ({
+    command: 'sync',
+    does: 'read the records that changed.',
+    prepare: async (...given) => (await import('./work.js')).syncAsStep(...given),
+  }),
 }

@@ -1,6 +1,6 @@
 /*
  * All metrics of a warehouse, in the text form that Prometheus reads: what it is now, and the lifetime totals that runs
- * have added up. Used by `GET /metrics` of the scheduler and by textfile.ts. No label holds anything of a customer: ids of
+ * have added up. Used by `GET /metrics` of the scheduler and by work.ts. No label holds anything of a customer: ids of
  * tenants, names of resources and jobs, and words of ours are all there is.
  */
 import { Counter, Gauge, Registry } from 'prom-client'

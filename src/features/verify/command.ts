@@ -1,7 +1,7 @@
-import { type Command, choiceOptions, timeLimitOption } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 
-export const verifyCommand: Command = {
+const verifyCommand: Command = {
   name: 'verify',
   summary: 'compare the warehouse with the source and only report: exit 0 when equal, 1 when not',
   help: `
@@ -26,8 +26,8 @@ field by field, at the cost of one request each.`,
       await Promise.all([
         import('../../shell/commandcontext.js'),
         import('./words.js'),
-        import('../../shell/runtroubles.js'),
-        import('./step.js'),
+        import('../../shell/runsummary.js'),
+        import('./work.js'),
       ])
     const { options, out } = invocation
     const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0
@@ -39,4 +39,9 @@ field by field, at the cost of one request each.`,
       return report.status === 'equal' ? 0 : 1
     })
   },
+}
+
+export const verify: Feature = {
+  command: verifyCommand,
+  step: async () => (await import('./step.js')).verifyAsStep,
 }

@@ -21,8 +21,14 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Quarantined } from '../quarantine/work.js'
 import { type BelongsTo, belongsTo } from '../status/belongsto.js'
 import { type ContentDifference, compareContent } from '../verify/content.js'
-import { type EndedVersion, endedVersions } from './endedversions.js'
-import { type Earlier, earlierRuns, type Provenance, whoBrought } from './provenance.js'
+import {
+  type Earlier,
+  type EndedVersion,
+  earlierRuns,
+  endedVersions,
+  type Provenance,
+  whoBrought,
+} from './provenance.js'
 
 /** A row and its history. */
 export interface Told {

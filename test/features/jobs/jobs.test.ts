@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { JobFile } from '../../../src/features/jobs/words.js'
+import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
 import { shopsync } from '../../support/call.js'
 import { scratch } from '../../support/scratch.js'
 

@@ -1,7 +1,7 @@
 /** The page as text: what stands on it for one business, for several, for very many and for none. */
 import { describe, expect, it } from 'vitest'
 import type { ReportData } from '../../../src/features/report/data.js'
-import { draw } from '../../../src/features/report/draw/svg.js'
+import { draw } from '../../../src/features/report/draw/option.js'
 import { marginFigure } from '../../../src/features/report/figures/work.js'
 import { trendOf } from '../../../src/features/report/numberwords.js'
 import { reportPage } from '../../../src/features/report/page/reportpage.js'

@@ -5,15 +5,15 @@ import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as webhook from '../../../src/features/alerts/deliver.js'
-import type * as heartbeat from '../../../src/features/alerts/heartbeat.js'
 import type * as incidents from '../../../src/features/alerts/incidents.js'
+import type * as heartbeat from '../../../src/features/alerts/send.js'
 import type * as send from '../../../src/features/alerts/send.js'
 import type * as telling from '../../../src/features/alerts/telling.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
-import type * as secrets from '../../../src/shell/secrets.js'
+import type * as secrets from '../../../src/shell/log.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -146,7 +146,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and says no secret',
     broken: 'knows of no secret that is to be concealed',
-    breakage: breaking<typeof secrets>('src/shell/secrets.ts').function('secretsOf', () => () => []),
+    breakage: breaking<typeof secrets>('src/shell/log.ts').function('secretsOf', () => () => []),
     test: 'test/features/alerts/alertscommand.test.ts',
     name: 'check --alerts sends a test',
     on: [],
@@ -165,7 +165,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'heartbeats say that a run came to its end',
     broken: 'calls the heartbeat of a run that failed as that of one that was well',
-    breakage: breaking<typeof heartbeat>('src/features/alerts/heartbeat.ts').function(
+    breakage: breaking<typeof heartbeat>('src/features/alerts/send.ts').function(
       'beat',
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),

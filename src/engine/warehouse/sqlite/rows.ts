@@ -1,5 +1,21 @@
-import type { Tuple, Value } from '../../model/flatten/batch.js'
-import type { Rows } from '../rows.js'
+import type { Flattened, Tuple, Value } from '../../model/flatten/batch.js'
+import type { Table } from '../../model/table.js'
+import { ownerPlace, type Rows } from '../rows.js'
+
+/** The rows of a page, and whether the writer thread stores them. */
+export interface SqlitePage {
+  readonly tuples: Flattened['rows']
+  readonly isOffloaded: boolean
+}
+
+/** The thread stores pages of at least `threadFrom` rows: for smaller ones the way there takes longer than the writing. */
+export function encode(tuples: Flattened['rows'], threadFrom: number): SqlitePage {
+  const rows = [...tuples.values()].reduce((sum, { length }) => sum + length, 0)
+  return { tuples, isOffloaded: rows >= threadFrom }
+}
+
+export const rowsOf = ({ tuples }: SqlitePage, table: Table): TupleRows =>
+  new TupleRows(tuples.get(table.name) ?? [], ownerPlace(table))
 
 /** Rows as flatten made them: their values are bound to statements one by one. */
 export class TupleRows implements Rows<TupleRows> {

@@ -1,10 +1,41 @@
 /*
  * A chart as ECharts' option. Everything that ECharts would decide by itself is said here: margins, so that charts in a
- * row stand on one line; ticks, so that a year is told where it begins. Used by svg.ts.
+ * row stand on one line; ticks, so that a year is told where it begins. Used by option.ts.
  */
-import type { EChartsCoreOption } from 'echarts/core'
-import { beginsAboveZero, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
-import { axisText, cellText } from '../values.js'
+
+import { BarChart, LineChart } from 'echarts/charts'
+import { GridComponent } from 'echarts/components'
+import { type EChartsCoreOption, init, use } from 'echarts/core'
+import { SVGRenderer } from 'echarts/renderers'
+import {
+  axisText,
+  beginsAboveZero,
+  type Chart,
+  type ChartColor,
+  type ChartSeries,
+  cellText,
+} from '../chart.js'
+
+/*
+ * Draws a chart as SVG, on the server and without a browser: ECharts lays out and writes the text. Colors are variables
+ * of the page's style, so that one drawing serves light, dark and paper.
+ */
+
+use([BarChart, LineChart, GridComponent, SVGRenderer])
+
+/** The size of ECharts' drawing is its viewBox alone: the page decides how wide it is shown. */
+const opening = /^<svg width="\d+" height="\d+"/
+
+export function draw(chart: Chart, size: DrawingSize): string {
+  const { width, height } = size
+  const instance = init(null, null, { renderer: 'svg', ssr: true, width, height })
+  try {
+    instance.setOption(optionOf(chart, size))
+    return instance.renderToSVGString({ useViewBox: true }).replace(opening, '<svg')
+  } finally {
+    instance.dispose()
+  }
+}
 
 /** A drawing for wide columns of the page, and one that is laid out anew for phones. */
 export interface DrawingSize {

@@ -1,8 +1,7 @@
 import { count, plural } from '../../../engine/base/format.js'
 import type { ChartColor, Figure } from '../chart.js'
 import { moneyText, percentText } from '../numberwords.js'
-import { aboutPartial, overMonths } from './months.js'
-import { type FigureInput, lastWhole, sumOf } from './sales.js'
+import { aboutPartial, type FigureInput, lastWhole, overMonths, sumOf } from './sales.js'
 
 /* Customers, and what they owe. */
 

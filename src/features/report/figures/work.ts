@@ -2,8 +2,7 @@ import { count, plural } from '../../../engine/base/format.js'
 import type { ChartColor, Figure } from '../chart.js'
 import { cycleBands } from '../data.js'
 import { hoursText, moneyText, percentText } from '../numberwords.js'
-import { aboutPartial, overMonths } from './months.js'
-import { type FigureInput, lastWhole, sumOf } from './sales.js'
+import { aboutPartial, type FigureInput, lastWhole, overMonths, sumOf } from './sales.js'
 
 /* Who did the work, how long it took, what parts brought, and what became of recommendations. */
 

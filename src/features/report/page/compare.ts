@@ -11,7 +11,7 @@ import {
   unknownMark,
 } from '../numberwords.js'
 import { trustSentence } from '../trustsentence.js'
-import { type Html, html } from './html.js'
+import { type Html, html } from './figure.js'
 
 const words = { good: 'complete', watch: 'not up to date', bad: 'in doubt' } as const
 const signs = { good: '✓', watch: '–', bad: '!' } as const

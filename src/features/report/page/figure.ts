@@ -1,10 +1,28 @@
 /* A figure of the page: its words, the drawing in each size, and the numbers as a table. */
-import { beginsAboveZero, type Chart, type Figure } from '../chart.js'
-import type { DrawingSize } from '../draw/option.js'
-import { cellText } from '../values.js'
-import { Html, html, type Piece } from './html.js'
 
-/** Draws a chart; svg.ts does, and is loaded only where a page is made. */
+import { escaped } from '../../../engine/base/escape.js'
+import { beginsAboveZero, type Chart, cellText, type Figure } from '../chart.js'
+import type { DrawingSize } from '../draw/option.js'
+
+/** Text that is HTML already. Everything else is escaped where it enters a page. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+export type Piece = Html | string | number | null | undefined | false | readonly Piece[]
+
+function textOf(piece: Piece): string {
+  if (piece instanceof Html) return piece.text
+  if (piece === null || piece === undefined || piece === false) return ''
+  if (typeof piece === 'object') return piece.map(textOf).join('')
+  return escaped(String(piece))
+}
+
+/** A template whose values are escaped, unless they are Html themselves. Lists are joined; null and false are nothing. */
+export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
+  new Html(parts.map((part, i) => part + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
+
+/** Draws a chart; option.ts does, and is loaded only where a page is made. */
 export type Draw = (chart: Chart, size: DrawingSize) => string
 
 const barsHeight = (chart: Chart): number =>

@@ -3,9 +3,7 @@ import { count, plural, span } from '../../../engine/base/format.js'
 import type { Figure } from '../chart.js'
 import type { OperationsAnswer, ResourceFreshness, RunLine } from '../data.js'
 import { instantInShort, monthInShort, unknownMark } from '../numberwords.js'
-import type { Draw } from './figure.js'
-import { figureHtml } from './figure.js'
-import { type Html, html, type Piece } from './html.js'
+import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
 
 const instant = (value: string | null): string => (value === null ? unknownMark : instantInShort(value))
 

@@ -17,11 +17,9 @@ import { instantInFull, moneyText, unknownMark } from '../numberwords.js'
 import { neverSynced } from '../reporttext.js'
 import type { Tone } from '../trustsentence.js'
 import { comparisonHtml } from './compare.js'
-import { type Draw, figureHtml } from './figure.js'
-import { Html, html, type Piece } from './html.js'
+import { type Draw, figureHtml, Html, html, type Piece } from './figure.js'
 import { operationsHtml } from './operationspage.js'
-import { pageScript } from './reportscript.js'
-import { hatchPatterns, pageStyle } from './reportstyle.js'
+import { hatchPatterns, pageScript, pageStyle } from './reportstyle.js'
 
 const parts: readonly (readonly [
   id: string,

@@ -1,6 +1,6 @@
 /* Questions about invoices, and about the customers who came. One statement each, for all tenants at once. */
 import { sql } from 'kysely'
-import { countWhere, countWithout, type Subject, sumKnown, sumWhere } from './views.js'
+import { countWhere, countWithout, type Subject, sumKnown, sumWhere } from './reportdays.js'
 
 /** What each shop invoiced a month, from the month `from` on. */
 export const askSales = ({ db, tenants, month }: Subject, from: string) =>

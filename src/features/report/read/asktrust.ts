@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
 import { recordedOrder } from '../../../engine/warehouse/runs.js'
-import type { Subject } from './views.js'
+import type { Subject } from './reportdays.js'
 
 export const askFreshness = ({ db, tenants }: Subject) =>
   db

@@ -1,6 +1,6 @@
 /* Questions about work: who did it, how long it took, what waits, and what parts and recommendations brought. */
 import { sql } from 'kysely'
-import { countWhere, countWithout, type Subject, sumKnown, sumWhere } from './views.js'
+import { countWhere, countWithout, type Subject, sumKnown, sumWhere } from './reportdays.js'
 
 /** Hours from one month up to another, which does not belong to it. */
 export const askTechnicians = ({ db, tenants, month }: Subject, from: string, to: string) =>

@@ -1,6 +1,7 @@
 /* Everything that the views answer, in rows by tenant. fold.ts makes the scopes of the report of them. */
+
+import { readRefills } from '../../../engine/warehouse/cursors.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { readRefills } from '../../../engine/warehouse/refills.js'
 import { askCustomers, askOrders, askPayments, askReceivables, askSales, askTotals } from './asksales.js'
 import { askFreshness } from './asktrust.js'
 import {
@@ -11,8 +12,7 @@ import {
   askTechnicians,
   askUndecided,
 } from './askwork.js'
-import { monthsLater } from './reportdays.js'
-import { groupedBy, type Subject } from './views.js'
+import { groupedBy, monthsLater, type Subject } from './reportdays.js'
 
 /** The time that the questions are about. */
 export interface Period {

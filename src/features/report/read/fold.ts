@@ -13,7 +13,7 @@ import type {
   StandingLine,
 } from '../data.js'
 import { type Findings, usualMonths } from './findings.js'
-import { groupedBy, numberFrom } from './views.js'
+import { groupedBy, numberFrom } from './reportdays.js'
 
 type Row<N extends keyof Findings> = Findings[N][number]
 

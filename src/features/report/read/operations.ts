@@ -4,8 +4,8 @@ import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
 import type { Db } from '../../../engine/warehouse/database.js'
 import type { OperationsAnswer, RunDay, RunLine } from '../data.js'
 import { askDrift, askQuarantine, askRuns, countDrift, type FreshnessRow, type RunRow } from './asktrust.js'
+import { groupedBy, numberFrom } from './reportdays.js'
 import { byResource } from './trust.js'
-import { groupedBy, numberFrom } from './views.js'
 
 const daysShown = 30
 const runsShown = 8

@@ -20,10 +20,9 @@ import { askExtent } from './asksales.js'
 import { askFreshness } from './asktrust.js'
 import { findingsOf } from './findings.js'
 import { operationsOf } from './operations.js'
-import { monthsOf } from './reportdays.js'
+import { monthsOf, type Subject } from './reportdays.js'
 import { tenantsAndScopes } from './scopes.js'
 import { completeDay } from './trust.js'
-import type { Subject } from './views.js'
 
 export interface ReportOptions {
   readonly warehouse: Warehouse

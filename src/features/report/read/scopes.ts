@@ -4,9 +4,8 @@ import type { FreshnessRow } from './asktrust.js'
 import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { byTenant, type Findings } from './findings.js'
 import { foldedScope, monthNumbers, needsOf, noNumbers, type ShopNames } from './fold.js'
-import { monthsLater } from './reportdays.js'
+import { monthsLater, numberFrom, type Subject } from './reportdays.js'
 import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
-import { numberFrom, type Subject } from './views.js'
 
 /** With more tenants than this, the page compares them, and leaves the figures of one to --tenant. */
 const mostScopes = 6

@@ -5,7 +5,7 @@ import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { ResourceFreshness, TrustAnswer, VerdictShown } from '../data.js'
 import type { FreshnessRow } from './asktrust.js'
 import type { Findings } from './findings.js'
-import { groupedBy, numberFrom } from './views.js'
+import { groupedBy, numberFrom } from './reportdays.js'
 
 /** What makes old data stale, and what else the figures rest on. */
 export interface StaleRule {

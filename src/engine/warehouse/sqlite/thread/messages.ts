@@ -6,7 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../base/errors.js'
 import type { BatchTables } from '../../batchtables.js'
 import type { Applied, Batch } from '../../versionbatch.js'
-import type { SqlitePage } from '../encode.js'
+import type { SqlitePage } from '../rows.js'
 
 /** A batch on its way to the thread, by structured clone. */
 export interface BatchMessage {

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../base/errors.js'
 import type { BatchTables } from '../../batchtables.js'
 import type { Applied, Batch } from '../../versionbatch.js'
-import type { SqlitePage } from '../encode.js'
+import type { SqlitePage } from '../rows.js'
 import { batchMessage, errorOf, type WriterReply } from './messages.js'
 
 interface Waiting {
