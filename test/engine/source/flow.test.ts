@@ -64,6 +64,17 @@ it('lets the next one go when a page has come, failed, or was given up, and neve
   expect(names(held)).toEqual(['0', '1', '2', '3'])
 })
 
+it('lets one go with each page that is stored, while those that were let go are under way', async () => {
+  const { backlog, throttle, page } = await given(2)
+  const stored = [storing(backlog), storing(backlog)]
+  const held = ask(throttle, pages(3, page))
+  for (const [i, end] of stored.entries()) {
+    await end()
+    await new Promise(setImmediate)
+    expect(held).toHaveLength(i + 1)
+  }
+})
+
 it('goes on holding where the warehouse is full again, and forgets a page that is not wanted any more', async () => {
   const { backlog, throttle, page } = await given(1)
   const first = storing(backlog)

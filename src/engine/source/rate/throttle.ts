@@ -161,14 +161,15 @@ export class Throttle {
 
   /** Lets the oldest held page go, if the warehouse can take another one soon. */
   #letGo(): void {
-    const [waiter] = this.#held
+    const [waiter, next] = this.#held
     if (!waiter) return
-    const { flow } = waiter.claim
-    if (flow?.isFull) this.#awaitStore(flow)
-    else {
+    const isFull = waiter.claim.flow?.isFull ?? false
+    if (!isFull) {
       this.#held.delete(waiter)
       this.#enter(waiter)
     }
+    const { flow } = (isFull ? waiter : next)?.claim ?? {}
+    if (flow) this.#awaitStore(flow)
   }
 
   #awaitStore(flow: Flow): void {
