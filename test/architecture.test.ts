@@ -6,85 +6,10 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
-import { filesIn, importLines, importsOf, root, textOf, withoutComments } from './support/tree.js'
+import { arrowsUpwards, roomOf } from './support/rooms.js'
+import { filesIn, importsOf, root, textOf, withoutComments } from './support/tree.js'
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
-
-/** The room of a file: `schema`, a room of the engine, `features/NAME`, `shell`, `sandbox`, or `main` for the files of src. */
-const roomOf = (file: string): string => {
-  const [first = '', second = '', third = '', name] = file.split('/')
-  if (first === 'schema') return 'schema'
-  if (third === '') return 'main'
-  if (second === 'engine') return third
-  return second === 'features' && name !== undefined ? `features/${third}` : second
-}
-
-const isFeature = (room: string): boolean => room.startsWith('features/')
-
-const engine = ['base', 'config', 'model', 'source', 'walk', 'compare', 'warehouse', 'run']
-const leaves = ['schema', 'base', 'config']
-
-/** The rooms below which each room stands; docs/architecture.md draws them. */
-const below: Record<string, readonly string[]> = {
-  schema: [],
-  base: ['schema'],
-  config: ['schema', 'base'],
-  model: leaves,
-  source: [...leaves, 'model'],
-  walk: ['schema', 'base'],
-  compare: ['schema', 'base', 'walk'],
-  warehouse: [...leaves, 'model'],
-  run: [...leaves, 'model', 'source', 'walk', 'compare', 'warehouse'],
-  shell: ['schema', ...engine],
-  features: ['schema', ...engine, 'shell'],
-  sandbox: ['schema', 'base'],
-}
-
-/** Which feature needs which other: a new line here is a decision. */
-const needs: Record<string, readonly string[]> = {
-  alerts: ['analytics', 'status'],
-  backfill: ['jobs', 'plan', 'reconcile'],
-  check: ['alerts', 'analytics', 'jobs', 'telemetry'],
-  completion: ['jobs'],
-  dictionary: ['analytics', 'status'],
-  demo: ['reconcile', 'report', 'sync'],
-  forget: ['alerts', 'telemetry'],
-  init: ['check'],
-
-  migrate: ['analytics'],
-  plan: ['analytics', 'backfill', 'reconcile'],
-  quarantine: ['reconcile'],
-  report: ['alerts', 'analytics', 'status'],
-  runs: ['jobs'],
-  schedule: ['alerts', 'dictionary', 'jobs', 'report', 'runs', 'telemetry'],
-  snapshot: ['analytics'],
-  status: ['alerts', 'analytics'],
-  sync: ['reconcile'],
-  telemetry: ['alerts', 'status'],
-  verify: ['reconcile', 'status'],
-  why: ['quarantine', 'status', 'verify'],
-}
-
-/** Above the features stands what lists them. */
-const mayImport = (room: string, other: string): boolean => {
-  if (room === other || room === 'main') return true
-  if (!isFeature(room)) return below[room]?.includes(other) ?? false
-  if (isFeature(other))
-    return needs[room.slice('features/'.length)]?.includes(other.slice('features/'.length)) ?? false
-  return (
-    below.features?.includes(other) === true ||
-    ((room === 'features/sandbox' || room === 'features/demo') && other === 'sandbox')
-  )
-}
-
-/** Where a file belongs that imports what it may not. */
-const advice = (file: string, target: string): string => {
-  const [from, to] = [roomOf(file), roomOf(target)]
-  if (isFeature(from) && isFeature(to))
-    return `list ${to} among the needs of ${from}, or move what both use into src/engine or src/shell`
-  if (isFeature(to)) return `the engine and the shell know no feature: src/main.ts hands in what ${to} does`
-  return `imports go downwards only: ${file} belongs above ${to}, or what it needs belongs below ${from}`
-}
 
 /** Each npm package is known in one place; replacing it touches that place alone. */
 const owners: Record<string, readonly string[]> = {
@@ -109,11 +34,7 @@ const owners: Record<string, readonly string[]> = {
 
 describe('the rooms', () => {
   it('are imported downwards only', () => {
-    const upwards = sources.flatMap((file) =>
-      importLines(file)
-        .filter(({ target }) => !mayImport(roomOf(file), roomOf(target)))
-        .map(({ target, line }) => `${file}:${line} imports ${target}: ${advice(file, target)}`),
-    )
+    const upwards = arrowsUpwards(sources)
     expect(upwards).toEqual([])
   })
 
