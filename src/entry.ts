@@ -40,7 +40,7 @@ let failure: NodeJS.ErrnoException | undefined
 const stdout: Writable = isFile(1) ? wholeFile() : process.stdout
 
 /** When the reader of a pipe goes away (`| head`), the output ends and the work goes on. */
-function bearClosedPipes(): void {
+function ignoreEpipe(): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') failure ??= error
   })
@@ -97,7 +97,7 @@ const io: Io = {
 setMaxListeners(mostListeners)
 // While the last text is on its way nobody else listens: a signal must not cut it short.
 for (const name of signalNames) process.on(name, () => {})
-bearClosedPipes()
+ignoreEpipe()
 const exitCode = await call(features, process.argv.slice(2), io)
 // Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
 endWith(exitCode)

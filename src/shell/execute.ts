@@ -13,7 +13,7 @@ import type { CommandContext, FinishedWork, Invocation, TellStep, WorkName } fro
 import { withContext } from './commandcontext.js'
 import { showProgress } from './progress.js'
 import { runSummary, runTroubles } from './runsummary.js'
-import { type ProgressTally, resumption, Tracker } from './tracker.js'
+import { type ProgressCounts, resumption, Tracker } from './tracker.js'
 
 /** The part of a request that each command states for itself; tenants and resources come from the flags. */
 type Purpose = Omit<StepRequest, keyof CursorChoice | 'job'>
@@ -29,7 +29,7 @@ export function runOnce(
       // main says where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
       note(report)
-      await invocation.out.answer(report, runSummary(report, invocation.out.paper))
+      await invocation.out.answer(report, runSummary(report, invocation.out.terminal))
       invocation.out.complain(runTroubles(report))
       return exitCodeOf(report)
     }),
@@ -56,7 +56,7 @@ export class RunWatch {
     { observer, source }: Pick<Dependencies, 'observer' | 'source'>,
   ) {
     this.observer = { ...observer, ...observerOf(context, this.#tracker) }
-    context.invocation.signals.resumesAt = () => resumption(this.#tracker.tally())
+    context.invocation.signals.resumesAt = () => resumption(this.#tracker.counts())
     this.#stop = showProgress(context, this.#tracker, () => source.stats())
   }
 
@@ -75,15 +75,15 @@ export class RunWatch {
       log.info({ ...totals, cursors: cursors.length }, 'Run ended')
       return report
     } catch (error) {
-      throw forTheRun(error, this.#tracker.tally())
+      throw forTheRun(error, this.#tracker.counts())
     }
   }
 }
 
 /** An error that ends a cursor ends the whole run where no cursor has begun. */
-function forTheRun(error: unknown, tally: ProgressTally): unknown {
+function forTheRun(error: unknown, counts: ProgressCounts): unknown {
   if (!(error instanceof Skip || error instanceof Retry)) return error
-  const exitCode = tally.cursors === 0 ? 3 : 1
+  const exitCode = counts.cursors === 0 ? 3 : 1
   return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'go on'}: ${describeError(error)}`, {
     exitCode,
     hint: 'Type shopsync check to see what is wrong',
@@ -167,7 +167,7 @@ export const runAsStep = (context: CommandContext, request: StepRequest, tell: T
     using watch = new RunWatch(context, run)
     const work = async (): Promise<RunReport> => {
       const report = await runStep({ ...run, observer: watch.observer }, request, step)
-      tell(report, runSummary(report, context.invocation.out.paper))
+      tell(report, runSummary(report, context.invocation.out.terminal))
       return report
     }
     return await watch.ending(work())

@@ -3,7 +3,7 @@ import { WriteStream } from 'node:tty'
 import { describeError, Stop, wordsOf } from '../engine/base/errors.js'
 import { visible } from '../engine/base/escape.js'
 import { shortRequests } from '../engine/base/format.js'
-import { harmless, type Paper, plainPaper } from './terminal.js'
+import { harmless, plainTerminal, type Terminal } from './terminal.js'
 
 export interface OutputOptions {
   readonly json: boolean
@@ -11,14 +11,14 @@ export interface OutputOptions {
   readonly stdout: Writable
   readonly stderr: Writable
   /** How text is fitted to a terminal; needed only where there is one. */
-  readonly layOut?: (paper: Paper, text: string) => string
+  readonly layOut?: (terminal: Terminal, text: string) => string
 }
 
 /** Colours as Node judges them: none with NO_COLOR or TERM=dumb, and with FORCE_COLOR always some. */
-const paperOf = (stream: Writable): Paper =>
+const paperOf = (stream: Writable): Terminal =>
   stream instanceof WriteStream && stream.isTTY
     ? { columns: stream.columns || 80, colours: stream.hasColors() }
-    : plainPaper
+    : plainTerminal
 
 /** Everything that the program prints. With --json, stdout carries one JSON document and nothing else. */
 export class Output {
@@ -33,13 +33,13 @@ export class Output {
   }
 
   /** What text for people goes onto: tables are drawn for it. */
-  get paper(): Paper {
+  get terminal(): Terminal {
     return paperOf(this.options.stdout)
   }
 
   /** Whether somebody reads the texts as they come. */
   get isRead(): boolean {
-    return !this.json && !this.quiet && this.paper !== plainPaper
+    return !this.json && !this.quiet && this.terminal !== plainTerminal
   }
 
   /** Text for people: not with --json, not with --quiet. */
@@ -120,8 +120,8 @@ export class Output {
 
   #fitted(stream: Writable, text: string): string {
     const { layOut } = this.options
-    const paper = paperOf(stream)
-    const shown = harmless(paper, text)
-    return layOut ? layOut(paper, shown) : shown
+    const terminal = paperOf(stream)
+    const shown = harmless(terminal, text)
+    return layOut ? layOut(terminal, shown) : shown
   }
 }

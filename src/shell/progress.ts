@@ -178,7 +178,7 @@ export class ProgressDisplay {
       const amounts = `${count(step.done)} of ${count(step.total)}`
       return [`${bar(share, barColumns)} ${percent(share)}`, step.what, amounts]
     }
-    const { cursors, cursorsDone, records } = this.tracker.tally()
+    const { cursors, cursorsDone, records } = this.tracker.counts()
     if (cursors === 0) return [`asking which tenants there are … ${span(elapsed)}`]
     const share = this.tracker.share()
     const { current } = this.tracker

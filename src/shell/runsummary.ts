@@ -9,7 +9,7 @@ import { reasonText } from '../engine/run/reasontext.js'
 import type { CursorReport, RunReport } from '../engine/run/runreport.js'
 import { type Verdict, worstFirst } from '../engine/walk/verdict.js'
 import { groupLines, groupsText } from './grouped.js'
-import { type Ink, type Paper, plainPaper } from './terminal.js'
+import { type Ink, plainTerminal, type Terminal } from './terminal.js'
 import { right, table } from './texttable.js'
 
 /* What of a run needs somebody, a line each: the lines that --quiet prints, and parts of the summary of a run. */
@@ -81,7 +81,7 @@ export const elapsed = (report: RunReport): number =>
   Number(toMicros(report.finished_at) - toMicros(report.started_at)) / 1000
 
 /** The end of a run: its outcome, its totals, its failures, and the next steps. */
-export function runSummary(report: RunReport, paper: Paper = plainPaper): string {
+export function runSummary(report: RunReport, terminal: Terminal = plainTerminal): string {
   const ungranted = tenantTroubles(report)
   const asked = report.cursors.filter((cursor) => !isLeftOut(cursor))
   // Nothing was asked for but the grants: one line says all.
@@ -89,7 +89,7 @@ export function runSummary(report: RunReport, paper: Paper = plainPaper): string
   const failed = failedCursors(report)
   const text = paragraphs([
     headline(report),
-    totals(asked, paper),
+    totals(asked, terminal),
     compared(report.cursors),
     [reasonText(report.reason), ...ungranted]
       .filter((line) => line !== '')
@@ -129,13 +129,13 @@ export function changedText({ cursors }: Pick<RunReport, 'cursors'>): string {
 }
 
 /** One line a resource; those that brought nothing share one. */
-function totals(cursors: readonly CursorReport[], paper: Paper): string {
+function totals(cursors: readonly CursorReport[], terminal: Terminal): string {
   const groups = groupsOf(cursors)
   const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
   const quiet = groups.size - busy.length
   if (busy.length > 1) busy.push(['all of these', busy.flatMap(([, group]) => group)])
   const rows = busy.map(([name, group]) => totalsRow(name, group))
-  const lines = rows.length > 0 ? [table(headings, rows, paper)] : []
+  const lines = rows.length > 0 ? [table(headings, rows, terminal)] : []
   if (quiet > 0) lines.push(`${plural(quiet, 'resource')} without changes, all of them complete.`)
   return lines.join('\n')
 }

@@ -8,14 +8,14 @@ import { visible } from '../engine/base/escape.js'
 /** Why a text stands out; a terminal shows it by a colour. */
 export type Ink = 'good' | 'odd' | 'bad' | 'faint' | 'title'
 
-export interface Paper {
+export interface Terminal {
   /** Columns of a terminal; Infinity where lines may be of any length. */
   readonly columns: number
   readonly colours: boolean
 }
 
 /** A pipe or a file: `grep` finds every line whole. */
-export const plainPaper: Paper = { columns: Number.POSITIVE_INFINITY, colours: false }
+export const plainTerminal: Terminal = { columns: Number.POSITIVE_INFINITY, colours: false }
 
 const styles = {
   good: 'green',
@@ -25,9 +25,9 @@ const styles = {
   title: 'bold',
 } as const satisfies Readonly<Record<Ink, string>>
 
-export function painted(paper: Paper, ink: Ink | undefined, text: string): string {
-  if (!paper.colours || ink === undefined || text === '') return text
-  // Whether there are colours at all was decided where the paper was made: Node must not look at its own stdout.
+export function painted(terminal: Terminal, ink: Ink | undefined, text: string): string {
+  if (!terminal.colours || ink === undefined || text === '') return text
+  // Whether there are colours at all was decided where the terminal was made: Node must not look at its own stdout.
   return styleText(styles[ink], text, { validateStream: false })
 }
 
@@ -37,8 +37,8 @@ const esc = '\u001B'
 const paint = new RegExp(`(${esc}\\[(?:3[123]|[12])m)([^${esc}\n]*)(${esc}\\[(?:39|22)m)`)
 
 /** Text for a terminal, with no other control characters than those of our own colours. */
-export const harmless = (paper: Paper, text: string): string =>
-  paper.colours
+export const harmless = (terminal: Terminal, text: string): string =>
+  terminal.colours
     ? text
         .split(paint)
         .map((part, i) => (i % 4 === 1 || i % 4 === 3 ? part : visible(part)))

@@ -2,7 +2,7 @@
  * The last step of every text on its way to a terminal: lines that are too long break between words, and the marks of
  * what is well, odd or bad get their colours. Used by output.ts.
  */
-import { type Ink, type Paper, painted } from './terminal.js'
+import { type Ink, painted, type Terminal } from './terminal.js'
 import { widthOf, wrapped } from './width.js'
 
 const inks: Readonly<Record<string, Ink>> = { '✓': 'good', '!': 'odd', '✗': 'bad' }
@@ -10,20 +10,20 @@ const inks: Readonly<Record<string, Ink>> = { '✓': 'good', '!': 'odd', '✗': 
 /** The mark at the beginning of a line; what follows it stands below it where the line breaks. */
 const beginning = /^( *)(?:([✓!✗→…]|\d+\.) )?/
 
-function lineOn(paper: Paper, line: string): string {
+function lineOn(terminal: Terminal, line: string): string {
   const [head = '', , mark = ''] = beginning.exec(line) ?? []
   const ink = inks[mark]
   const paint = (text: string): string =>
-    ink === undefined ? text : text.replace(mark, painted(paper, ink, mark))
-  if (widthOf(line) <= paper.columns) return paint(line)
-  const inner = ' '.repeat(Math.min(widthOf(head), Math.floor(paper.columns / 2)))
-  const lines = wrapped(line.slice(head.length), Math.max(1, paper.columns - inner.length), true)
+    ink === undefined ? text : text.replace(mark, painted(terminal, ink, mark))
+  if (widthOf(line) <= terminal.columns) return paint(line)
+  const inner = ' '.repeat(Math.min(widthOf(head), Math.floor(terminal.columns / 2)))
+  const lines = wrapped(line.slice(head.length), Math.max(1, terminal.columns - inner.length), true)
   return lines.map((part, i) => ((i === 0 ? paint(head) : inner) + part).trimEnd()).join('\n')
 }
 
-/** The text as the paper shows it best. */
-export const layOut = (paper: Paper, text: string): string =>
+/** The text as the terminal shows it best. */
+export const layOut = (terminal: Terminal, text: string): string =>
   text
     .split('\n')
-    .map((line) => lineOn(paper, line))
+    .map((line) => lineOn(terminal, line))
     .join('\n')

@@ -3,7 +3,7 @@
  * break first, then what a reader misses least is left out, then cells break. Used by the texts of the commands.
  */
 import { visible } from '../engine/base/escape.js'
-import { type Ink, type Paper, painted, plainPaper } from './terminal.js'
+import { type Ink, painted, plainTerminal, type Terminal } from './terminal.js'
 import { widthOf, wrapped } from './width.js'
 
 export interface Heading {
@@ -104,18 +104,18 @@ function widthsOf(columns: readonly Column[], room: number): number[] {
 interface Drawing {
   readonly columns: readonly Column[]
   readonly widths: readonly number[]
-  readonly paper: Paper
+  readonly terminal: Terminal
 }
 
 /** One row of cells, in as many lines as its tallest cell. */
-function linesOf(cells: readonly string[], { columns, widths, paper }: Drawing, ink?: Ink): string[] {
+function linesOf(cells: readonly string[], { columns, widths, terminal }: Drawing, ink?: Ink): string[] {
   const broken = columns.map(({ at, keepWords }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0, keepWords))
   const height = Math.max(...broken.map((lines) => lines.length))
   return Array.from({ length: height }, (_, row) => {
     const parts = columns.map((column, i) => {
       const cell = broken[i]?.[row] ?? ''
       const space = ' '.repeat(Math.max(0, (widths[i] ?? 0) - widthOf(cell)))
-      const text = painted(paper, ink ?? column.ink?.(cells[column.at] ?? ''), cell)
+      const text = painted(terminal, ink ?? column.ink?.(cells[column.at] ?? ''), cell)
       return column.align === 'right' ? space + text : text + space
     })
     return parts.join(' '.repeat(gap)).trimEnd()
@@ -126,21 +126,21 @@ function linesOf(cells: readonly string[], { columns, widths, paper }: Drawing, 
 export function table(
   headings: readonly (string | Heading)[],
   rows: readonly (readonly string[])[],
-  paper: Paper = plainPaper,
+  terminal: Terminal = plainTerminal,
 ): string {
   const cells = rows.map((row) => row.map(visible))
   const all = columnsOf(headings, cells)
-  const columns = kept(all, paper.columns)
-  const isWide = total(columns, ({ widest: most }) => most) <= paper.columns
-  const widths = isWide ? columns.map(({ widest: most }) => most) : widthsOf(columns, paper.columns)
-  const drawing = { columns, widths, paper }
+  const columns = kept(all, terminal.columns)
+  const isWide = total(columns, ({ widest: most }) => most) <= terminal.columns
+  const widths = isWide ? columns.map(({ widest: most }) => most) : widthsOf(columns, terminal.columns)
+  const drawing = { columns, widths, terminal }
   const titles = all.map(({ title }) => title)
-  const rule = painted(paper, 'faint', widths.map((size) => '─'.repeat(size)).join(' '.repeat(gap)))
+  const rule = painted(terminal, 'faint', widths.map((size) => '─'.repeat(size)).join(' '.repeat(gap)))
   const head = titles.every((title) => title === '') ? [] : [...linesOf(titles, drawing, 'title'), rule]
   const missing = all.filter((column) => !columns.includes(column)).map(({ title }) => title)
   const foot =
     missing.length === 0
       ? []
-      : [painted(paper, 'faint', `(left out at ${paper.columns} columns: ${missing.join(', ')})`)]
+      : [painted(terminal, 'faint', `(left out at ${terminal.columns} columns: ${missing.join(', ')})`)]
   return [...head, ...cells.flatMap((row) => linesOf(row, drawing)), ...foot].join('\n')
 }

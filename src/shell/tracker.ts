@@ -8,7 +8,7 @@ import type { CursorReport, Observer } from '../engine/run/runreport.js'
 type Begun = Parameters<NonNullable<Observer['begun']>>[0]
 type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
 
-export interface ProgressTally {
+export interface ProgressCounts {
   readonly tenants: number
   readonly cursors: number
   /** Cursors that came to their end, failed ones included. */
@@ -92,7 +92,7 @@ export class Tracker implements Observer {
     this.#finished.add(name)
   }
 
-  tally(): ProgressTally {
+  counts(): ProgressCounts {
     return {
       tenants: this.#tenants,
       cursors: this.#cursors,
@@ -100,17 +100,6 @@ export class Tracker implements Observer {
       records: this.#records,
       underWay: [...this.#stopped, ...this.#pages.values()],
     }
-  }
-
-  /** Tenants all of whose cursors are done. */
-  tenantsDone(): number {
-    const each = this.#tenants > 0 ? this.#cursors / this.#tenants : 0
-    const done = new Map<string, number>()
-    for (const name of this.#finished) {
-      const tenant = name.slice(0, name.indexOf(' '))
-      done.set(tenant, (done.get(tenant) ?? 0) + 1)
-    }
-    return [...done.values()].filter((cursors) => cursors >= each).length
   }
 
   /** Share of the work that is done, 0 to 1. A list that was not begun counts as long as the average of the others. */
@@ -124,7 +113,7 @@ export class Tracker implements Observer {
 const shownCursors = 10
 
 /** Where the next run resumes a run that was interrupted. */
-export function resumption({ cursors, cursorsDone, records, underWay }: ProgressTally): string {
+export function resumption({ cursors, cursorsDone, records, underWay }: ProgressCounts): string {
   if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
   const done = Math.max(0, cursorsDone - underWay.length)
   const head = `${count(done)} of ${plural(cursors, 'cursor')} done, ${plural(records, 'record')} read`

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { visible } from '../../src/engine/base/escape.js'
 import { createLog } from '../../src/shell/log.js'
-import { harmless, type Paper, painted, plainPaper } from '../../src/shell/terminal.js'
+import { harmless, painted, plainTerminal, type Terminal } from '../../src/shell/terminal.js'
 import { table } from '../../src/shell/texttable.js'
 import { type Place, place } from '../support/place.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
@@ -12,7 +12,7 @@ import { type OnTerminal, onTerminal } from '../support/terminal.js'
 const evil = 'A\u009b31mB\u0090C\u009c\u0007D\u001b]0;title\u001b\\E\r\u007fF'
 const shown = 'A\\u009b31mB\\u0090C\\u009c\\u0007D\\u001b]0;title\\u001b\\E\\u000d\\u007fF'
 const control = /(?![\n\t])\p{Cc}/u
-const colour: Paper = { columns: 80, colours: true }
+const colour: Terminal = { columns: 80, colours: true }
 
 test('every control character becomes visible, and nothing else changes', () => {
   expect(visible(evil)).toBe(shown)
@@ -32,7 +32,7 @@ test('a document of JSON stays the same document', () => {
 test('of colours, only whole ones of ours are left', () => {
   const red = painted(colour, 'bad', 'failed')
   expect(harmless(colour, `x ${red} y ${evil}`)).toBe(`x ${red} y ${shown}`)
-  expect(harmless(plainPaper, 'x \u001b[31mfailed\u001b[39m')).not.toMatch(control)
+  expect(harmless(plainTerminal, 'x \u001b[31mfailed\u001b[39m')).not.toMatch(control)
   for (const other of ['\u001b[2J', '\u001b[31m', '\u001b[5mx\u001b[0m', '\u001b[31mx\u009b39m'])
     expect(harmless(colour, other)).not.toMatch(control)
 })

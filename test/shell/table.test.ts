@@ -1,12 +1,12 @@
 /** Tables and texts fitted to a width: what breaks, what is left out, what stands below what. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Paper } from '../../src/shell/terminal.js'
+import type { Terminal } from '../../src/shell/terminal.js'
 import { layOut } from '../../src/shell/terminallayout.js'
 import { type Heading, right, table, unbroken } from '../../src/shell/texttable.js'
 import { widthOf, wrapped } from '../../src/shell/width.js'
 
-const wide = (columns: number): Paper => ({ columns, colours: false })
+const wide = (columns: number): Terminal => ({ columns, colours: false })
 
 const headings = [
   unbroken('job'),
@@ -88,9 +88,9 @@ test('every table fits and says everything', () => {
 })
 
 test.each<[string, Draw]>([
-  ['measures characters', (titles, cells, paper) => byLength(titles, cells, paper?.columns ?? 0)],
+  ['measures characters', (titles, cells, terminal) => byLength(titles, cells, terminal?.columns ?? 0)],
   ['does not break', (titles, cells) => table(titles, cells)],
-  ['cuts', (titles, cells, paper) => cut(table(titles, cells), paper?.columns ?? 0)],
+  ['cuts', (titles, cells, terminal) => cut(table(titles, cells), terminal?.columns ?? 0)],
 ])('a table that %s does not', (_, draw) => {
   expect(fc.check(fits(draw), { numRuns: 500 }).failed).toBe(true)
 })

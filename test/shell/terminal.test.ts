@@ -15,7 +15,7 @@ import type { StatusReport } from '../../src/features/status/work.js'
 import { verifyText } from '../../src/features/verify/words.js'
 import type { VerifyReport } from '../../src/features/verify/work.js'
 import { runSummary } from '../../src/shell/runsummary.js'
-import type { Paper } from '../../src/shell/terminal.js'
+import type { Terminal } from '../../src/shell/terminal.js'
 import { layOut } from '../../src/shell/terminallayout.js'
 import { widthOf } from '../../src/shell/width.js'
 import { shopsync } from '../support/call.js'
@@ -51,7 +51,7 @@ const at = (
   onTerminal(words, { cwd: here.folder, columns, env: { API_SECRET: here.sandbox.secret, ...env } })
 
 /** Each text as its command makes it, from the documents that the program gives. */
-async function textsOf(): Promise<Record<string, (paper: Paper) => string>> {
+async function textsOf(): Promise<Record<string, (terminal: Terminal) => string>> {
   const told = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
   const [status, { runs }, plan, verified, jobs, done] = await Promise.all([
     told<StatusReport>('status'),
@@ -62,12 +62,12 @@ async function textsOf(): Promise<Record<string, (paper: Paper) => string>> {
     told<RunReport>('sync'),
   ])
   return {
-    status: (paper) => statusText(status, { tenantNames: names, paper }),
-    runs: (paper) => runsText(runs, false, paper),
-    plan: (paper) => planText(plan, { made: [], troubles: [] }, paper),
-    verify: (paper) => verifyText(verified, paper),
-    jobs: (paper) => jobsText(jobs.jobs, paper),
-    sync: (paper) => runSummary(done, paper),
+    status: (terminal) => statusText(status, { tenantNames: names, terminal }),
+    runs: (terminal) => runsText(runs, false, terminal),
+    plan: (terminal) => planText(plan, { made: [], troubles: [] }, terminal),
+    verify: (terminal) => verifyText(verified, terminal),
+    jobs: (terminal) => jobsText(jobs.jobs, terminal),
+    sync: (terminal) => runSummary(done, terminal),
   }
 }
 
@@ -75,8 +75,8 @@ test('every screen fits terminals of 60, 80, 120 and 200 columns', async () => {
   const texts = await textsOf()
   for (const [name, draw] of Object.entries(texts))
     for (const columns of [60, 80, 120, 200]) {
-      const paper = { columns, colours: true }
-      const lines = stripVTControlCharacters(layOut(paper, draw(paper))).split('\n')
+      const terminal = { columns, colours: true }
+      const lines = stripVTControlCharacters(layOut(terminal, draw(terminal))).split('\n')
       const tooWide = lines.filter((line) => widthOf(line) > columns)
       expect(tooWide, `${name} at ${columns}`).toEqual([])
     }

@@ -24,7 +24,7 @@ export interface PagerPort<P> {
   /** The burst up to this page was read while the list stood still: its pages count as read in order. */
   vouch(page: WalkPage<P>): void
   /** The list moved during the burst: its pages do not count as read in order. */
-  disown(): void
+  stopProgress(): void
   steppedBack(details: Record<string, unknown>): void
 }
 
@@ -161,7 +161,7 @@ export class Pager<P> {
   }
 
   async #moved(from: number, before: ListHead, read: number): Promise<PagerStep> {
-    this.port.disown()
+    this.port.stopProgress()
     const { total } = await this.#look()
     const pages = Math.max(from, Math.ceil(total / this.port.perPage))
     const fell = Math.max(0, before.total - total)

@@ -177,7 +177,7 @@ export class RangeWalk<P> {
       },
       observe: (total) => void this.#observe(reading, total),
       vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
-      disown: () => {},
+      stopProgress: () => {},
       steppedBack: (details) => this.port.note('Stepping back in a range of a list', details),
     })
     await this.#next(reading, first)

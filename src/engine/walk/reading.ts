@@ -201,9 +201,9 @@ export class Reading<P> implements PagerPort<P> {
     this.#progress?.vouch(page)
   }
 
-  disown(): void {
+  stopProgress(): void {
     this.own.ties.dropHeld()
-    this.#progress?.disown()
+    this.#progress?.stopProgress()
   }
 
   steppedBack(details: Record<string, unknown>): void {

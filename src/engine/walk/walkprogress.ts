@@ -49,7 +49,7 @@ export class Progress {
     this.#ahead = page.total === before.total ? { ...before, ...this.#depth(page) } : undefined
   }
 
-  disown(): void {
+  stopProgress(): void {
     this.#ahead = undefined
   }
 

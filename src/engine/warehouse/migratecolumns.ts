@@ -41,7 +41,7 @@ interface TrackedColumn {
 }
 
 /** What is to be done with one column. */
-interface Errand {
+interface WaitingMove {
   readonly resource: ResourceModel
   readonly name: string
   readonly kind: Kind
@@ -62,17 +62,17 @@ async function readTracked({ db }: Dialect): Promise<TrackedColumn[]> {
 }
 
 /** What is to be done, so that the rows are as the model has them; nothing where they are. */
-export async function errands(dialect: Dialect, model: Model): Promise<Errand[]> {
+export async function waitingMoves(dialect: Dialect, model: Model): Promise<WaitingMove[]> {
   const tracked = await readTracked(dialect)
   const wanted = model.list.flatMap((resource) =>
-    Object.entries(resource.promoted).flatMap(([name, kind]): Errand[] => {
+    Object.entries(resource.promoted).flatMap(([name, kind]): WaitingMove[] => {
       const known = tracked.find((column) => column.resource === resource.name && column.name === name)
       const isOfOtherKind = known?.state === 'column' && known.kind !== kind
       if (known?.state === 'column' && !isOfOtherKind) return []
       return [{ resource, name, kind, to: 'column', isPromoted: true, isOfOtherKind }]
     }),
   )
-  const others = tracked.flatMap(({ resource: of, name, kind }): Errand[] => {
+  const others = tracked.flatMap(({ resource: of, name, kind }): WaitingMove[] => {
     const resource = model.byName.get(of)
     if (name === seenFrom) return []
     if (!resource || Object.hasOwn(resource.promoted, name)) return []
@@ -83,8 +83,8 @@ export async function errands(dialect: Dialect, model: Model): Promise<Errand[]>
 }
 
 /** The resources whose history the configuration has switched on or off. */
-function switches(model: Model, tracked: readonly TrackedColumn[]): Errand[] {
-  return model.list.flatMap((resource): Errand[] => {
+function switches(model: Model, tracked: readonly TrackedColumn[]): WaitingMove[] {
+  return model.list.flatMap((resource): WaitingMove[] => {
     const known = tracked.find((column) => column.resource === resource.name && column.name === seenFrom)
     const isWanted = resource.history !== undefined
     if (isWanted ? known?.state === 'column' : known === undefined) return []
@@ -93,50 +93,50 @@ function switches(model: Model, tracked: readonly TrackedColumn[]): Errand[] {
   })
 }
 
-const track = ({ db }: Dialect, { resource, name, kind }: Errand, state: State): CompiledQuery =>
+const track = ({ db }: Dialect, { resource, name, kind }: WaitingMove, state: State): CompiledQuery =>
   db
     .insertInto('sync_columns')
     .values({ resource: resource.name, name, kind, state })
     .onConflict((c) => c.columns(['resource', 'name']).doUpdateSet({ kind, state }))
     .compile()
 
-const untrack = ({ db }: Dialect, { resource, name }: Errand): CompiledQuery =>
+const untrack = ({ db }: Dialect, { resource, name }: WaitingMove): CompiledQuery =>
   db
     .deleteFrom('sync_columns')
     .where((eb) => eb.and({ resource: resource.name, name }))
     .compile()
 
-/** Carries out one errand, and returns what it has moved. `at`: now, canonical. */
+/** Carries out one move, and returns what it has moved. `at`: now, canonical. */
 async function carryOut(
   dialect: Dialect,
   transact: Transact,
-  errand: Errand,
+  move: WaitingMove,
   at: string,
 ): Promise<MovedColumn> {
-  const { resource, name, to, isPromoted, kind } = errand
+  const { resource, name, to, isPromoted, kind } = move
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
   const live = await dialect.liveColumns()
   const exists = live.some((column) => column.table === table.name && column.name === name)
   if (to === 'history' || to === 'no history') {
     const values = await transact(async (session) => {
-      await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))
+      await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
       return exists ? (await session.run(switchHistory(dialect.db, table, to))).affected : 0
     })
     return { table: table.name, column: name, to, values }
   }
-  await transact((session) => session.run(track(dialect, errand, to === 'column' ? 'filling' : 'emptying')))
+  await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))
   const values = exists ? await moveValues(dialect, transact, { table, name, kind, to }) : 0
   await transact(async (session) => {
-    await session.run(isPromoted ? track(dialect, errand, 'column') : untrack(dialect, errand))
-    const doubt = inexact(errand)
+    await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
+    const doubt = inexact(move)
     if (doubt !== undefined) await session.run(demandRefill(dialect.db, resource.name, doubt, at))
   })
   return { table: table.name, column: name, to, values }
 }
 
 /** Why the source has to be asked what it sent exactly: a column does not tell null from absent, or 1 from "1". */
-function inexact({ resource, name, to, isOfOtherKind }: Errand): string | undefined {
+function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | undefined {
   if (to === '_extra') return `the column ${resource.name}.${name} is no longer configured`
   return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
 }
@@ -154,12 +154,12 @@ export interface PendingMove extends Omit<MovedColumn, 'values'> {
 export async function pendingMoves(dialect: Dialect, model: Model): Promise<PendingMove[]> {
   const live = await dialect.liveColumns()
   const pending: PendingMove[] = []
-  for (const errand of await errands(dialect, model)) {
-    const { resource, name: column, to } = errand
+  for (const move of await waitingMoves(dialect, model)) {
+    const { resource, name: column, to } = move
     const table = resource.tables[0]?.name ?? resource.name
     const isThere = live.some((one) => one.table === table && one.name === column)
     const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
-    const refills = inexact(errand) !== undefined
+    const refills = inexact(move) !== undefined
     pending.push({ resource: resource.name, table, column, to, values, refills })
   }
   return pending
@@ -179,7 +179,7 @@ export async function moveColumns(
   at: () => string,
 ): Promise<MovedColumn[]> {
   const moved: MovedColumn[] = []
-  for (const errand of await errands(dialect, model))
-    moved.push(await carryOut(dialect, transact, errand, at()))
+  for (const move of await waitingMoves(dialect, model))
+    moved.push(await carryOut(dialect, transact, move, at()))
   return moved
 }

@@ -32,7 +32,13 @@ import {
   planMigration,
   type Wanted,
 } from './migrate.js'
-import { errands, type MovedColumn, moveColumns, type PendingMove, pendingMoves } from './migratecolumns.js'
+import {
+  type MovedColumn,
+  moveColumns,
+  type PendingMove,
+  pendingMoves,
+  waitingMoves,
+} from './migratecolumns.js'
 import type { Transact } from './pendingmoves.js'
 import { RetryPolicy } from './retrypolicy.js'
 import type { Session } from './transaction.js'
@@ -130,7 +136,7 @@ export class Warehouse implements Writer {
 
   /** Whether values wait to be moved between `_extra` and columns: `migrateColumns` needs the lease. */
   async hasPendingMoves(): Promise<boolean> {
-    const waiting = await this.#trying(() => errands(this.dialect, this.#model))
+    const waiting = await this.#trying(() => waitingMoves(this.dialect, this.#model))
     return waiting.length > 0
   }
 

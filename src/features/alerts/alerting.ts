@@ -20,7 +20,7 @@ export async function tellAfterWork(context: CommandContext, ended: FinishedWork
 }
 
 async function tellRules(context: CommandContext, ended: FinishedWork): Promise<void> {
-  const [{ tellAfter }, { ledgerSettings }] = await Promise.all([
+  const [{ tellAfter }, { alertStateSettings }] = await Promise.all([
     import('./work.js'),
     import('./alertstatesettings.js'),
   ])
@@ -28,7 +28,7 @@ async function tellRules(context: CommandContext, ended: FinishedWork): Promise<
   const runId = ended.reports.at(-1)?.run_id ?? null
   await tellAfter(
     {
-      ...ledgerSettings(config, model, clock),
+      ...alertStateSettings(config, model, clock),
       alerts: alertSettings(config),
       label: config.warehouse.label,
       tenantNames: reportSettings(config).tenantNames,

@@ -33,7 +33,7 @@ import {
   type WholeTrouble,
 } from './wholetrouble.js'
 
-export interface LedgerSettings {
+export interface AlertStateSettings {
   readonly clock: Clock
   /** Tenants that the configuration names; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
@@ -92,7 +92,7 @@ const everything = '0001-01-01T00:00:00.000000Z'
 /** Compares what is with what is known, stores both, and what `use` makes of them, in one transaction. */
 export async function updateIncidents<T>(
   warehouse: Warehouse,
-  settings: LedgerSettings,
+  settings: AlertStateSettings,
   after: After,
   use: Use<T>,
 ): Promise<T> {
@@ -119,7 +119,7 @@ export async function updateIncidents<T>(
 }
 
 interface Reading {
-  readonly settings: LedgerSettings
+  readonly settings: AlertStateSettings
   readonly run: EndedRun
   readonly before: AlertMark | null
   readonly holder: string | null

@@ -2,10 +2,10 @@ import type { Clock } from '../../engine/base/clock.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { statusSettings } from '../status/settings.js'
-import type { LedgerSettings } from './alertstate.js'
+import type { AlertStateSettings } from './alertstate.js'
 
 /** What a configuration says of incidents: of which cursors, and from when on. */
-export function ledgerSettings(config: Config, model: Model, clock: Clock): LedgerSettings {
+export function alertStateSettings(config: Config, model: Model, clock: Clock): AlertStateSettings {
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const { tenants, exceptTenants, resources } = config.sync
   const enabled = model.list.filter((entry) => entry.enabled).map(({ name }) => name)

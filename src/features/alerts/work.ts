@@ -19,7 +19,13 @@ import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
-import { type EndedRun, incidentKey, keptFrom, type LedgerSettings, updateIncidents } from './alertstate.js'
+import {
+  type AlertStateSettings,
+  type EndedRun,
+  incidentKey,
+  keptFrom,
+  updateIncidents,
+} from './alertstate.js'
 import { type AlertMessage, installationOf, messageOf, type Teller } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
 import type { AlertSettings } from './settings.js'
@@ -74,7 +80,7 @@ export async function farewellOf(
   }
 }
 
-export interface AlertOptions extends LedgerSettings {
+export interface AlertOptions extends AlertStateSettings {
   readonly alerts: AlertSettings
   /** The warehouse's address without its password. */
   readonly label: string

@@ -33,8 +33,8 @@ what came back.`,
     const document = { ok: exitCode === 0, exit_code: exitCode, checks, probe: ways ?? null }
     const { out } = invocation
     // --quiet silences good news only.
-    if (out.json || exitCode === 0) await out.answer(document, checkText(made, out.paper))
-    else out.say(checkText(made, out.paper))
+    if (out.json || exitCode === 0) await out.answer(document, checkText(made, out.terminal))
+    else out.say(checkText(made, out.terminal))
     return exitCode
   },
 }

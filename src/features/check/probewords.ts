@@ -1,6 +1,6 @@
 /* What the probe of `shopsync check` found, in words. Used by src/features/check/words.ts. */
 import { count } from '../../engine/base/format.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
 import type { Probe, ProbeAnswers, ProbeChange } from './probe.js'
 
@@ -61,7 +61,11 @@ const said = (question: keyof ProbeAnswers, answer: string | null): string =>
   answer === null ? 'could not be told' : ((words[question] as Record<string, string>)[answer] ?? answer)
 
 /** A table of the source's ways, and what has changed since the last probe. */
-export function probeText(probe: Probe, changes: readonly ProbeChange[], paper: Paper = plainPaper): string {
+export function probeText(
+  probe: Probe,
+  changes: readonly ProbeChange[],
+  terminal: Terminal = plainTerminal,
+): string {
   const questions = Object.keys(titles) as (keyof ProbeAnswers)[]
   const changed = new Map(changes.map(({ question, before }) => [question, before]))
   const rows = questions.map((question) => {
@@ -71,7 +75,7 @@ export function probeText(probe: Probe, changes: readonly ProbeChange[], paper: 
   })
   const { tenant_id, resource, records, requests } = probe
   const head = `The source's ways, by ${requests} requests about ${resource} of tenant ${tenant_id} (${count(records)} records):`
-  return `${head}\n${table(['asked', 'found', ...(changes.length > 0 ? ['news'] : [])], rows, paper)}`
+  return `${head}\n${table(['asked', 'found', ...(changes.length > 0 ? ['news'] : [])], rows, terminal)}`
 }
 
 /** What has changed, in one line. */

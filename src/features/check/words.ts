@@ -9,7 +9,7 @@ import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
 import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
 import { viewChangesText } from '../../shell/tablechanges.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
 import { changesText, probeFault, probeText } from './probewords.js'
 import type { Trial } from './trials.js'
@@ -168,7 +168,7 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
 const shownTenants = 20
 
 /** What is well, the source's ways, then each fault once and how to mend it. */
-export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): string {
+export function checkText(trials: readonly Trial[], terminal: Terminal = plainTerminal): string {
   const findings = trials.map(findingOf)
   const good = findings.filter(({ ok }) => ok)
   const tenants = good.filter(({ what }) => what.startsWith('tenant '))
@@ -176,12 +176,12 @@ export function checkText(trials: readonly Trial[], paper: Paper = plainPaper): 
   const rows = shown.map(({ what, found }) => ['✓', what, found])
   if (tenants.length > shownTenants) rows.push(['✓', 'tenants', `${count(tenants.length)} readable`])
   const ways = trials.flatMap((trial) =>
-    trial.of === 'probe' ? [probeText(trial.probe, trial.changes, paper)] : [],
+    trial.of === 'probe' ? [probeText(trial.probe, trial.changes, terminal)] : [],
   )
   const bad = findings.filter(({ ok }) => !ok)
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
   const wellText =
-    rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, paper)
+    rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, terminal)
   return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`
 }
 

@@ -15,7 +15,7 @@ import type { BatchStamp } from '../../engine/warehouse/versionbatch.js'
 const longestValue = 4096
 
 /** A value that is lost to its column. */
-export interface Loss extends BatchStamp {
+export interface ConversionError extends BatchStamp {
   readonly resource: string
   readonly entry: QuarantineEntry
 }
@@ -66,7 +66,7 @@ function memberOf(fields: Shape, column: string): string | undefined {
   return undefined
 }
 
-export class Losses {
+export class ConversionErrors {
   readonly #model: Model
   readonly #spots: ReadonlyMap<string, Spot>
 
@@ -79,7 +79,13 @@ export class Losses {
     this.#spots = new Map(model.list.flatMap(({ resource }) => [...spotsOf(resource)]))
   }
 
-  async of(table: Table, tuple: Tuple, column: Column, value: Value, reason: string): Promise<Loss> {
+  async of(
+    table: Table,
+    tuple: Tuple,
+    column: Column,
+    value: Value,
+    reason: string,
+  ): Promise<ConversionError> {
     const at = (name: string): Value => tuple[table.columns.findIndex((known) => known.name === name)] ?? null
     const { recordId, path } = await this.#where(table, column, at)
     const text = cut(

@@ -11,7 +11,7 @@ import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type Loss, Losses } from './conversionerrors.js'
+import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import { type CopiedTables, copiedTables } from './copiedtables.js'
 import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
 import {
@@ -210,22 +210,22 @@ function compare(copying: Copying, eyes: Warehouse): Promise<Pick<CopyReport, 't
   const progress = progressOf(copying, 'comparing')
   return eyes.read(() =>
     eyes.dialect.atOneInstant(async ({ db }) => {
-      const losses = new Losses(model, source.db)
+      const errors = new ConversionErrors(model, source.db)
       let quarantined = 0
       const compared: ComparedTable[] = []
       for (const table of quarantineFirst(tables)) {
-        const waiting: (() => Promise<Loss>)[] = []
+        const waiting: (() => Promise<ConversionError>)[] = []
         const flush = async (): Promise<void> => {
-          const lost: Loss[] = []
+          const lost: ConversionError[] = []
           for (const find of waiting.splice(0)) lost.push(await find())
           quarantined += lost.length
-          await keepLosses(copying, lost)
+          await keepConversionErrors(copying, lost)
         }
         const sums = await compareTable(table, {
           source,
           target: { dialect: eyes.dialect, db },
           onUnfit: (tuple, column: Column, value, reason) =>
-            void waiting.push(() => losses.of(table, tuple, column, value, reason)),
+            void waiting.push(() => errors.of(table, tuple, column, value, reason)),
           onRows: async (rows) => {
             progress.rows(table, rows)
             await flush()
@@ -247,8 +247,8 @@ function asCompared({ name }: Table, { source, target }: { source: Sum; target: 
 }
 
 /** Puts values that the target cannot hold into its quarantine. */
-async function keepLosses({ target }: Copying, losses: readonly Loss[]): Promise<void> {
+async function keepConversionErrors({ target }: Copying, errors: readonly ConversionError[]): Promise<void> {
   const { db } = target
-  const statements = losses.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
+  const statements = errors.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
   if (statements.length > 0) await target.write(statements)
 }

@@ -55,12 +55,12 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     out.print(text.work(changes))
     const second = await execute(context, request)
     if (signals.signal.aborted) return 1
-    out.print(text.sideBySide(first, second, out.paper))
+    out.print(text.sideBySide(first, second, out.terminal))
     const checked = await execute(context, { ...all, mode: 'reconcile', begin: beginReconcile({}) })
     if (signals.signal.aborted) return 1
     out.print(text.afterReconcile(checked))
     const report = await writeReport(context, page, null)
-    out.print(text.answers(report.data, out.paper))
+    out.print(text.answers(report.data, out.terminal))
     out.print(text.closing(file, page))
     if (out.json)
       await out.document({

@@ -1,5 +1,5 @@
 import { count, plural, span } from '../../engine/base/format.js'
-import type { Paper } from '../../shell/terminal.js'
+import type { Terminal } from '../../shell/terminal.js'
 import type { ReportData } from '../report/data.js'
 import { answersText } from '../report/reporttext.js'
 import type { RunReport } from '../../engine/run/runreport.js'
@@ -36,7 +36,7 @@ const verdicts = (report: RunReport): string => {
   return `${count(proven)} of ${count(report.cursors.length)}`
 }
 
-export function sideBySide(first: RunReport, second: RunReport, paper: Paper): string {
+export function sideBySide(first: RunReport, second: RunReport, terminal: Terminal): string {
   const line = (title: string, of: (report: RunReport) => string): string[] => [title, of(first), of(second)]
   const rows = [
     line('outcome', (report) => report.status),
@@ -47,17 +47,17 @@ export function sideBySide(first: RunReport, second: RunReport, paper: Paper): s
     line('proven complete', verdicts),
     line('time', (report) => span(elapsed(report))),
   ]
-  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows, paper)}`
+  return `${afterSync(second)}\n\n${table(['', right('first sync'), right('second sync')], rows, terminal)}`
 }
 
 export const afterReconcile = (report: RunReport): string => `
 Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
   ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
 
-export const answers = (data: ReportData, paper: Paper): string => `
+export const answers = (data: ReportData, terminal: Terminal): string => `
 The shops ask their warehouse.
 
-${answersText(data, paper)}`
+${answersText(data, terminal)}`
 
 const firstQuestion = 'select shop_name, sum(sales_cents) / 100 as sales from daily_sales group by shop_name'
 

@@ -42,7 +42,3 @@ export function incomingJoins(tables: readonly DictionaryTable[]): ReadonlyMap<s
     for (const join of from.joins) found.set(join.table, [...(found.get(join.table) ?? []), { from, join }])
   return found
 }
-
-/** The condition of a join in SQL; `on` names the side that refers. */
-export const conditionOf = (on: string, { table, columns, to }: DictionaryJoin): string =>
-  columns.map((column, i) => `${table}.${to[i]} = ${on}.${column}`).join(' and ')

@@ -51,8 +51,8 @@ ends with what to type next. Existing files are left alone without --force (exit
     const [config] = written
     const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
     const exitCode = worstExit(trials)
-    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.paper)}\n`)
-    else out.say(`${checkText(trials, out.paper)}\n`)
+    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.terminal)}\n`)
+    else out.say(`${checkText(trials, out.terminal)}\n`)
     const start = await startOf(io, answers.warehouse)
     for (const { says, asItIs } of text.waysToRun(start)) {
       out.print(`${says}\n\n`)

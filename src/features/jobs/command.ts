@@ -36,7 +36,7 @@ how it last ended, show its steps and the next instants of its schedule. validat
     ])
     const files = await jobFiles(invocation, second)
     const text = {
-      list: (all: readonly JobFile[]) => jobsText(all, out.paper),
+      list: (all: readonly JobFile[]) => jobsText(all, out.terminal),
       show: (all: readonly JobFile[]) => all.map(jobText).join('\n\n'),
       validate: validText,
     }

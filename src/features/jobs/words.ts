@@ -1,6 +1,6 @@
 import { atMinute, atSecond, indent, span } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
-import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
+import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'
 import type { Job, JobStep } from './jobfile.js'
 import type { JobFile, LastOfJob } from './jobfiles.js'
@@ -12,7 +12,7 @@ const lastInk = (last: string): Ink | undefined =>
   last === '' ? undefined : last.endsWith('ok') ? 'good' : 'bad'
 const doesInk = (does: string): Ink | undefined => (does.startsWith('✗') ? 'bad' : undefined)
 
-export function jobsText(files: readonly JobFile[], paper: Paper = plainPaper): string {
+export function jobsText(files: readonly JobFile[], terminal: Terminal = plainTerminal): string {
   if (files.length === 0) return 'There is no job. Write jobs/NAME.json; schema/job.schema.json says how.'
   return table(
     [
@@ -31,7 +31,7 @@ export function jobsText(files: readonly JobFile[], paper: Paper = plainPaper): 
       problem === null ? (job?.description ?? '') : '✗ shopsync jobs validate says what is wrong',
       file,
     ]),
-    paper,
+    terminal,
   )
 }
 

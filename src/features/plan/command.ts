@@ -81,7 +81,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     )
     const views = await plannedViews(deps.warehouse, viewsWanted(context))
     if (out.json) await out.document({ ...made, view_changes: views.made })
-    else out.say(planText(made, views, out.paper))
+    else out.say(planText(made, views, out.terminal))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
   })
 }

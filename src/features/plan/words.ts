@@ -1,7 +1,7 @@
 import { bytesText, count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
 import { groupsText } from '../../shell/grouped.js'
 import { changeLine, viewChangesText } from '../../shell/tablechanges.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { ViewsMade } from '../analytics/makeviews.js'
 import type { RunPlan } from './work.js'
@@ -10,7 +10,7 @@ const shownChanges = 12
 /** More lines of one kind would push the others off the screen. */
 const shownLines = 20
 
-export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPaper): string {
+export function planText(made: RunPlan, views: ViewsMade, terminal: Terminal = plainTerminal): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
     `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
@@ -20,7 +20,7 @@ export function planText(made: RunPlan, views: ViewsMade, paper: Paper = plainPa
       tenantText,
       (others) => `… and ${plural(others, 'tenant')} more with as many requests or fewer: --json`,
     ),
-    cursorsText(made.cursors, paper),
+    cursorsText(made.cursors, terminal),
     refillsText(made.cursors),
     changesText(made.table_changes),
     keysText(made.table_changes),
@@ -43,7 +43,7 @@ function limitText(rate: RunPlan['rate']): string {
 const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
   `tenant ${tenant_id}: ${plural(requests, 'request')}, ${plural(records, 'record')}`
 
-function cursorsText(cursors: RunPlan['cursors'], paper: Paper): string {
+function cursorsText(cursors: RunPlan['cursors'], terminal: Terminal): string {
   const well = cursors.filter(({ status }) => status === 'ok')
   const busy = well.filter(({ requests }) => requests > 1).toSorted((a, b) => b.requests - a.requests)
   const rows = busy
@@ -59,7 +59,7 @@ function cursorsText(cursors: RunPlan['cursors'], paper: Paper): string {
   const read = idle.reduce((sum, { records }) => sum + records, 0)
   return paragraphs([
     rows.length > 0
-      ? table([right('tenant'), 'resource', right('requests'), right('records')], rows, paper)
+      ? table([right('tenant'), 'resource', right('requests'), right('records')], rows, terminal)
       : '',
     more > 0 ? `… and ${plural(more, 'cursor')} more with as many requests or fewer: --json` : '',
     idle.length > 0

@@ -46,7 +46,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
   const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
   await out.answer(
     { values: entries },
-    isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.paper),
+    isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.terminal),
   )
   return 0
 }
@@ -60,7 +60,7 @@ async function replay({ out }: Invocation, context: CommandContext): Promise<num
   const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
     replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
   )
-  await out.answer({ records: outcomes }, replayText(outcomes, out.paper))
+  await out.answer({ records: outcomes }, replayText(outcomes, out.terminal))
   const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
   if (left > 0) out.complain([leftText(left)])
   return left === 0 ? 0 : 1

@@ -1,5 +1,5 @@
 import { atSecond, count, plural, shortRequests } from '../../engine/base/format.js'
-import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
+import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import { shortened } from '../../shell/width.js'
 import type { Quarantined, Replayed } from './work.js'
@@ -15,7 +15,7 @@ export const leftText = (left: number): string =>
 /** The document of --json has the values whole. */
 const shownOfValue = 40
 
-export function quarantineText(entries: readonly Quarantined[], paper: Paper = plainPaper): string {
+export function quarantineText(entries: readonly Quarantined[], terminal: Terminal = plainTerminal): string {
   if (entries.length === 0) return empty
   return table(
     [right('tenant'), 'resource', 'record', 'path', 'reason', 'value', unbroken('last seen', { spare: 1 })],
@@ -28,13 +28,13 @@ export function quarantineText(entries: readonly Quarantined[], paper: Paper = p
       shortened(entry.value ?? '', shownOfValue),
       entry.last_seen_at === null ? '' : atSecond(entry.last_seen_at),
     ]),
-    paper,
+    terminal,
   )
 }
 
 const outcomeInk = (outcome: string): Ink => (outcome === 'stored' ? 'good' : 'odd')
 
-export function replayText(outcomes: readonly Replayed[], paper: Paper = plainPaper): string {
+export function replayText(outcomes: readonly Replayed[], terminal: Terminal = plainTerminal): string {
   if (outcomes.length === 0) return empty
   const tried = table(
     [right('tenant'), 'resource', 'record', { title: 'outcome', ink: outcomeInk }, 'detail'],
@@ -45,7 +45,7 @@ export function replayText(outcomes: readonly Replayed[], paper: Paper = plainPa
       one.outcome,
       shortRequests(one.detail ?? ''),
     ]),
-    paper,
+    terminal,
   )
   const stored = outcomes.filter(({ outcome }) => outcome === 'stored').length
   return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${count(stored)} stored.`

@@ -73,7 +73,7 @@ interface DryRunEntry {
   readonly isNews: boolean
 }
 
-export interface DifferenceTally {
+export interface DifferenceCounts {
   /** Records that the warehouse lacks. */
   readonly missing: number
   /** Rows of an older version. */
@@ -128,17 +128,17 @@ export class DryRun implements ComparedRows, Repair {
   }
 
   /** After a comparison has counted the rows. What the catching-up walk brought and the warehouse once had is not new. */
-  async tally(): Promise<DifferenceTally> {
+  async counts(): Promise<DifferenceCounts> {
     const { check, liveRows } = this.parts
     const hasNews = [...this.#entries.values()].some(({ isNews }) => isNews)
     const finding = hasNews ? await check.look(liveRows.counted) : 'sound'
-    if (finding === 'sound' || finding === 'unknown') return this.#tally(() => false)
-    if (finding === 'many') return this.#tally(() => true)
+    if (finding === 'sound' || finding === 'unknown') return this.#countsOf(() => false)
+    if (finding === 'many') return this.#countsOf(() => true)
     const vanished = new Set([...finding.more, ...finding.less].map(({ id }) => id))
-    return this.#tally((id) => vanished.has(id))
+    return this.#countsOf((id) => vanished.has(id))
   }
 
-  #tally(wasThere: (id: Int64) => boolean): DifferenceTally {
+  #countsOf(wasThere: (id: Int64) => boolean): DifferenceCounts {
     const claimed = this.parts.claimed()
     const isNewer = ([id, { stored, source, isNews }]: readonly [Int64, DryRunEntry]): boolean => {
       if (claimed === null || source === null || source <= (stored ?? '')) return false

@@ -31,7 +31,7 @@ chosen on it.`,
       const written = await shown(context, { what: 'asking the warehouse, and drawing the page' }, () =>
         writeReport(context, file, context.choice.tenants),
       )
-      await invocation.out.answer(written.document, reportText(written, invocation.out.paper))
+      await invocation.out.answer(written.document, reportText(written, invocation.out.terminal))
       return 0
     })
   },

@@ -1,27 +1,27 @@
 import { indent, paragraphs } from '../../engine/base/format.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
 import { answersOf, type QuestionAnswer } from './answers.js'
 import type { ReportData } from './data.js'
 
 /** The first screen of the report for a terminal: the three questions and their answers. */
-export function answersText(data: ReportData, paper: Paper = plainPaper): string {
+export function answersText(data: ReportData, terminal: Terminal = plainTerminal): string {
   const [scope] = data.scopes
   if (scope === undefined) return neverSynced
-  return paragraphs(answersOf(data, scope).map((answer) => answerInWords(answer, paper)))
+  return paragraphs(answersOf(data, scope).map((answer) => answerInWords(answer, terminal)))
 }
 
 /** What a warehouse without data gets in place of the answers. */
 export const neverSynced =
   'Nothing has been synced into this warehouse yet. Type shopsync sync, and then shopsync report.'
 
-function answerInWords({ question, sentence, facts }: QuestionAnswer, paper: Paper): string {
-  const title = `── ${question} `.padEnd(Math.min(73, paper.columns), '─')
+function answerInWords({ question, sentence, facts }: QuestionAnswer, terminal: Terminal): string {
+  const title = `── ${question} `.padEnd(Math.min(73, terminal.columns), '─')
   const rows = facts.map(({ label, value, notes, trends }) => [
     label,
     value,
     [...notes, ...trends.map(({ month, trend }) => `${trend.text} vs. ${month}`)].join(', '),
   ])
-  const lines = table(['', '', ''], rows, { ...paper, columns: paper.columns - 2 })
+  const lines = table(['', '', ''], rows, { ...terminal, columns: terminal.columns - 2 })
   return [title, sentence, ...(rows.length > 0 ? [indent(lines)] : [])].join('\n')
 }

@@ -56,7 +56,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
         resources: options.resource === undefined ? null : context.choice.resources,
         nowMicros: context.clock.nowMicros(),
       })
-      await out.answer({ runs }, runsText(runs, onlyFailed, out.paper, since))
+      await out.answer({ runs }, runsText(runs, onlyFailed, out.terminal, since))
       return 0
     })
   },

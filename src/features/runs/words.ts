@@ -9,7 +9,7 @@ import {
   span,
 } from '../../engine/base/format.js'
 import { groupLines } from '../../shell/grouped.js'
-import { type Ink, type Paper, plainPaper } from '../../shell/terminal.js'
+import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import type { PastRun } from './work.js'
 
@@ -65,7 +65,7 @@ const statusInk = (status: string): Ink => inks[status] ?? 'bad'
 export function runsText(
   runs: readonly PastRun[],
   onlyFailed: boolean,
-  paper: Paper = plainPaper,
+  terminal: Terminal = plainTerminal,
   since?: string,
 ): string {
   if (runs.length === 0 && since !== undefined)
@@ -100,7 +100,7 @@ export function runsText(
       number(run.rows_deleted),
       run.failures.length === 0 ? '' : count(run.failures.length),
     ]),
-    paper,
+    terminal,
   )
   return paragraphs([shown, ...troubles(inTime)])
 }

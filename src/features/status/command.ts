@@ -55,8 +55,8 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
       })
       const failing = invocation.options.failing === true
       const { tenantNames } = reportSettings(config)
-      const { paper } = invocation.out
-      const text = statusText(report, { failing, tenantNames, paper })
+      const { terminal } = invocation.out
+      const text = statusText(report, { failing, tenantNames, terminal })
       await invocation.out.answer(failing ? onlyFailing(report) : report, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1

@@ -1,7 +1,7 @@
 /* The tables of `shopsync status`: a line a tenant, and a line a resource. Used by status.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
-import type { Ink, Paper } from '../../shell/terminal.js'
+import type { Ink, Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import type { CursorStatus } from './cursorstatus.js'
 import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from './work.js'
@@ -35,7 +35,7 @@ const rowsOf = (cursors: readonly CursorStatus[]): string =>
 const stateInk = (cell: string): Ink =>
   /failed|unproven|never|revoked/.test(cell) ? 'bad' : cell.includes('stale') ? 'odd' : 'good'
 
-const perGroup = (title: string, rows: readonly string[][], paper: Paper): string =>
+const perGroup = (title: string, rows: readonly string[][], terminal: Terminal): string =>
   rows.length === 0
     ? ''
     : table(
@@ -49,7 +49,7 @@ const perGroup = (title: string, rows: readonly string[][], paper: Paper): strin
           { title: 'state', ink: stateInk },
         ],
         rows,
-        paper,
+        terminal,
       )
 
 /** Tenants that fit on a screen beside the resources; of more, those that are well share a line. */
@@ -59,7 +59,7 @@ const shownTenants = 20
 export function perTenant(
   { tenants, cursors }: StatusReport,
   names: Readonly<Record<string, string>>,
-  paper: Paper,
+  terminal: Terminal,
 ): string {
   const byTenant = new Map<Int64, CursorStatus[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
   for (const cursor of cursors) byTenant.get(cursor.tenant_id)?.push(cursor)
@@ -77,7 +77,7 @@ export function perTenant(
   const hidden = ill.length - Math.min(ill.length, shown.length)
   const rest =
     hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need somebody: shopsync status --json`
-  return `${perGroup('tenant', rows, paper)}${rest}`
+  return `${perGroup('tenant', rows, terminal)}${rest}`
 }
 
 const wellText = (well: number, ill: number): string =>
@@ -101,7 +101,7 @@ const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: strin
 /** Its tenant is granted, and is to be walked. */
 const isWalked = ({ state }: CursorStatus): boolean => state !== 'revoked' && state !== 'excepted'
 
-export const perResource = ({ cursors }: StatusReport, paper: Paper): string =>
+export const perResource = ({ cursors }: StatusReport, terminal: Terminal): string =>
   perGroup(
     'resource',
     [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
@@ -111,7 +111,7 @@ export const perResource = ({ cursors }: StatusReport, paper: Paper): string =>
         '',
       )
     }),
-    paper,
+    terminal,
   )
 
 /** The earliest of the cursors' instants; `-` where one has none. */

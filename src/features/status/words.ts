@@ -5,7 +5,7 @@ import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { ToldIncident } from '../alerts/openincidents.js'
 import type { CursorStatus } from './cursorstatus.js'
@@ -19,13 +19,13 @@ interface StatusView {
   readonly failing?: boolean
   /** By tenant. */
   readonly tenantNames?: Readonly<Record<string, string>>
-  readonly paper?: Paper
+  readonly terminal?: Terminal
 }
 
 /** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
 export function statusText(
   whole: StatusReport,
-  { failing = false, tenantNames = {}, paper = plainPaper }: StatusView = {},
+  { failing = false, tenantNames = {}, terminal = plainTerminal }: StatusView = {},
 ): string {
   const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)
@@ -35,8 +35,8 @@ export function statusText(
     belonging(report),
     lastRun(report, now),
     lease(report, now),
-    perTenant(report, tenantNames, paper),
-    perResource(report, paper),
+    perTenant(report, tenantNames, terminal),
+    perResource(report, terminal),
     [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
     troublesText(troubled),
     incidentsText(report.incidents, now),
@@ -45,7 +45,7 @@ export function statusText(
     refills(report),
     setBack(report),
     sharedServices(report),
-    lateness(report, paper),
+    lateness(report, terminal),
     quarantine(report),
     forgotten(report),
     next(report, troubled),
@@ -168,7 +168,7 @@ const setBack = ({ cursors }: StatusReport): string =>
       `complete through ${atSecond(complete_through ?? '')}, set back from ${atSecond(complete_through_before ?? '')} by a record that became visible late`,
   )
 
-const lateness = (report: StatusReport, paper: Paper): string => {
+const lateness = (report: StatusReport, terminal: Terminal): string => {
   const late = report.lateness.filter((one) => one.largest_seconds + one.reconciled_largest_seconds > 0)
   if (late.length === 0) return ''
   const seconds = (amount: number): string => span(Math.ceil(amount) * 1000)
@@ -184,7 +184,7 @@ const lateness = (report: StatusReport, paper: Paper): string => {
   return table(
     ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'by reconcile alone'],
     rows as string[][],
-    paper,
+    terminal,
   )
 }
 

@@ -10,13 +10,13 @@ export async function metricsOf(
   { config, model, clock }: CommandContext,
   warehouse: Warehouse,
 ): Promise<string> {
-  const [{ metricsText }, { ledgerSettings }] = await Promise.all([
+  const [{ metricsText }, { alertStateSettings }] = await Promise.all([
     import('./metrics.js'),
     import('../alerts/alertstatesettings.js'),
   ])
   const { maxTenants, labels } = metricsSettings(config)
   return metricsText({
-    ...ledgerSettings(config, model, clock),
+    ...alertStateSettings(config, model, clock),
     ...{ warehouse, maxTenants, labels, version: packageVersion() },
     nowMicros: clock.nowMicros(),
   })

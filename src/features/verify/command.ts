@@ -34,7 +34,7 @@ field by field, at the cost of one request each.`,
     return withContext(invocation, async (context) => {
       const how = { full: options.full === true, sample }
       const report = await compareWithSource(context, context.choice, how)
-      await out.answer(report, verifyText(report, out.paper))
+      await out.answer(report, verifyText(report, out.terminal))
       out.complain(runTroubles(asRun(report)))
       return report.status === 'equal' ? 0 : 1
     })

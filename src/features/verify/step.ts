@@ -39,7 +39,7 @@ export const verifyAsStep: StepKind = {
           const observer = { ...run.observer, ...shows }
           return verifyStep({ ...run, observer }, job, choice, { full, sample })
         })
-        tell(report, `${verifyText(found, context.invocation.out.paper)}\n`)
+        tell(report, `${verifyText(found, context.invocation.out.terminal)}\n`)
         return report
       },
     }

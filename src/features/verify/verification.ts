@@ -25,7 +25,7 @@ import type { WalkOutcome } from '../../engine/walk/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { beforeAllText, type ComparedCursor, Comparing } from '../reconcile/comparing.js'
 import { Confirmation } from '../reconcile/confirm.js'
-import { type DifferenceTally, DryRun } from '../reconcile/dryrun.js'
+import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { answersApart } from '../reconcile/sourceregression.js'
@@ -39,7 +39,7 @@ export interface VerifyOptions {
 }
 
 /** How one cursor compares with the source. */
-export interface Verified extends DifferenceTally {
+export interface Verified extends DifferenceCounts {
   /** Live rows whose record is gone, of a cursor whose deletions were checked lately: no difference. */
   readonly gone: number
   readonly method: ComparedCursor['method'] | 'names'
@@ -165,16 +165,16 @@ export class Verification implements VerifyWork {
     const found = await this.#comparing.run(this.options.full)
     const differences = await this.#sample()
     const { method, source, anomalies, memory } = found
-    const tally = await this.#dryRun.tally()
-    const isChecked = tally.extra > 0 && (await areDeletesChecked(this.cursor))
+    const counts = await this.#dryRun.counts()
+    const isChecked = counts.extra > 0 && (await areDeletesChecked(this.cursor))
     const sampled = Math.min(this.options.sample, warehouse)
     this.found = {
       method,
       source,
       warehouse,
-      ...tally,
-      extra: isChecked ? 0 : tally.extra,
-      gone: isChecked ? tally.extra : 0,
+      ...counts,
+      extra: isChecked ? 0 : counts.extra,
+      gone: isChecked ? counts.extra : 0,
       unstorable: anomalies.unstorable,
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,

@@ -1,11 +1,11 @@
 import { count, paragraphs, plural, shortRequests } from '../../engine/base/format.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { groupLines } from '../../shell/grouped.js'
-import { type Paper, plainPaper } from '../../shell/terminal.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { VerifiedCursor, VerifyReport } from './work.js'
 
-export function verifyText(report: VerifyReport, paper: Paper = plainPaper): string {
+export function verifyText(report: VerifyReport, terminal: Terminal = plainTerminal): string {
   const equal = report.cursors.filter(({ status }) => status === 'equal')
   const different = report.cursors.filter(({ status }) => status === 'differs')
   const failed = report.cursors.filter((cursor) => cursor.status === 'failed' && !isLost(cursor))
@@ -16,7 +16,7 @@ export function verifyText(report: VerifyReport, paper: Paper = plainPaper): str
       .filter((line) => line !== '')
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    ...(different.length > 0 ? [differences(different, paper), legend] : []),
+    ...(different.length > 0 ? [differences(different, terminal), legend] : []),
     changedSince(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
@@ -56,13 +56,13 @@ const legend =
 /** More would push the legend and the failures off the screen. */
 const shownCursors = 40
 
-const differences = (cursors: readonly VerifiedCursor[], paper: Paper): string => {
+const differences = (cursors: readonly VerifiedCursor[], terminal: Terminal): string => {
   const more = cursors.length - shownCursors
   const rest = more > 0 ? `\n… and ${plural(more, 'cursor')} more: shopsync verify --json` : ''
-  return `${differencesTable(cursors.slice(0, shownCursors), paper)}${rest}`
+  return `${differencesTable(cursors.slice(0, shownCursors), terminal)}${rest}`
 }
 
-const differencesTable = (cursors: readonly VerifiedCursor[], paper: Paper): string =>
+const differencesTable = (cursors: readonly VerifiedCursor[], terminal: Terminal): string =>
   table(
     [
       right('tenant'),
@@ -82,5 +82,5 @@ const differencesTable = (cursors: readonly VerifiedCursor[], paper: Paper): str
       count(cursor.differences?.length ?? 0),
       shortRequests(cursor.error ?? ''),
     ]),
-    paper,
+    terminal,
   )

@@ -39,7 +39,7 @@ it('uses a page that has come already within a burst, and never after it', async
     burst: async (page) => void taken.push(page),
     observe: () => {},
     vouch: () => {},
-    disown: () => {},
+    stopProgress: () => {},
     steppedBack: () => {},
   })
   pager.showed(await fetch(1, perPage))

@@ -503,7 +503,7 @@ export const premises: readonly Promised[] = [
     broken: 'holds against a cursor what came after what it claims',
     breakage: breaking<typeof dryrun>('src/features/reconcile/dryrun.ts').method(
       'DryRun',
-      'tally',
+      'counts',
       (sound) =>
         async function () {
           const { newer, ...tally } = await sound.call(this)

@@ -135,7 +135,7 @@ if (navigator.clipboard) for (const figure of all('.sql')) {
   figure.append(button)
 }
 
-// Paper has no button to open an example with.
+// Terminal has no button to open an example with.
 let closed = []
 addEventListener('beforeprint', () => {
   closed = all('details:not([open])')
