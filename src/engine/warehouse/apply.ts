@@ -105,14 +105,19 @@ interface Work<R extends Rows<R>> {
  */
 async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
   const { session, batch, sorted } = work
-  const all = sorted.same.size === 0 && sorted.stale.size === 0
-  const changed = all ? rows : rows.pick((id) => sorted.changed.has(id))
+  const { changed: newer, same: equal, stale } = sorted
+  // A record may show others of its own resource, which are none of the page's records: the guard alone judges them.
+  const hasOthers = rows.owners.length > newer.size + equal.size + stale.size
+  const others = hasOthers ? rows.pick((id) => !newer.has(id) && !equal.has(id) && !stale.has(id)) : undefined
+  const all = equal.size === 0 && stale.size === 0 && !hasOthers
+  const changed = all ? rows : rows.pick((id) => newer.has(id))
   const expected = changed.owners.length
   const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
   const ids = (same?.owners ?? []) as readonly Int64[]
-  const [written, rewritten] = await allSettled([
+  const [written, rewritten, shown] = await allSettled([
     expected > 0 ? session.upsert(table, changed, batch, false) : 0,
     same ? session.upsert(table, same, batch, true) : 0,
+    others && others.owners.length > 0 ? session.upsert(table, others, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
   // Another page of this run stored a newer version after `versions` had read: the next attempt reads again.
@@ -121,7 +126,7 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
       resource: batch.resource,
       after: 0,
     })
-  return written + rewritten
+  return written + rewritten + shown
 }
 
 /** What came of the child rows of one table. */
