@@ -106,8 +106,10 @@ interface Work<R extends Rows<R>> {
 async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
   const { session, batch, sorted } = work
   const { changed: newer, same: equal, stale } = sorted
+  const records = newer.size + equal.size + stale.size
   // A record may show others of its own resource, which are none of the page's records: the guard alone judges them.
-  const hasOthers = rows.owners.length > newer.size + equal.size + stale.size
+  // Rows without records are names of a bare list.
+  const hasOthers = records > 0 && rows.owners.length > records
   const others = hasOthers ? rows.pick((id) => !newer.has(id) && !equal.has(id) && !stale.has(id)) : undefined
   const all = equal.size === 0 && stale.size === 0 && !hasOthers
   const changed = all ? rows : rows.pick((id) => newer.has(id))
