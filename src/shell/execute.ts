@@ -38,8 +38,10 @@ export function runOnce(
 
 /** Carries out one run, with its progress display, its log and its answer to signals. */
 export async function execute(context: CommandContext, request: StepRequest): Promise<RunReport> {
+  // A wrong limit is told before anything is made.
+  const limit = timeLimitOf(context.invocation.options)
   const deps = await context.dependencies(await context.readyWarehouse())
-  using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
+  using limited = timeLimit(limit, deps)
   const { signal, timeLimited } = limited
   using watch = new RunWatch(context, deps)
   return await watch.ending(runSync({ ...deps, signal, timeLimited, observer: watch.observer }, request))

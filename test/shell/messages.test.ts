@@ -1,4 +1,6 @@
 /** What people mistype or misplace ends in a sentence that says what was found, what was expected and what to type. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, shopsync } from '../support/call.js'
@@ -54,8 +56,11 @@ test('why speaks of a part of a record with its record', async () => {
   expect(code).toBe(0)
 })
 
-test('a time limit that is none is refused', async () => {
-  refused(await here.run('sync', '--time-limit', '5 minutes'), /Found --time-limit "5 minutes".*PT45M/)
+test('a time limit that is none is refused before anything is made', async () => {
+  const fresh = await place({ tenants: 1 })
+  refused(await fresh.run('sync', '--time-limit', '5 minutes'), /Found --time-limit "5 minutes".*PT45M/)
+  expect(existsSync(join(fresh.folder, 'data'))).toBe(false)
+  await fresh.remove()
 })
 
 describe('the sandbox', () => {

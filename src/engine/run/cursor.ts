@@ -187,10 +187,10 @@ export async function workOnCursor<W extends ReadingWarehouse>(
     const end = await carryOut(cursor, begin(cursor, false))
     const { status, completeness, reason, records, requests } = end.report
     if (reason === 'revoked') tenant.isRevoked = true
-    const verdict = { 'shopsync.status': status, 'shopsync.completeness': completeness }
+    const ended = { 'shopsync.status': status, 'shopsync.completeness': completeness }
     const failure = status === 'failed' ? (reason ?? 'failed') : undefined
     const counts = { 'shopsync.records': records, 'shopsync.requests': requests }
-    tell({ ...verdict, ...counts, 'shopsync.reason': reason ?? undefined, 'error.type': failure })
+    tell({ ...ended, ...counts, 'shopsync.reason': reason ?? undefined, 'error.type': failure })
     return end
   })
 }

@@ -12,8 +12,8 @@ import type { CounterEntry } from '../warehouse/counters.js'
 import type { CursorReport, RunReport } from './runreport.js'
 import { latenessBounds, type RunStats } from './runstats.js'
 
-/** A metric whose numbers sync_counters holds. */
-interface KeptMetric {
+/** What is said of a metric; the kept ones have their numbers in sync_counters. */
+export interface Metric {
   readonly help: string
   readonly labels: readonly string[]
 }
@@ -40,7 +40,7 @@ export const keptCounters = {
     help: 'Records that runs found deleted at the source, and marked so.',
     labels: ['resource'],
   },
-} as const satisfies Record<string, KeptMetric>
+} as const satisfies Record<string, Metric>
 
 /** Totals by ranges of a value in seconds. */
 export const keptHistograms = {
@@ -59,7 +59,7 @@ export const keptHistograms = {
     labels: ['resource'],
     bounds: latenessBounds,
   },
-} as const satisfies Record<string, KeptMetric & { readonly bounds: readonly number[] }>
+} as const satisfies Record<string, Metric & { readonly bounds: readonly number[] }>
 
 /** What the last run found, or when it was. */
 export const keptGauges = {
@@ -75,7 +75,7 @@ export const keptGauges = {
     help: 'Records by which source and warehouse differed when they were last reconciled.',
     labels: ['resource'],
   },
-} as const satisfies Record<string, KeptMetric>
+} as const satisfies Record<string, Metric>
 
 /** In the part of an entry: the sum of a histogram's values, and the range without an upper end. */
 export const sumPart = 'sum'

@@ -1,4 +1,4 @@
-import { keptCounters, keptGauges, keptHistograms } from '../../engine/run/lifetimecounters.js'
+import { keptCounters, keptGauges, keptHistograms, type Metric } from '../../engine/run/lifetimecounters.js'
 
 /** Metrics that say how the warehouse is now. */
 export const stateGauges = {
@@ -33,11 +33,6 @@ export const stateGauges = {
     labels: [],
   },
 } as const
-
-interface Metric {
-  readonly help: string
-  readonly labels: readonly string[]
-}
 
 const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
   Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
