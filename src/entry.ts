@@ -3,9 +3,9 @@
 import { setMaxListeners } from 'node:events'
 import { fstatSync, writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
 import { features } from './main.js'
 import { call } from './shell/call.js'
+import { collectAt } from './shell/collectat.js'
 import type { Io, SignalName } from './shell/io.js'
 
 /*
@@ -48,7 +48,7 @@ function ignoreEpipe(): void {
 }
 
 /** Ends the process once what was said is written. */
-export function endWith(exitCode: number): void {
+function endWith(exitCode: number): void {
   const end = (): void => {
     if (failure)
       process.stderr.write(
@@ -58,14 +58,6 @@ export function endWith(exitCode: number): void {
   }
   // A stream that has failed tells so in the next turn.
   stdout.write('', () => setImmediate(end))
-}
-
-/**
- * Makes V8 collect the whole heap when it has grown by so many percent of the memory in use. By itself V8 waits for
- * 300: a load into SQLite then takes 260 MB instead of 210, and more the longer it runs (docs/performance.md).
- */
-export function collectAt(percent: number): void {
-  setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 
 const signalNames: readonly SignalName[] = ['SIGINT', 'SIGTERM']

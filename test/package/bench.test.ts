@@ -1,0 +1,22 @@
+/** The programs of bench/ run: they use what the product is made of, which moves under them. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Program } from '../support/process.js'
+import { root } from '../support/tree.js'
+
+test('npm run bench measures a small load', async () => {
+  const small = ['--records', '40', '--tenants', '2', '--rounds', '1', '--warehouses', 'sqlite']
+  const which = [
+    '--dataset',
+    'lifelike',
+    '--contenders',
+    'read,shopsync,write',
+    '--phases',
+    'first',
+    '--print',
+  ]
+  const { code, stdout } = await new Program(join(root, 'dist/bench/run.js'), [...small, ...which]).ended
+  for (const program of ['read', 'shopsync', 'write'])
+    expect(stdout).toMatch(new RegExp(`^\\| first \\| ${program} `, 'm'))
+  expect(code).toBe(0)
+})
