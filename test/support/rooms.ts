@@ -38,6 +38,7 @@ const needs: Record<string, readonly string[]> = {
   check: ['alerts', 'analytics', 'jobs', 'telemetry'],
   completion: ['jobs'],
   dictionary: ['analytics', 'status'],
+  events: ['reconcile'],
   demo: ['reconcile', 'report', 'sync'],
   forget: ['alerts', 'telemetry'],
   init: ['check'],

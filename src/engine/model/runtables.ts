@@ -20,7 +20,9 @@ export const runTables = {
         'Number of the run, in the order in which runs were recorded: times may come from a clock that was wrong. null in runs of older versions.',
       ),
       job: text('Name of the job file, or null.'),
-      mode: text('`sync`, `full`, `backfill`, `reconcile`, or `job`.'),
+      mode: text(
+        '`sync`, `full`, `backfill`, `reconcile`, `job`, or `events`: what events rang within an hour, which is no run of its own.',
+      ),
       status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
       started_at: timestamp('Start.'),
       finished_at: timestamp('End.'),

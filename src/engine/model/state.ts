@@ -188,6 +188,9 @@ export const stateTables = {
       command: text('What it does.'),
       claimed_at: timestamp('Since when.'),
       expires_at: timestamp('From then on others may take it; the holder moves it forward while it lives.'),
+      wanted_at: timestamp(
+        'When somebody last said that a listener is to give it back; null where nobody waits for it.',
+      ),
     },
   }),
   sync_meta: define({

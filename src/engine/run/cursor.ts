@@ -267,8 +267,10 @@ export async function workOnCursors<W extends ReadingWarehouse>(
 ): Promise<CursorEnd[]> {
   const ends = left.map(({ access, ...task }) => notBegun(run, task, notGranted(task.tenantId, access)))
   const tenants = new TenantRuns(run)
-  await eachLimited(tasks, Math.max(1, run.config.sync.concurrency), async ({ tenantId, resource }) => {
-    const end = await workOnCursor(tenants.of(tenantId), resource, begin)
+  const inTurn = run.hands?.inTurn(tasks, keyOf) ?? tasks
+  await eachLimited(inTurn, Math.max(1, run.config.sync.concurrency), async (task) => {
+    using _ = await run.hands?.hold(keyOf(task))
+    const end = await workOnCursor(tenants.of(task.tenantId), task.resource, begin)
     ends.push(end)
     if (!end.interrupted && !end.absent) run.observer.cursor?.(end.report)
   })

@@ -15,11 +15,12 @@ import type { EncodedPage } from '../warehouse/versionbatch.js'
 import { CursorList } from './cursorlist.js'
 import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { Freshness } from './freshness.js'
-import { overlapOf } from './lateness.js'
+import { overlapOf, quickOverlapOf } from './lateness.js'
 import { sourceRegression } from './olderversions.js'
 import {
   type AskedWalk,
   floorOf,
+  isQuick,
   refillOf,
   resumable,
   type WalkMode,
@@ -51,6 +52,8 @@ export class CursorWalk implements CursorWork {
   /** Records that the last walk has met in older versions than their rows. */
   #older = 0
   readonly #asked: AskedWalk
+  /** See `AskedWalk`. */
+  readonly #isQuick: boolean
   /** Nothing of the list is here yet. */
   #isFirstLoad = false
   /** The list was read whole: what follows brings what is new. */
@@ -63,6 +66,7 @@ export class CursorWalk implements CursorWork {
   ) {
     const { state, warehouse, key } = cursor
     this.#asked = asked
+    this.#isQuick = isQuick(state, asked)
     this.mode = walkMode(state, asked)
     this.#flow = new Flow(cursor.run, warehouse.unstored)
     const options = { priority: 'incremental', flow: this.#flow } as const
@@ -77,7 +81,8 @@ export class CursorWalk implements CursorWork {
 
   get #overlapMs(): number {
     const { run, resource } = this.cursor
-    return overlapOf(run.config.sync.overlap, run.lateness, resource.name)
+    const overlap = this.#isQuick ? quickOverlapOf : overlapOf
+    return overlap(run.config.sync.overlap, run.lateness, resource.name)
   }
 
   get #refill(): string | null {
@@ -94,6 +99,7 @@ export class CursorWalk implements CursorWork {
       mode: this.mode,
       refill: this.#refill,
       slot: this.#slot,
+      keepsProgress: !this.#isQuick,
       isFirstLoad: this.#isFirstLoad,
       isWhole: isWholeFrom(this.#floor),
       startedAt: this.#startedAt,
@@ -124,14 +130,15 @@ export class CursorWalk implements CursorWork {
   async run(): Promise<CursorResult> {
     const { key, root, state, tenantId, warehouse } = this.cursor
     await this.#doubtWatermark()
-    if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
-    else if (this.mode === 'sync' && this.#memory.holes) await this.#tryHole(this.#memory.holes)
+    await this.#settleFloor()
     // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
-    if (this.mode === 'full' || !state || state.walk) warehouse.warm()
+    if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.warm()
     const refill = this.#refill
     if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
     const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
-    const resume = await resumable(warehouse, { ...key, slot: this.#slot }, state, begun)
+    const resume = this.#isQuick
+      ? undefined
+      : await resumable(warehouse, { ...key, slot: this.#slot }, state, begun)
     this.#isFirstLoad = this.#before === null && !resume && (await this.#hasNoRows())
     const expected =
       this.mode === 'full' && this.#before !== null ? await warehouse.countRows(root, tenantId) : undefined
@@ -151,6 +158,23 @@ export class CursorWalk implements CursorWork {
       ...this.progress,
       outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
     }
+  }
+
+  /** Lets the walk begin at the list's start where that is to be searched, or behind what fails there. */
+  async #settleFloor(): Promise<void> {
+    const { holes } = this.#memory
+    if (this.#asked === 'quick') {
+      this.#beginBeyondHoles()
+      return
+    }
+    if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
+    else if (this.mode === 'sync' && holes) await this.#tryHole(holes)
+  }
+
+  #beginBeyondHoles(): void {
+    const { floor, memory } = beyondHoles(this.#floor, this.#memory)
+    this.#floor = floor
+    this.#memory = memory
   }
 
   /** Rows may be here without a watermark: of another source, or of a first load that was cut short. */
@@ -184,6 +208,7 @@ export class CursorWalk implements CursorWork {
       isNews: this.#refill === null,
     }
     this.#freshness = plan.resume ? undefined : new Freshness(this.cursor, how)
+    const afterWalk = plan.resume ? undefined : await this.cursor.run.beforeWalk?.(this.cursor)
     const looksAgain = isWholeFrom(this.#floor)
     const whole = { ...walkPlan(this.cursor.run, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
@@ -191,6 +216,7 @@ export class CursorWalk implements CursorWork {
     if (movesWatermark(outcome)) {
       const twice = this.#memory.twice ?? 0
       this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0
+      await afterWalk?.(this.#floor)
       return this.#committed ?? outcome
     }
     warnOfStamps(this.cursor, outcome)
@@ -210,9 +236,7 @@ export class CursorWalk implements CursorWork {
       await this.#store.store(answer.page.payload, { statements })
     }
     if (answer?.isClosed && hole?.from !== undefined && hole.from < this.#floor) this.#floor = hole.from
-    const { floor, memory } = beyondHoles(this.#floor, this.#memory)
-    this.#floor = floor
-    this.#memory = memory
+    this.#beginBeyondHoles()
   }
 
   #port(): WalkPort<Fetched<EncodedPage>> {

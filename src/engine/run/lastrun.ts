@@ -2,7 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../base/timestamp.js'
 import { isDead, isOver } from '../warehouse/lease.js'
-import { recordedOrder } from '../warehouse/runs.js'
+import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
 type Db = Warehouse['db']
@@ -43,6 +43,7 @@ export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<
   const row = await db
     .selectFrom('sync_runs')
     .selectAll()
+    .where(ofRuns)
     .orderBy(await recordedOrder(db), 'desc')
     .orderBy('started_at', 'desc')
     .limit(1)

@@ -71,6 +71,20 @@ export function overlapOf(
   return Math.min(mostOverlapMs, reconciled.records > 0 ? 2 * base : base)
 }
 
+const quickOverlapMs = 30_000
+
+/** The same for a quick walk: no further than records of the resource were late, once enough is known of them. */
+export function quickOverlapOf(
+  overlap: number | 'auto',
+  lateness: ReadonlyMap<string, ResourceLateness>,
+  resource: string,
+): number {
+  const whole = overlapOf(overlap, lateness, resource)
+  const { records, largestMicros } = lateness.get(resource) ?? unknown
+  if (records < fewRecords) return whole
+  return Math.min(whole, Math.max(quickOverlapMs, Math.ceil((2 * largestMicros) / 1000)))
+}
+
 /** Counts the records of one walk, or of one comparison, by how late they became visible. */
 export class LatenessMeter {
   readonly #buckets = new Map<number, { records: number; largestMicros: number }>()

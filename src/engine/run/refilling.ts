@@ -63,7 +63,9 @@ export async function workOnAll(
     },
   }
   const ends = await workOnCursors({ ...run, observer }, chosen, newsFirst(begin, refilled, ended))
-  const now = { ...run, cursors: await readCursors(run.warehouse) }
+  const cursors = await readCursors(run.warehouse)
+  run.hands?.readAnew(cursors)
+  const now = { ...run, cursors }
   const left = (task: CursorTask): number => remaining(stateOf(now, task), 'refill_walk')
   // What was begun goes on first: a time limit that ends every run would else leave all of them half done.
   const tasks = chosen.tasks

@@ -21,17 +21,27 @@ export interface StoredWalk extends WalkProgress {
 
 export type WalkMode = 'sync' | 'full'
 
-/** `news`: what is new, though the list has to be read whole: another walk of the run does that. */
-export type AskedWalk = WalkMode | 'news'
+/**
+ * `news`: what is new, though the list has to be read whole: another walk of the run does that.
+ * `quick`: what is new, and nothing besides: a cursor is due between its planned walks. It goes back no further than
+ * records come late, and leaves the progress of a planned walk as it is.
+ */
+export type AskedWalk = WalkMode | 'news' | 'quick'
+
+const isOfNews = (asked: AskedWalk): asked is 'news' | 'quick' => asked === 'news' || asked === 'quick'
 
 /** Why a walk reads the list whole, whatever the run was asked for; null where it does not. */
 export const refillOf = (state: CursorState | undefined, asked: AskedWalk): string | null =>
-  asked === 'news' ? null : (state?.refill ?? null)
+  isOfNews(asked) ? null : (state?.refill ?? null)
 
 export function walkMode(state: CursorState | undefined, asked: AskedWalk): WalkMode {
-  if (asked === 'news') return 'sync'
+  if (isOfNews(asked)) return 'sync'
   return state?.refill ? 'full' : asked
 }
+
+/** A cursor whose planned walk was cut short goes on with it: a quick one would read the same again. */
+export const isQuick = (state: CursorState | undefined, asked: AskedWalk): boolean =>
+  asked === 'quick' && storedWalk(state, 'walk')?.mode !== 'sync'
 
 export function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
   const stored = slot === 'walk' ? state?.walk : state?.refillWalk

@@ -7,9 +7,9 @@ import { describeError, Skip } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import { writtenTables } from '../model/registry.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import { readCursors } from '../warehouse/cursors.js'
+import { type CursorState, readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
-import { openLease } from '../warehouse/leasedwarehouse.js'
+import { type LeasedWarehouse, openLease } from '../warehouse/leasedwarehouse.js'
 import { lastTurns } from '../warehouse/runs.js'
 import {
   checkSourceIdentity,
@@ -28,14 +28,15 @@ import {
 import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, endingOfRun } from './cursor.js'
+import { CursorHands } from './cursorhands.js'
 import { latenessOf } from './lateness.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
-import type { Dependencies, WritingRun } from './runcontext.js'
+import type { Dependencies, Writing, WritingRun } from './runcontext.js'
 import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
-import { now } from './tenant.js'
+import { type CursorRun, now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /**
@@ -66,20 +67,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
   await migrateColumns(recorded)
-  const forgotten = await readForgotten(warehouse)
-  const ask = async (): Promise<Authorizations> =>
-    recordAuthorizations(recorded, await askAuthorizations(recorded, { forgotten }))
-  const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
-    await warehouse.write([storeListsFrom(warehouse, text)])
-  })
-  const run: WritingRun = {
-    ...recorded,
-    source: new WholeLists(recorded.source, beginning),
-    cursors: await readCursors(warehouse),
-    lateness: latenessOf(await readLateness(warehouse, startedAt)),
-    authorizations: new AuthorizationWatch(ask),
-    learnZones: recorded.besideRows && ((tenantId) => learnZones(recorded, tenantId)),
-  }
+  const { run, ask } = await openRun(recorded, await readCursors(warehouse))
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && run.cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
@@ -91,6 +79,36 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const report = reportOf(run, request, startedAt, end)
   if (report.rows_upserted > 0) await optimize(run, resources)
   return report
+}
+
+/**
+ * What a writer is to know before it works on cursors: how late records come, where lists begin, who is granted. `ask`
+ * asks the source that, and records what it finds.
+ */
+export async function openRun(
+  writing: Writing & Pick<WritingRun, 'stats'>,
+  cursors: Map<string, CursorState>,
+): Promise<{ readonly run: WritingRun; readonly ask: () => Promise<Authorizations> }> {
+  const { warehouse, beside } = writing
+  const forgotten = await readForgotten(warehouse)
+  const ask = async (): Promise<Authorizations> =>
+    recordAuthorizations(writing, await askAuthorizations(writing, { forgotten }))
+  const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
+    await warehouse.write([storeListsFrom(warehouse, text)])
+  })
+  const run: WritingRun = {
+    ...writing,
+    source: new WholeLists(writing.source, beginning),
+    cursors,
+    lateness: latenessOf(await readLateness(warehouse, now(writing))),
+    authorizations: new AuthorizationWatch(ask),
+    learnZones: writing.besideRows && ((tenantId) => learnZones(writing, tenantId)),
+    ...(beside && {
+      hands: new CursorHands(cursors),
+      beforeWalk: (cursor: CursorRun<LeasedWarehouse>) => beside.beforeWalk(cursor),
+    }),
+  }
+  return { run, ask }
 }
 
 /** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
@@ -118,9 +136,16 @@ async function workOnChosen(
   const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode) : undefined
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
-  const ends = await workOnAll(run, request, chosen, request.begin)
+  const ends = await workBeside(run, request, () => workOnAll(run, request, chosen, request.begin))
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
+}
+
+/** Does the planned work, and beside it what becomes due meanwhile. */
+async function workBeside<T>(run: WritingRun, { mode }: StepRequest, planned: () => Promise<T>): Promise<T> {
+  const { beside, hands } = run
+  await using _ = beside && hands ? beside.during(run, { mode, hands }) : null
+  return await planned()
 }
 
 /**

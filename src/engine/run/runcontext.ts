@@ -5,10 +5,12 @@ import type { Config } from '../config/config.js'
 import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
-import type { Run } from './tenant.js'
+import type { CursorHands } from './cursorhands.js'
+import type { Mode } from './runreport.js'
+import type { AfterWalk, CursorRun, Run } from './tenant.js'
 
 /** What a run finds out by itself. */
-type FoundOut = 'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones'
+type FoundOut = 'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones' | 'hands' | 'beforeWalk'
 
 /** What a run is given. `W`: the warehouse as it may use it. */
 export interface Dependencies<W extends ReadingWarehouse = Warehouse>
@@ -19,6 +21,8 @@ export interface Dependencies<W extends ReadingWarehouse = Warehouse>
    * people call things (src/features/analytics). Without it a run leaves that as it is.
    */
   readonly besideRows?: (run: Writing) => Promise<void>
+  /** Cursors that become due while the run is under way (src/features/events). Absent where nobody listens. */
+  readonly beside?: BesideWork | undefined
   /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */
   readonly leaseMs?: number
   /** The signal may fire because time is over: the cursors that have waited longest come first. */
@@ -35,3 +39,20 @@ export type ReadingRun<W extends ReadingWarehouse = ReadingWarehouse> = Dependen
 
 /** A run that writes, and knows what there is to work on. */
 export type WritingRun = Writing & Run<LeasedWarehouse>
+
+/** What a run is about to do. */
+export interface PlannedWork {
+  readonly mode: Mode
+  readonly hands: CursorHands
+}
+
+/**
+ * Work that comes beside the plan of a run: cursors that become due while the run holds the lease. A feature hands it to
+ * the run (src/features/events); the run knows no more of it than this.
+ */
+export interface BesideWork {
+  /** See `Run.beforeWalk`. */
+  beforeWalk(cursor: CursorRun<LeasedWarehouse>): Promise<AfterWalk | undefined>
+  /** Goes on beside the planned work until it is disposed of; then what is in hand is ended first. */
+  during(run: WritingRun, planned: PlannedWork): AsyncDisposable
+}

@@ -6,7 +6,16 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../base/reasons.js'
 import type { Verdict } from '../walk/verdict.js'
 
-export type Mode = 'sync' | 'full' | 'backfill' | 'reconcile' | 'verify' | 'snapshot' | 'report' | 'job'
+export type Mode =
+  | 'sync'
+  | 'full'
+  | 'backfill'
+  | 'reconcile'
+  | 'verify'
+  | 'snapshot'
+  | 'report'
+  | 'job'
+  | 'events'
 
 /** What a reconcile has found and repaired in one cursor. */
 export interface Reconciled {

@@ -13,6 +13,7 @@ import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/cursors.js'
 import type { PageWriter, ReadingWarehouse } from '../warehouse/writer.js'
+import type { CursorHands } from './cursorhands.js'
 import type { ResourceLateness } from './lateness.js'
 import type { Note, Observer } from './runreport.js'
 import type { RunStats, TenantStats } from './runstats.js'
@@ -59,9 +60,19 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
   readonly stats: RunStats
   /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
   readonly authorizations: { accessOf(tenantIds: readonly Int64[]): Promise<readonly TenantAccess[]> }
+  /** Which cursors are in hand; absent where nothing comes beside the plan. */
+  readonly hands?: CursorHands
+  /**
+   * Asked before the first request of each walk that begins: what waits for the cursor. Resolves to what follows once the
+   * walk may move the watermark; undefined where nothing waits. `floor`: where the walk began.
+   */
+  beforeWalk?(cursor: CursorRun<W>): Promise<AfterWalk | undefined>
   /** Learns the zones of a tenant's shops, once they are stored; absent where no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }
+
+/** See `Run.beforeWalk`. `floor`: where the walk began. */
+export type AfterWalk = (floor: string) => Promise<void>
 
 /** The tenants of a run that are worked on. */
 export class TenantRuns<W extends ReadingWarehouse = PageWriter> {

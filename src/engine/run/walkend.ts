@@ -21,6 +21,8 @@ export interface WalkUnderWay {
   /** Why the whole list is read once; null where that is not so. */
   readonly refill: string | null
   readonly slot: WalkSlot
+  /** A quick walk keeps no progress: where it is cut short it begins again, and that of a planned walk stays. */
+  readonly keepsProgress: boolean
   /** Nothing of the list was here before. */
   readonly isFirstLoad: boolean
   /** Whether it reads the list from its beginning. */
@@ -46,8 +48,8 @@ export function pageStatements(
   const { db } = walk.cursor.warehouse
   const key = { ...walk.cursor.key, slot: walk.slot }
   const statements: CompiledQuery[] = []
-  if (part?.number === 1 || outcome) statements.push(forgetWalkParts(db, key))
-  if (part) {
+  if (walk.keepsProgress && (part?.number === 1 || outcome)) statements.push(forgetWalkParts(db, key))
+  if (walk.keepsProgress && part) {
     const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
     statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
   }
@@ -55,7 +57,7 @@ export function pageStatements(
     if (walk.isWhole) statements.push(forgetNameless(db, key, walk.startedAt))
     if (walk.refill !== null) statements.push(endRefill(db, key, walk.refill))
     statements.push(finished(walk, outcome, memory))
-  } else if (progress !== undefined) {
+  } else if (walk.keepsProgress && progress !== undefined) {
     const kept = progress && { ...progress, mode: walk.mode, refill: walk.refill }
     statements.push(moveCursor(db, key, { [walk.slot]: kept }))
   }
@@ -75,7 +77,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     ...(isDone && { last_success_at: cursor.now() }),
     last_error: isDone ? null : reason && reasons[reason],
     last_run_id: cursor.warehouse.runId,
-    [walk.slot]: null,
+    ...(walk.keepsProgress && { [walk.slot]: null }),
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
@@ -85,7 +87,10 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
 }
 
 /** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
-export async function giveUp({ cursor, slot }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
+export async function giveUp(
+  { cursor, slot, keepsProgress }: WalkUnderWay,
+  outcome: WalkOutcome,
+): Promise<void> {
   const { key, warehouse } = cursor
   const ended = moveCursor(warehouse.db, key, {
     status: 'failed',
@@ -93,11 +98,12 @@ export async function giveUp({ cursor, slot }: WalkUnderWay, outcome: WalkOutcom
     reason: outcome.reason,
     last_error: outcome.reason && reasons[outcome.reason],
     last_run_id: warehouse.runId,
-    [slot]: null,
+    ...(keepsProgress && { [slot]: null }),
     ...stampsAheadColumns(outcome),
     ...unmeasured,
   })
-  await warehouse.write([forgetWalkParts(warehouse.db, { ...key, slot }), ended])
+  const forgotten = keepsProgress ? [forgetWalkParts(warehouse.db, { ...key, slot })] : []
+  await warehouse.write([...forgotten, ended])
 }
 
 /** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */

@@ -149,27 +149,38 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
   // All columns: commands that only read meet warehouses of an older program, which lack some.
   const rows = await warehouse.read((db) => db.selectFrom('sync_cursors').selectAll().execute())
   return new Map(
-    rows.map((row) => [
-      cursorName({ tenantId: row.tenant_id, resource: row.resource }),
-      {
-        watermark: row.watermark,
-        stampsAheadUntil: row.stamps_ahead_until ?? null,
-        walkedAt: row.walked_at ?? null,
-        completeThrough: row.complete_through ?? null,
-        completeThroughBefore: row.complete_through_before ?? null,
-        status: row.status,
-        reason: row.reason ?? null,
-        lastSuccessAt: row.last_success_at,
-        deletesCheckedAt: row.deletes_checked_at ?? null,
-        walk: jsonOf(row.walk),
-        remembered: jsonOf(row.remembered ?? null),
-        refill: row.refill ?? null,
-        refillWalk: jsonOf(row.refill_walk ?? null),
-        shared: jsonOf(row.shared_services ?? null),
-      },
-    ]),
+    rows.map((row) => [cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row)]),
   )
 }
+
+/** The state of one cursor; undefined where no run has worked on it. */
+export async function readCursor(warehouse: Reader, key: CursorKey): Promise<CursorState | undefined> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .selectAll()
+      .where((eb) => eb.and(cursorColumns(key)))
+      .executeTakeFirst(),
+  )
+  return row && stateOfRow(row)
+}
+
+const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
+  watermark: row.watermark,
+  stampsAheadUntil: row.stamps_ahead_until ?? null,
+  walkedAt: row.walked_at ?? null,
+  completeThrough: row.complete_through ?? null,
+  completeThroughBefore: row.complete_through_before ?? null,
+  status: row.status,
+  reason: row.reason ?? null,
+  lastSuccessAt: row.last_success_at,
+  deletesCheckedAt: row.deletes_checked_at ?? null,
+  walk: jsonOf(row.walk),
+  remembered: jsonOf(row.remembered ?? null),
+  refill: row.refill ?? null,
+  refillWalk: jsonOf(row.refill_walk ?? null),
+  shared: jsonOf(row.shared_services ?? null),
+})
 
 const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))
 

@@ -45,7 +45,17 @@ interface LeaseHolder {
   readonly command: string | null
   readonly claimed_at: string | null
   readonly expires_at: string | null
+  readonly wanted_at: string | null
 }
+
+/**
+ * The command of a holder that follows the source's events (src/features/events): it gives the lease back as soon as
+ * anybody else wants it, since everything that it does can be done by whoever holds the lease next.
+ */
+export const listenCommand = 'listen'
+
+/** Milliseconds for which a wish for the lease holds: whoever waits renews it once a second. */
+const wishMs = 15_000
 
 const nobody = { owner: null, host: null, pid: null, command: null, expires_at: null }
 
@@ -104,22 +114,44 @@ export const isOver = (expiresAt: string | null, now: string, leaseMs = usualLea
 const isFree = (holder: LeaseHolder, now: string, { runId, leaseMs }: LeaseRequest): boolean =>
   holder.owner === null || holder.owner === runId || isOver(holder.expires_at, now, leaseMs) || isDead(holder)
 
-function heldBy(holder: LeaseHolder, where: string): Stop {
-  return new Stop(
+/** Another run holds the lease. `isListener`: it gives it back when it is asked to. */
+export class LeaseHeld extends Stop {
+  constructor(
+    message: string,
+    hint: string,
+    readonly isListener: boolean,
+  ) {
+    super(message, { exitCode: 4, hint })
+  }
+}
+
+function heldBy(holder: LeaseHolder, where: string): LeaseHeld {
+  return new LeaseHeld(
     `Another run (${holder.command ?? 'unknown'}, ${holder.owner}) has held ${where} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
-    {
-      exitCode: 4,
-      hint: `Wait for that run to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
-    },
+    `Wait for that run to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
+    holder.command === listenCommand,
   )
 }
+
+/** Whether somebody else than a listener waits for the lease. */
+const isWanted = ({ wanted_at: wantedAt }: Pick<LeaseHolder, 'wanted_at'>, now: string): boolean =>
+  wantedAt !== null && wantedAt <= later(now, wishMs) && later(wantedAt, wishMs) > now
+
+/** Says that somebody waits for the lease. It changes nothing of who holds it. */
+export const wantLease = (dialect: Dialect, clock: Clock): Promise<void> =>
+  dialect.transaction(async (session) => {
+    const at = await dialect.now(session, clock)
+    await session.run(
+      dialect.db.updateTable('sync_lease').set({ wanted_at: at }).where('name', '=', 'run').compile(),
+    )
+  })
 
 async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Promise<Int64> {
   const { db } = dialect
   await session.run(
     db
       .insertInto('sync_lease')
-      .values({ name: 'run', token: 0, ...nobody, claimed_at: null })
+      .values({ name: 'run', token: 0, ...nobody, claimed_at: null, wanted_at: null })
       .onConflict((c) => c.doNothing())
       .compile(),
   )
@@ -131,6 +163,13 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   const holder = found.rows[0]
   const now = await dialect.now(session, claim.clock)
   if (holder && !isFree(holder, now, claim)) throw heldBy(holder, dialect.where)
+  const isListener = claim.command === listenCommand
+  if (holder && isListener && isWanted(holder, now))
+    throw new LeaseHeld(
+      `Another command waits for ${dialect.where}`,
+      'The listener takes its turn after it',
+      false,
+    )
   const token = Number(holder?.token ?? 0) + 1
   const mine = {
     token,
@@ -140,6 +179,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     command: claim.command,
     claimed_at: now,
     expires_at: later(now, claim.leaseMs),
+    ...(!isListener && { wanted_at: null }),
   }
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', 'run').compile())
   return token
@@ -197,7 +237,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   }
 }
 
-/** Who holds the lease, by its row. */
+/** Who holds the lease, by its row; a listener sees there that somebody else wants it. */
 export const lockHolder = (warehouse: Reader): Promise<LeaseHolder | undefined> =>
   warehouse.read((db) => db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst())
 

@@ -13,7 +13,7 @@ import type { CursorKey } from './cursors.js'
 import type { Db } from './database.js'
 import type { Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
-import { type Lease, usualLeaseMs } from './lease.js'
+import { type Lease, LeaseHeld, listenCommand, usualLeaseMs } from './lease.js'
 import type { PlannedChange } from './migrate.js'
 import type { MovedColumn } from './migratecolumns.js'
 import type { Session } from './transaction.js'
@@ -38,6 +38,11 @@ export class LeasedWarehouse implements PageWriter {
   ) {
     this.#warehouse = warehouse
     this.#fence = token
+  }
+
+  /** The same, for what is recorded under the name of another run. */
+  as(runId: string): LeasedWarehouse {
+    return new LeasedWarehouse(this.#warehouse, { token: this.#fence }, runId)
   }
 
   get db(): Db {
@@ -150,13 +155,40 @@ export interface LeaseNeeds {
 const newRunId = (clock: Clock): string =>
   `${fromMicros(clock.nowMicros()).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
 
+/** Milliseconds for which a listener is waited for: it gives the lease back within 10 seconds, a dead one loses it in 60. */
+const listenerPatience = 90_000
+/** Milliseconds between two attempts, and so between two wishes. */
+const betweenAttempts = 500
+
+/** Claims the lease. A listener holds it only until somebody else wants it: no command ends with 4 because of one. */
+async function claim(
+  {
+    warehouse,
+    clock,
+    signal,
+  }: Pick<LeaseNeeds, 'warehouse' | 'clock'> & { readonly signal: AbortSignal | undefined },
+  request: Parameters<Warehouse['claim']>[0],
+): Promise<Lease> {
+  const until = clock.nowMicros() + BigInt(listenerPatience) * 1000n
+  for (;;) {
+    try {
+      return await warehouse.claim(request)
+    } catch (error) {
+      const isWaiting = error instanceof LeaseHeld && error.isListener && request.command !== listenCommand
+      if (!isWaiting || clock.nowMicros() >= until || signal?.aborted) throw error
+      await warehouse.want()
+      await clock.sleep(betweenAttempts, signal)
+    }
+  }
+}
+
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
   { warehouse, clock, leaseMs = usualLeaseMs, signal }: LeaseNeeds,
   command: string,
 ): Promise<WriterLease> {
   const runId = newRunId(clock)
-  const lease = await warehouse.claim({ runId, command, leaseMs })
+  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs })
   try {
     await warehouse.learnRules()
   } catch (error) {

@@ -6,7 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
-import { bySeq } from './runs.js'
+import { bySeq, ofRuns } from './runs.js'
 
 /** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last put in order. */
 export type HistoryMark = 'history_thinned_to' | 'history_pruned_on'
@@ -35,7 +35,7 @@ export const knownSince = (warehouse: Reader): Promise<string | null> =>
 /** When the run before the one under way began; null where there is none. */
 export const startBeforeLast = (warehouse: Reader): Promise<string | null> =>
   warehouse.read(async (db) => {
-    const runs = db.selectFrom('sync_runs').select('started_at').orderBy(bySeq, 'desc')
+    const runs = db.selectFrom('sync_runs').select('started_at').where(ofRuns).orderBy(bySeq, 'desc')
     const [, before] = await runs.orderBy('started_at', 'desc').limit(2).execute()
     return before?.started_at ?? null
   })

@@ -1,7 +1,7 @@
 /*
  * The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease.
  */
-import { type CompiledQuery, type Insertable, type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type Insertable, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
@@ -25,6 +25,15 @@ async function isNumbered(db: Dialect['db']): Promise<boolean> {
 /** What commands order runs by that only read, and may meet such a warehouse. */
 export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unknown>> =>
   (await isNumbered(db)) ? bySeq : sql.ref('started_at')
+
+/**
+ * `mode` of the rows that say what events rang, one an hour: they are no runs of their own, and nobody who asks for the
+ * last run means one of them.
+ */
+export const eventsMode = 'events'
+
+/** Leaves out what events rang. */
+export const ofRuns = sql<SqlBool>`coalesce(${sql.ref('mode')}, '') <> ${sql.lit(eventsMode)}`
 
 /** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
 export async function newestStamp(warehouse: Reader): Promise<bigint> {

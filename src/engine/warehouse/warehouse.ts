@@ -23,7 +23,7 @@ import type { Rules } from './derived.js'
 import type { Dialect, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { usualRules, withTenant } from './learnedrules.js'
-import { checkFence, type Lease, type LeaseRequest, takeLease } from './lease.js'
+import { checkFence, type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
 import {
   migrateTables,
   type OnChange,
@@ -176,6 +176,11 @@ export class Warehouse implements Writer {
 
   claim(claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
     return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
+  }
+
+  /** Says that somebody waits for the lease: a listener gives it back then. */
+  want(): Promise<void> {
+    return this.#trying(() => wantLease(this.dialect, this.#clock))
   }
 
   /**

@@ -6,7 +6,7 @@ import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
-import { bySeq } from '../../engine/warehouse/runs.js'
+import { bySeq, ofRuns } from '../../engine/warehouse/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type alertTables, withAlerts } from './tables.js'
@@ -193,6 +193,7 @@ export async function newestRuns(db: Db, session: Session) {
   const newest = db
     .selectFrom('sync_runs')
     .select(['run_id', 'job', 'mode', 'status', 'started_at', 'finished_at'])
+    .where(ofRuns)
     .orderBy(bySeq, 'desc')
     .orderBy('started_at', 'desc')
     .limit(10)

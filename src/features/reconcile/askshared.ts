@@ -36,6 +36,8 @@ const mostLookups = 100
 export interface SharedOptions {
   /** Look over all rows, and not only at those that the run has written. */
   readonly isWhole?: boolean
+  /** Look only where the work has written rows: whatever else is open waits for the next run. */
+  readonly onlyTouched?: boolean
   /** Store an older version where the source says twice that it went back: only reconcile may. */
   readonly followsBack?: boolean
   /** See ReconcileOptions. */
@@ -132,6 +134,7 @@ export class SharedLook {
   /** Whether all rows are to be looked over. An idle cursor whose rows were looked over asks the warehouse nothing. */
   async isDue(before: KnownShared | null): Promise<boolean> {
     const touched = this.cursor.stats.touched(this.cursor.key.resource)
+    if (this.options.onlyTouched && touched === undefined) return false
     if (this.options.isWhole || !wasWalkedWhole(this.cursor.state)) return true
     if (before) return touched !== undefined || !before.tooMany
     if (!touched) return false

@@ -12,6 +12,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
   examples: [
     ['shopsync runs', `the last ${usualNumber} runs`],
     ['shopsync runs --since 7d', 'those of the last seven days'],
+    ['shopsync runs --events', 'also what events have made the listener read'],
     ['shopsync runs --failed --last 5', 'the last five of which something failed'],
     ['shopsync runs --tenant 101 --resource notes', 'those that worked on a tenant and a resource'],
   ],
@@ -25,6 +26,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
       description: 'runs since then, all of them: 7d, 26h, 2026-01-31 or an ISO 8601 time',
     },
     { flags: '--failed', description: 'only runs of which something failed' },
+    { flags: '--events', description: 'also what events rang, one line an hour' },
     ...choiceOptions,
   ],
   run: async (invocation) => {
@@ -51,6 +53,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
         warehouse,
         last: last ?? (since === undefined ? usualNumber : mostRuns),
         onlyFailed,
+        withEvents: options.events === true,
         since,
         tenants: options.tenant === undefined ? null : context.choice.tenants,
         resources: options.resource === undefined ? null : context.choice.resources,

@@ -5,7 +5,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { StateRows } from '../../engine/model/state.js'
 import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
-import { recordedOrder } from '../../engine/warehouse/runs.js'
+import { ofRuns, recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface RunsQuestion {
@@ -14,6 +14,8 @@ export interface RunsQuestion {
   readonly last: number
   /** Only those of which something failed. */
   readonly onlyFailed: boolean
+  /** Also what events rang, a row an hour. */
+  readonly withEvents?: boolean
   /** Only runs that worked on one of these; null for all. */
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
@@ -113,7 +115,7 @@ const batch = 200
 
 /** The runs that were recorded last come first. */
 export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
-  const { warehouse, last, onlyFailed, tenants, resources, since, nowMicros } = question
+  const { warehouse, last, onlyFailed, withEvents = false, tenants, resources, since, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
   const order = await warehouse.read(recordedOrder)
   const found: PastRun[] = []
@@ -122,6 +124,7 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
       db
         .selectFrom('sync_runs')
         .selectAll()
+        .$if(!withEvents, (query) => query.where(ofRuns))
         .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
         .orderBy(order, 'desc')
         // Ids tell the second alone.

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { isDead } from '../../../src/engine/warehouse/lease.js'
+import { isDead, listenCommand, lockHolder } from '../../../src/engine/warehouse/lease.js'
 import { openLease, type WriterLease } from '../../../src/engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
@@ -50,6 +50,35 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     expect(isDead({ host: String(host), pid: Number(pid) })).toBe(true)
     expect(isDead({ host: String(host), pid: parent.pid ?? 0 })).toBe(false)
     parent.kill('SIGKILL')
+  })
+
+  describe('of a listener', () => {
+    const listening = () => openLease({ warehouse, clock: systemClock }, listenCommand)
+
+    it('is waited for, and given back to whoever wants it', async () => {
+      const listener = await listening()
+      const claimed = held(holder)
+      await expect.poll(async () => (await lockHolder(warehouse))?.wanted_at).not.toBeNull()
+      expect(await holder()).toBe(listener.runId)
+      await listener[Symbol.asyncDispose]()
+      expect(await claimed).not.toBe(listener.runId)
+      expect((await lockHolder(warehouse))?.wanted_at).toBeNull()
+    })
+
+    it('is not claimed while somebody waits for it', async () => {
+      await warehouse.want()
+      await expect(listening()).rejects.toThrow(/waits for/)
+      expect(await held(holder)).not.toBeNull()
+      const after = await listening()
+      await after[Symbol.asyncDispose]()
+    })
+
+    it('is not waited for by another listener', async () => {
+      const first = await listening()
+      await expect(listening()).rejects.toThrow(/listen, /)
+      expect((await lockHolder(warehouse))?.wanted_at).toBeNull()
+      await first[Symbol.asyncDispose]()
+    })
   })
 
   it("throws the work's error, and releases the lease", async () => {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { recordedOrder } from '../../../engine/warehouse/runs.js'
+import { ofRuns, recordedOrder } from '../../../engine/warehouse/runs.js'
 import type { Subject } from './reportdays.js'
 
 export const askFreshness = ({ db, tenants }: Subject) =>
@@ -42,6 +42,7 @@ export const askRuns = async (db: Db, since: string) =>
       'error',
     ])
     .where('started_at', '>=', since)
+    .where(ofRuns)
     .orderBy(await recordedOrder(db), 'desc')
     .orderBy('started_at', 'desc')
     .execute()
