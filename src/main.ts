@@ -7,6 +7,7 @@ import { completionCommand } from './features/completion/command.js'
 import { copyCommand } from './features/copy/command.js'
 import { demoCommand } from './features/demo/command.js'
 import { dictionaryCommand } from './features/dictionary/command.js'
+import { events } from './features/events/feature.js'
 import { forgetCommand } from './features/forget/command.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
@@ -44,6 +45,7 @@ export const features: readonly Feature[] = [
   analytics,
   { command: runCommand },
   schedule,
+  events,
   jobs,
   telemetry,
   snapshot,

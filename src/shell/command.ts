@@ -7,7 +7,7 @@ import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { StateTables } from '../engine/model/statetable.js'
-import type { Dependencies, Writing } from '../engine/run/runcontext.js'
+import type { BesideWork, Dependencies, Writing } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
 import type { JobWork } from '../engine/run/steps.js'
 import type { Source } from '../engine/source/source.js'
@@ -114,6 +114,8 @@ export interface CommandContext {
     how?: { readonly stamps?: Stamps; readonly observer?: Observer },
   ): Promise<Dependencies>
   source(stamps: Stamps, attempts?: number): Promise<Source>
+  /** Called when the command ends, before the warehouse is closed. */
+  onClose(close: () => Promise<void>): void
 }
 
 /** What a piece of work is called, for those who are told what came of it. */
@@ -191,6 +193,8 @@ export interface Feature {
   readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>
   /** Brings up to date what it keeps beside the rows: when a run begins, and when it ends. */
   besideRows?(run: Writing): Promise<void>
+  /** Cursors that become due while a run is at work, and what their walks settle; undefined where nobody listens. */
+  besideWork?(context: CommandContext, warehouse: Warehouse): Promise<BesideWork | undefined>
   /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
 }

@@ -146,7 +146,10 @@ export class OpenContext implements CommandContext {
     const { config, model, clock, log, invocation } = this
     const { newestStamp } = await import('../engine/warehouse/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
+    const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
+    const beside = await besideWork?.(this, warehouse)
     return {
+      ...(beside && { beside }),
       config,
       model,
       warehouse,
@@ -163,6 +166,10 @@ export class OpenContext implements CommandContext {
         for (const feature of invocation.features) await feature.besideRows?.(run)
       },
     }
+  }
+
+  onClose(close: () => Promise<void>): void {
+    this.#closers.push(close)
   }
 
   async source(stamps: Stamps, attempts = this.config.api.retry.attempts): Promise<Source> {

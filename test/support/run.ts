@@ -7,7 +7,7 @@ import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { runSync } from '../../src/engine/run/run.js'
-import type { Dependencies } from '../../src/engine/run/runcontext.js'
+import type { BesideWork, Dependencies } from '../../src/engine/run/runcontext.js'
 import type { Note, RunReport, RunRequest } from '../../src/engine/run/runreport.js'
 import { createSource } from '../../src/engine/source/client.js'
 import type { Source } from '../../src/engine/source/source.js'
@@ -42,6 +42,8 @@ export interface RunOptions extends Partial<RunRequest> {
   /** How long to wait for an answer, and how much of one to read. */
   readonly timeoutMs?: number
   readonly maxBodyBytes?: number
+  /** What comes beside the plan. */
+  readonly beside?: BesideWork
   /** Another address than the sandbox's. */
   readonly baseUrl?: string
 }
@@ -97,6 +99,7 @@ export async function depsOf(
     ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
     ...(options.random && { random: options.random }),
+    ...(options.beside && { beside: options.beside }),
   }
   return { deps, close: () => source.close() }
 }

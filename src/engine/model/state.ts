@@ -257,6 +257,9 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   })),
 })
 
+/** State tables as tables. */
+export const asTables = (tables: StateTables): Table[] => Object.entries(tables).map(asTable)
+
 /** The state tables of the engine and of the features, in the order of the data dictionary. */
 export const stateTableList = (features: readonly StateTables[]): readonly Table[] =>
   arrange<StateTable>(stateTables, features).map(asTable)

@@ -166,6 +166,16 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   isTaken(error: unknown): boolean
   /** After a run: statistics for the query planner. */
   optimize(tables: readonly Table[]): Promise<void>
+  /**
+   * The place of tables that are written beside a run, at any moment, and whose commits survive a power cut: the same
+   * database, or a file of its own where a busy writer would hold them up. undefined where it is not there, unless
+   * `creates`. `table`: one of its tables.
+   */
+  beside(place: {
+    readonly name: string
+    readonly table: string
+    readonly creates: boolean
+  }): Promise<Dialect | undefined>
   /** Runs work that deletes rows of these tables for good, then removes what is left of them in the database's files. */
   erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces>
   close(): Promise<void>

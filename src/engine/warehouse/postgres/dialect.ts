@@ -77,6 +77,10 @@ const describe = (url: string, schema: string): string => {
 const beginning = (pooler: boolean): string =>
   `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
 
+/** Of a transaction whose commit is on the disk before it is told, whatever the server's setting. */
+const durable = (begin: string): string =>
+  begin.replace('begin;', 'begin; set local synchronous_commit = on;')
+
 /** The driver gives a list where a text holds several statements; its types know of one. */
 const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
   Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
@@ -203,7 +207,12 @@ export function postgresDialect(
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
   const cache = new StatementCache(db, schema)
   const shared = { pool, cache, where, begin: beginning(pooler) }
-  return {
+  const isThere = async (table: string): Promise<boolean> => {
+    const name = sql`to_regclass(format('%I.%I', ${schema}::text, ${table}::text))`
+    const { rows } = await sql<{ found: boolean }>`select ${name} is not null as found`.execute(db)
+    return rows[0]?.found === true
+  }
+  const dialect: Dialect<BinaryRows, PostgresPage> = {
     db,
     where,
     backlog: 5,
@@ -233,10 +242,21 @@ export function postgresDialect(
     isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
     classify: (error) => classify(error, where),
     optimize: (tables) => analyze(cache, tables),
+    beside: async ({ table, creates }) => {
+      if (!creates && !(await isThere(table))) return undefined
+      const begin = durable(shared.begin)
+      // The connections are those of the warehouse, which closes them.
+      return {
+        ...dialect,
+        transaction: (work) => transact({ ...shared, begin }, work),
+        close: async () => {},
+      }
+    },
     erase: async (tables, work) => {
       await work()
       return vacuum(db, schema, tables)
     },
     close: () => endPool(pool),
   }
+  return dialect
 }

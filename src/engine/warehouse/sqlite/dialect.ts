@@ -73,7 +73,7 @@ function make(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-function open(path: string, where: string): BetterSqlite3.Database {
+function open(path: string, where: string, isDurable = false): BetterSqlite3.Database {
   try {
     if (path !== nowhere && !existsSync(path)) make(path)
     const raw = new BetterSqlite3(path)
@@ -81,7 +81,7 @@ function open(path: string, where: string): BetterSqlite3.Database {
     raw.pragma('busy_timeout = 5000')
     raw.pragma('journal_mode = WAL')
     // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
-    raw.pragma('synchronous = NORMAL')
+    raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
     raw.pragma(cacheSize)
     // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves a load 10 %.
     raw.pragma('wal_autocheckpoint = 16000')
@@ -115,7 +115,16 @@ async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void
   }
 }
 
+const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
+  raw
+    .prepare<[], LiveColumn>(
+      `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
+    )
+    .all()
+
 interface SqliteOptions {
+  /** Every commit is on the disk before it is told. */
+  readonly isDurable?: boolean
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
 }
@@ -123,12 +132,12 @@ interface SqliteOptions {
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, existing = false }: SqliteOptions = {},
+  { threadFrom = 300, existing = false, isDurable = false }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
   const isMissing = existing && !existsSync(path)
-  const raw = open(isMissing ? nowhere : path, where)
+  const raw = open(isMissing ? nowhere : path, where, isDurable)
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
     plugins: [exactIntegers],
@@ -161,12 +170,7 @@ export function sqliteDialect(
     },
     prepare: async () => (isMissing ? beside(path, where, async () => {}) : undefined),
     tryRoom: (_, { bytes }) => (isMissing ? tryRoomBeside(path, where, bytes) : tryRoom(raw, bytes)),
-    liveColumns: async () =>
-      raw
-        .prepare<[], LiveColumn>(
-          `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
-        )
-        .all(),
+    liveColumns: async () => liveColumns(raw),
     liveIndexes: async () => liveIndexes(raw),
     sizeOf: async (table) => sizeOf(raw, table),
     comments: () => [],
@@ -177,6 +181,11 @@ export function sqliteDialect(
     isTaken: () => false,
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
+    // In the file itself, whoever inserts would wait for as long as a run stores pages without a pause.
+    beside: async ({ name, creates }) =>
+      !isMissing && (creates || existsSync(`${path}.${name}`))
+        ? sqliteDialect(`sqlite:${path}.${name}`, { isDurable: true })
+        : undefined,
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))

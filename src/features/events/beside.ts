@@ -1,0 +1,80 @@
+/* Rings beside the planned work of a run: while it holds the lease, nobody else can. */
+import type { Config } from '../../engine/config/config.js'
+import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runcontext.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/command.js'
+import { Inbox } from './inbox.js'
+import { Ringing, RingMemory, type RingSettings, textOf } from './ringing.js'
+import { eventSettings } from './settings.js'
+import { beforeWalk } from './settling.js'
+import { readSynced } from './synced.js'
+
+/** Milliseconds between two looks into the inbox. */
+const betweenLooks = 1000
+
+/** For the runs of a command; undefined where nobody has ever received events. */
+export async function besideRunsOf(
+  context: CommandContext,
+  warehouse: Warehouse,
+): Promise<BesideWork | undefined> {
+  const { config, clock, invocation } = context
+  const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
+  if (!inbox) return undefined
+  context.onClose(() => inbox.close())
+  return besideRuns(config, inbox, eventSettings(config))
+}
+
+export const besideRuns = (
+  config: Pick<Config, 'sync'>,
+  inbox: Inbox,
+  settings: RingSettings,
+  memory = new RingMemory(),
+): BesideWork => ({
+  beforeWalk: (cursor) => beforeWalk(inbox, cursor),
+  during: (run, planned) => new Beside(run, planned, { config, inbox, settings, memory }),
+})
+
+interface Parts {
+  readonly config: Pick<Config, 'sync'>
+  readonly inbox: Inbox
+  readonly settings: RingSettings
+  readonly memory: RingMemory
+}
+
+class Beside implements AsyncDisposable {
+  readonly #ended = new AbortController()
+  readonly #going: Promise<void>
+
+  constructor(
+    private readonly run: WritingRun,
+    private readonly planned: PlannedWork,
+    private readonly parts: Parts,
+  ) {
+    this.#going = this.#goOn().catch((error: unknown) => {
+      // The planned work meets the same trouble, and tells it; events wait for whoever rings next.
+      run.observer.warning?.('Cursors that events made due are left to the next run', {
+        error: textOf(error),
+      })
+    })
+  }
+
+  async #goOn(): Promise<void> {
+    const { run, planned } = this
+    const { config, inbox, settings, memory } = this.parts
+    const signal = AbortSignal.any([run.signal, this.#ended.signal])
+    const synced = await readSynced(config, run.model, run.warehouse)
+    await using ringing = new Ringing(run, planned.hands, inbox, synced, settings, memory)
+    while (!signal.aborted) {
+      await ringing.look(planned.mode === 'sync' ? 'sync' : 'other')
+      ringing.throwIfFailed()
+      await run.clock.sleep(betweenLooks, signal)
+    }
+    // What has begun comes to its end, unless the run itself is to end.
+    if (!run.signal.aborted) await ringing.drain()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort()
+    await this.#going
+  }
+}

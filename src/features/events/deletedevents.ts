@@ -1,0 +1,99 @@
+/*
+ * Deletions that events announce. The event is no proof: the source is asked, by the whole of the confirmation that
+ * `reconcile` uses. What cannot be confirmed is left to the next reconcile.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { addMicros } from '../../engine/base/timestamp.js'
+import { flatList } from '../../engine/run/cursorlist.js'
+import { PageStore } from '../../engine/run/store.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
+import { rootTable } from '../../engine/warehouse/database.js'
+import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import { Confirmation } from '../reconcile/confirm.js'
+import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
+import { markDeleted } from '../reconcile/tombstone.js'
+import type { EventRow, Settled } from './waiting.js'
+
+/** Deletions of so long a time count together for the guard, in microseconds: each event is a landslide of one. */
+const hour = 3_600_000_000n
+
+export interface AskedDeletions {
+  readonly settled: readonly (readonly [Settled, readonly EventRow[]])[]
+  /** Events whose records are there. */
+  readonly exists: EventRow[]
+}
+
+export class DeletedEvents {
+  constructor(private readonly cursor: CursorRun<LeasedWarehouse>) {}
+
+  /** Asks the source about the records of these events, and marks those as deleted that are gone. */
+  async ask(rows: readonly EventRow[]): Promise<AskedDeletions> {
+    const live = await this.#live([...new Set(rows.map(({ record_id }) => record_id))])
+    const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
+    const notLive = rows.filter(({ record_id }) => !live.has(record_id))
+    const settled: [Settled, readonly EventRow[]][] = [[{ state: 'settled' }, notLive]]
+    if (live.size === 0) return { settled, exists: [] }
+    const { gone, isKnown } = await this.#confirm(live)
+    const goneIds = new Set(gone.map(({ id }) => id))
+    const isBelieved = isKnown && (await this.#isBelieved(gone.length))
+    if (isBelieved) await markDeleted(this.cursor.warehouse, this.cursor, gone)
+    const reason = isKnown ? 'breaker' : 'nothing_to_ask'
+    settled.push([isBelieved ? { state: 'deleted' } : { state: 'left', reason }, of(goneIds)])
+    if (!isBelieved && gone.length > 0) this.#tellLeft(gone.length, reason)
+    const others = new Set([...live.keys()].filter((id) => !goneIds.has(id)))
+    return { settled, exists: of(others) }
+  }
+
+  /** Versions of the live rows among these records. */
+  async #live(ids: readonly Int64[]): Promise<Map<Int64, string>> {
+    const { warehouse, root, tenantId } = this.cursor
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom(rootTable(root))
+        .select(['id', 'updated_at'])
+        .where('tenant_id', '=', tenantId)
+        .where('_deleted_at', 'is', null)
+        .where('id', 'in', ids)
+        .execute(),
+    )
+    return new Map(rows.map(({ id, updated_at }) => [id, updated_at]))
+  }
+
+  /** `isKnown`: a 404 says something, since the source has shown that it answers by id, or a second list has spoken. */
+  async #confirm(live: ReadonlyMap<Int64, string>) {
+    const { cursor } = this
+    const list = flatList(cursor, 'lookup')
+    const store = new PageStore(cursor, 'lookup')
+    const confirmation = new Confirmation(list, cursor.run.stamps, cursor.note, () => true)
+    const candidates = [...live].map(([id, updatedAt]) => ({ id, updatedAt }))
+    const { gone, moved } = await confirmation.ask(candidates)
+    for (const fetched of moved) await store.storeFlat(fetched)
+    return { gone, isKnown: gone.length === 0 || list.probeId !== undefined }
+  }
+
+  /** The rule of `reconcile`, over all deletions of the last hour. */
+  async #isBelieved(more: number): Promise<boolean> {
+    if (more === 0) return true
+    const { warehouse, root, tenantId, run } = this.cursor
+    const since = addMicros(this.cursor.now(), -hour)
+    const row = await warehouse.read((db) =>
+      db
+        .selectFrom(rootTable(root))
+        .select((eb) => eb.fn.countAll<Int64>().as('n'))
+        .where('tenant_id', '=', tenantId)
+        .where('_deleted_at', '>', since)
+        .executeTakeFirst(),
+    )
+    const before = Number(row?.n ?? 0)
+    const live = (await warehouse.countRows(root, tenantId)) + before
+    const { acceptDeletes: accepted, maxDeletes: share } = deletionLimit(run)
+    const guard = new DeletionGuard({ live, share, accepted })
+    return guard.isSmall || !guard.trips(before + more)
+  }
+
+  #tellLeft(records: number, reason: string): void {
+    const { key, warn } = this.cursor
+    const hint = `shopsync reconcile --accept-deletes --tenant ${key.tenantId} --resource ${key.resource}`
+    warn('Records that events say were deleted were left alone', { records, reason, hint })
+  }
+}

@@ -1,0 +1,209 @@
+/*
+ * Rings: works on the cursors that events have made due. Whoever holds the lease does so: a run beside its planned work
+ * (beside.ts), or the listener in its turn (turn.ts).
+ */
+import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
+import type { CursorHands } from '../../engine/run/cursorhands.js'
+import type { WritingRun } from '../../engine/run/runcontext.js'
+import { RunStats } from '../../engine/run/runstats.js'
+import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
+import { type CursorState, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
+import { withSharedLook } from '../reconcile/askshared.js'
+import { walkOf } from '../reconcile/work.js'
+import type { Inbox } from './inbox.js'
+import { eventsRunId, recordRing } from './ringrecord.js'
+import { isSynced, type SyncedCursors } from './synced.js'
+import { type DueCursor, dueCursors, ignoreOf, waitAgain, waitingOf } from './waiting.js'
+
+/** What is known of rings from one look, turn and run to the next, within this process. */
+export class RingMemory {
+  /** When the last ring of each cursor began, in ms since the epoch. */
+  readonly beganAt = new Map<string, number>()
+  /** The rate window, by its end, and the requests that rings have sent in it. */
+  window = { resetsAt: 0, requests: 0 }
+}
+
+export interface RingSettings {
+  /** Milliseconds from the beginning of a ring to that of the next one of the same cursor, at least. */
+  readonly settle: number
+  /** The share of each rate window that rings may take while planned work waits. */
+  readonly requestShare: number
+}
+
+/** Rings that are under way at once. */
+const mostRings = 8
+
+/** Milliseconds after which a cursor is rung again whose walk failed; then it is left to the next run. */
+const failurePausesMs = [10_000, 60_000, 300_000] as const
+
+/** Why an event waits whose cursor's walk failed. */
+const walkFailed = 'walk_failed'
+
+const beginRing: Begin = (cursor) => withSharedLook(cursor, walkOf(cursor, 'quick'), { onlyTouched: true })
+
+export class Ringing implements AsyncDisposable {
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #ended = new AbortController()
+  /** What ended the ringing: the warehouse is away, or the lease is lost. */
+  #failure: unknown
+  readonly #run: WritingRun
+
+  constructor(
+    run: WritingRun,
+    private readonly hands: CursorHands,
+    private readonly inbox: Inbox,
+    private readonly synced: SyncedCursors,
+    private readonly settings: RingSettings,
+    private readonly memory: RingMemory,
+  ) {
+    const { hands: _, beside: __, ...own } = run
+    this.#run = { ...own, signal: AbortSignal.any([run.signal, this.#ended.signal]) }
+  }
+
+  /** How many rings are under way. */
+  get underWay(): number {
+    return this.#underWay.size
+  }
+
+  /** Whatever ended the ringing as a whole. */
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /**
+   * Begins rings of what is due. `planned`: in a plain sync, a cursor that the plan comes to is only moved forward. Returns
+   * how many cursors are due that cannot be rung yet, and in how many ms the first of them can be.
+   */
+  async look(mode: 'sync' | 'other' = 'other'): Promise<{ readonly waiting: number; readonly inMs: number }> {
+    if (this.#failure !== undefined || this.#run.signal.aborted) return { waiting: 0, inMs: 0 }
+    const now = Number(this.#run.clock.nowMicros() / 1000n)
+    let waiting = 0
+    let inMs = Number.POSITIVE_INFINITY
+    for (const due of await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))) {
+      const task = await this.#taskOf(due)
+      if (!task) continue
+      const rests = (this.memory.beganAt.get(cursorName(due)) ?? 0) + this.settings.settle - now
+      if (rests > 0) {
+        waiting += 1
+        inMs = Math.min(inMs, rests)
+      } else if (mode === 'sync' && this.hands.isPlanned(due)) this.hands.hurry(due)
+      else if (this.#isRoom) this.#begin(task)
+      else waiting += 1
+    }
+    return { waiting, inMs }
+  }
+
+  /** A due cursor that may be rung. The events of one that nobody syncs are over; one that was never loaded waits. */
+  async #taskOf(due: DueCursor): Promise<CursorTask | undefined> {
+    const found = await isSynced(this.synced, due)
+    if (found.resource) return { tenantId: due.tenantId, resource: found.resource }
+    if (found.reason) {
+      const at = fromMicros(this.#run.clock.nowMicros())
+      await this.inbox.write([ignoreOf(this.inbox.db, due, { reason: found.reason, at })])
+    }
+    return undefined
+  }
+
+  /** Whether another ring may begin now: rings leave the larger part of a rate window to planned work that waits. */
+  get #isRoom(): boolean {
+    if (this.#underWay.size >= mostRings) return false
+    const { window } = this.#run.source.stats()
+    if (!window || !this.hands.isBusy) return true
+    const { requests } = this.#windowOf(window.resetsAt)
+    return requests < window.limit * this.settings.requestShare
+  }
+
+  /** Answers tell the end of a window to the second, so that it moves a little. */
+  #windowOf(resetsAt: number): RingMemory['window'] {
+    if (resetsAt > this.memory.window.resetsAt + 5000) this.memory.window = { resetsAt, requests: 0 }
+    return this.memory.window
+  }
+
+  #begin(task: CursorTask): void {
+    const hold = this.hands.tryHold(keyOf(task))
+    if (!hold) return
+    this.memory.beganAt.set(cursorName(keyOf(task)), Number(this.#run.clock.nowMicros() / 1000n))
+    const ring = this.#ring(task)
+      .catch((error: unknown) => {
+        if (!this.#run.signal.aborted) this.#failure ??= error
+      })
+      .finally(() => {
+        hold[Symbol.dispose]()
+        this.#underWay.delete(ring)
+      })
+    this.#underWay.add(ring)
+  }
+
+  async #ring(task: CursorTask): Promise<void> {
+    const key = keyOf(task)
+    const { warehouse, clock, source } = this.#run
+    const state = await readCursor(warehouse, key)
+    if (!state || !isLoaded(state)) return this.#leaveToRun(task)
+    const runId = eventsRunId(clock.nowMicros())
+    const run: WritingRun = {
+      ...this.#run,
+      runId,
+      warehouse: warehouse.as(runId),
+      cursors: new Map([[cursorName(key), state]]),
+      stats: new RunStats(),
+    }
+    const end = await workOnCursor(new TenantRuns(run).of(task.tenantId), task.resource, beginRing)
+    this.#windowOf(source.stats().window?.resetsAt ?? 0).requests += end.report.requests
+    if (end.interrupted) return
+    await recordRing(run, runId, end)
+    const moved = await readCursor(warehouse, key)
+    if (moved) this.hands.moved(key, moved)
+    if (end.report.status !== 'ok') await this.#failed(task)
+  }
+
+  /** A ring does no first load: the walk that does it settles what waits. */
+  async #leaveToRun(task: CursorTask): Promise<void> {
+    const rows = await waitingOf(this.inbox, keyOf(task))
+    await waitAgain(this.inbox, rows, { reason: 'not_loaded', tries: 1, dueAt: null })
+  }
+
+  /** The walk failed: its events wait longer each time, and then for the next run. */
+  async #failed(task: CursorTask): Promise<void> {
+    const { clock, observer } = this.#run
+    const rows = await waitingOf(this.inbox, keyOf(task))
+    const tries = Math.max(
+      0,
+      ...rows.map(({ reason, tries: its }) => (reason === walkFailed ? Number(its) : 0)),
+    )
+    const pause = failurePausesMs[tries]
+    const dueAt = pause === undefined ? null : fromMicros(clock.nowMicros() + BigInt(pause) * 1000n)
+    await waitAgain(this.inbox, rows, { reason: walkFailed, tries: tries + 1, dueAt })
+    if (dueAt === null)
+      observer.warning?.('A cursor failed each time that an event made it due: it is left to the next run', {
+        tenant_id: task.tenantId,
+        resource: task.resource.name,
+      })
+  }
+
+  /** Ends the rings that are under way: they keep no progress, and begin again with whoever rings next. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort(new Stop('The ringing is to end', { exitCode: 1 }))
+    await Promise.all(this.#underWay)
+  }
+
+  /** Resolves when a ring has ended, or none is under way. */
+  async next(): Promise<void> {
+    await Promise.race(this.#underWay)
+  }
+
+  /** Lets the rings that are under way come to their ends. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+}
+
+const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
+  watermark !== null || lastSuccessAt !== null
+
+/** Whether an error is one of the source or the warehouse, and no bug. */
+export const isExpected = (error: unknown): error is Error =>
+  error instanceof Stop || error instanceof Skip || error instanceof Retry
+
+export const textOf = (error: unknown): string => describeError(error)

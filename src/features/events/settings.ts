@@ -1,0 +1,102 @@
+/* The section `events` of the configuration: where the source's events are received, and what they may take. */
+import { z } from 'zod'
+import { durationLeaf, flag, secret, section, share, textLeaf, whole } from '../../engine/config/leaf.js'
+import { Secret } from '../../engine/config/secret.js'
+import { configSection, settingsOf } from '../../engine/config/section.js'
+
+export interface EventSettings {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly allowInsecure: boolean
+  /** undefined: the API's own. */
+  readonly secrets: readonly Secret[] | undefined
+  readonly maxBodyBytes: number
+  /** Milliseconds. */
+  readonly keep: number
+  readonly lateAfter: number
+  readonly settle: number
+  /** Of each rate window, 0 to 1. */
+  readonly requestShare: number
+  /** Which resources' cursors an event makes due besides its own, by resource; undefined: as the declarations say. */
+  readonly also: Readonly<Record<string, readonly string[]>> | undefined
+}
+
+const pathError = 'a path such as "/webhooks"'
+const file = (what: string) => textLeaf(`the path of ${what} in PEM`)
+
+const shape = section(
+  {
+    host: textLeaf('a host name or an address such as "127.0.0.1"')
+      .default('127.0.0.1')
+      .describe('Address at which `shopsync listen` receives events.'),
+    port: whole(0, 65535).default(8787).describe('Port; 0: any that is free.'),
+    path: z
+      .string({ error: pathError })
+      .regex(/^\/[^\s?#]*$/, { error: pathError })
+      .default('/webhooks')
+      .describe('Path of the address that is registered at the source.'),
+    tls: z
+      .strictObject({
+        cert: file('the certificate').describe('File of the certificate, its chain included.'),
+        key: file('the key').describe('File of the key.'),
+      })
+      .optional()
+      .describe('Certificate for https; read again when the files change. Without it, plain http.'),
+    allowInsecure: flag(
+      'Plain http on an address that is not this machine alone: for a network in which something else ends TLS.',
+    ),
+    secrets: z
+      .array(secret('the API secret as the source sends it'), { error: 'a list of one or two secrets' })
+      .min(1, { error: 'a list of one or two secrets' })
+      .max(2, { error: 'a list of one or two secrets' })
+      .optional()
+      .describe(
+        'The secrets that an event may bear: two while one is replaced by another. Default: api.secret.',
+      ),
+    maxBodyBytes: whole(1024, 64 * 1024 * 1024)
+      .default(4 * 1024 * 1024)
+      .describe('The largest event that is accepted, in bytes.'),
+    keep: durationLeaf('P30D', 'How long events are kept after they were settled.'),
+    lateAfter: durationLeaf(
+      'PT15M',
+      'How long an event may be due without being settled before it alerts.',
+      'P30D',
+    ),
+    settle: durationLeaf(
+      'PT2S',
+      'The shortest time between two walks of one cursor that events cause.',
+      'PT1H',
+    ),
+    requestShare: share(1)
+      .default(0.5)
+      .describe('The share of each rate window that these walks may take while planned work waits.'),
+    also: z
+      .record(z.string(), z.array(textLeaf('the name of a resource')))
+      .optional()
+      .describe(
+        'Which other lists are read when an event of a resource comes, such as {"repair_orders": ["payments"]}, which is the default: payments have no events.',
+      ),
+  },
+  "The source's events (docs/webhooks.md): used by `shopsync listen`, and by `schedule` where schedule.events is true.",
+)
+
+/** A secret that a file holds: the loader has put its text in its place. */
+const asSecret = (text: string | { readonly file: string }): Secret =>
+  new Secret(typeof text === 'string' ? text : text.file)
+
+export const eventSection = configSection({
+  name: 'events',
+  after: 'schedule',
+  shape,
+  secrets: ['events.secrets[]'],
+  read: ({ secrets, tls, also, ...rest }): EventSettings => ({
+    ...rest,
+    tls,
+    also,
+    secrets: secrets?.map(asSecret),
+  }),
+})
+
+export const eventSettings = settingsOf(eventSection)

@@ -1,0 +1,57 @@
+/*
+ * Which cursors events may make due: those of tenants that are granted and chosen, of resources that are chosen, where the
+ * source offers them. Asked anew by every run and turn, since all of that may change.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
+import { chooseResources } from '../../engine/run/choosecursors.js'
+import type { CursorKey } from '../../engine/warehouse/cursors.js'
+import { knownTenants } from '../../engine/warehouse/tenants.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+
+export interface SyncedCursors {
+  readonly tenants: ReadonlySet<Int64>
+  readonly resources: ReadonlyMap<string, ResourceModel>
+  /** Cursors that the source does not offer, by tenant and resource. */
+  readonly unavailable: ReadonlySet<string>
+}
+
+const nameOf = ({ tenantId, resource }: CursorKey): string => `${tenantId} ${resource}`
+
+export async function readSynced(
+  config: Pick<Config, 'sync'>,
+  model: Model,
+  warehouse: ReadingWarehouse,
+): Promise<SyncedCursors> {
+  const { tenants: chosen, exceptTenants } = config.sync
+  const known = await knownTenants(warehouse)
+  const granted = known.flatMap(({ tenantId, revokedAt }) => (revokedAt === null ? [tenantId] : []))
+  const isChosen = (id: Int64): boolean =>
+    (chosen === 'all' || chosen.includes(id)) && !exceptTenants.includes(id)
+  const resources = chooseResources({ config, model }, { tenants: null, resources: null })
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .select(['tenant_id', 'resource'])
+      .where('status', '=', 'unavailable')
+      .execute(),
+  )
+  return {
+    tenants: new Set(granted.filter(isChosen)),
+    resources: new Map(resources.map((resource) => [resource.name, resource])),
+    unavailable: new Set(rows.map(({ tenant_id, resource }) => nameOf({ tenantId: tenant_id, resource }))),
+  }
+}
+
+/** The resource of a cursor that may be rung; else why not. */
+export function isSynced(
+  { tenants, resources, unavailable }: SyncedCursors,
+  key: CursorKey,
+): { readonly resource?: ResourceModel; readonly reason?: string } {
+  const resource = resources.get(key.resource)
+  if (!tenants.has(key.tenantId)) return { reason: 'tenant_not_synced' }
+  if (!resource) return { reason: 'resource_not_synced' }
+  if (unavailable.has(nameOf(key))) return { reason: 'unavailable' }
+  return { resource }
+}

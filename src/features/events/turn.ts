@@ -1,0 +1,82 @@
+/*
+ * A turn of the listener: a short claim of the lease, in which it works on the cursors that are due. It is no run: it asks
+ * for no authorizations unless it is told to, and looks after nothing that planned runs look after.
+ */
+import { CursorHands } from '../../engine/run/cursorhands.js'
+import { openRun } from '../../engine/run/run.js'
+import type { Dependencies, WritingRun } from '../../engine/run/runcontext.js'
+import { RunStats } from '../../engine/run/runstats.js'
+import { listenCommand, lockHolder } from '../../engine/warehouse/lease.js'
+import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { newestStamp } from '../../engine/warehouse/runs.js'
+import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
+import type { Inbox } from './inbox.js'
+import { Ringing, type RingMemory, type RingSettings } from './ringing.js'
+import { beforeWalk } from './settling.js'
+import { readSynced } from './synced.js'
+
+export interface TurnParts {
+  readonly deps: Dependencies
+  readonly inbox: Inbox
+  readonly settings: RingSettings
+  readonly memory: RingMemory
+  /** Ask first which tenants are granted. */
+  readonly asksAuthorizations: boolean
+}
+
+/** Milliseconds between two looks into the inbox, and at who wants the lease. */
+const betweenLooks = 1000
+
+/** `wanted`: somebody else waits for the lease. `window`: the rate limit's window is spent; the next turn begins at its reset. */
+export type TurnEnd =
+  | { readonly by: 'done' | 'wanted' | 'ended' }
+  | { readonly by: 'window'; readonly resetsAt: number }
+
+/** Takes a turn. Throws LeaseHeld while somebody else has the lease, or waits for it. */
+export async function takeTurn({
+  deps,
+  inbox,
+  settings,
+  memory,
+  asksAuthorizations,
+}: TurnParts): Promise<TurnEnd> {
+  const { warehouse, config, model } = deps
+  await using lease = await openLease(deps, listenCommand)
+  await checkSourceIdentity(warehouse, deps.source.address)
+  deps.stamps.raise(await newestStamp(warehouse))
+  const wantedAt = async (): Promise<string | null> => (await lockHolder(warehouse))?.wanted_at ?? null
+  // A wish that was there when the lease was free is one of a process that has ended.
+  const before = await wantedAt()
+  const writing = { ...deps, ...lease, stats: new RunStats() }
+  const { run, ask } = await openRun(writing, new Map())
+  if (asksAuthorizations) await ask()
+  const synced = await readSynced(config, model, warehouse)
+  const rung: WritingRun = { ...run, beforeWalk: (cursor) => beforeWalk(inbox, cursor) }
+  const hands = new CursorHands(new Map())
+  await using ringing = new Ringing(rung, hands, inbox, synced, settings, memory)
+  for (;;) {
+    const { waiting, inMs } = await ringing.look()
+    ringing.throwIfFailed()
+    lease.throwIfLost()
+    if (deps.signal.aborted) return { by: 'ended' }
+    if ((await wantedAt()) !== before) return { by: 'wanted' }
+    if (ringing.underWay === 0 && (waiting === 0 || inMs > betweenLooks)) return { by: 'done' }
+    const window = spentWindow(run)
+    if (window !== undefined) return { by: 'window', resetsAt: window }
+    const pause = new AbortController()
+    const slept = deps.clock.sleep(
+      Math.min(betweenLooks, Math.max(1, inMs)),
+      AbortSignal.any([deps.signal, pause.signal]),
+    )
+    await (ringing.underWay > 0 ? Promise.race([slept, ringing.next()]) : slept)
+    pause.abort()
+  }
+}
+
+/** When the rate limit's window ends, in ms since the epoch, where nothing of it is left. */
+function spentWindow({ source, clock }: WritingRun): number | undefined {
+  const { window, serverTime } = source.stats()
+  if (!window || window.remaining > 0) return undefined
+  const now = serverTime ?? Number(clock.nowMicros() / 1000n)
+  return window.resetsAt > now ? window.resetsAt : undefined
+}

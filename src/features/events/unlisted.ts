@@ -1,0 +1,77 @@
+/*
+ * Records that an event announced and that five walks did not show: each is asked for by id, once. What comes is stored
+ * as any record is, and counts as late, so that walks go back further from then on.
+ */
+
+import { flatList } from '../../engine/run/cursorlist.js'
+import { LatenessMeter } from '../../engine/run/lateness.js'
+import { PageStore } from '../../engine/run/store.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
+import { addLateness } from '../../engine/warehouse/latenessrows.js'
+import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import { type EventRow, isOlder } from './waiting.js'
+
+interface Asked {
+  /** Events whose record does not exist. */
+  readonly absent: EventRow[]
+  /** Events whose record came, in the announced version or a newer one. */
+  readonly stored: readonly EventRow[]
+  /** Events whose record came in an older version: nobody but the event has seen the announced one. */
+  readonly unseen: readonly EventRow[]
+}
+
+/** `floor`: where the last walk began; what is stamped later than that, the walk should have shown. */
+export async function askUnlisted(
+  cursor: CursorRun<LeasedWarehouse>,
+  floor: string,
+  rows: readonly EventRow[],
+): Promise<Asked> {
+  const list = flatList(cursor, 'lookup')
+  const store = new PageStore(cursor, 'webhook')
+  const [absent, stored, unseen]: [EventRow[], EventRow[], EventRow[]] = [[], [], []]
+  for (const id of new Set(rows.map(({ record_id }) => record_id))) {
+    const its = rows.filter(({ record_id }) => record_id === id)
+    const fetched = await list.item(id)
+    const [record] = fetched?.flattened.records ?? []
+    if (!fetched) absent.push(...its)
+    // A record that cannot be stored is in quarantine by now, and told there.
+    else if (!record) {
+      await store.storeFlat(fetched)
+      stored.push(...its)
+    } else {
+      const { previous } = await store.storeFlat(fetched)
+      const late = its.filter(({ version }) => version !== null && !isOlder(record.updatedAt, version))
+      stored.push(...late)
+      unseen.push(...its.filter((row) => !late.includes(row)))
+      if (late.length > 0) await countLate(cursor, floor, { record, previous })
+    }
+  }
+  if (stored.length > 0)
+    cursor.warn(
+      'Events announced records that the list does not show: they were asked for by id, and are stored',
+      {
+        records: stored.map(({ record_id }) => record_id),
+      },
+    )
+  return { absent, stored, unseen }
+}
+
+async function countLate(
+  { warehouse, key, state, stats, now }: CursorRun<LeasedWarehouse>,
+  floor: string,
+  {
+    record,
+    previous,
+  }: {
+    readonly record: { readonly id: number | bigint; readonly updatedAt: string }
+    readonly previous: Parameters<LatenessMeter['take']>[1]
+  },
+): Promise<void> {
+  if (record.updatedAt > floor) return
+  const at = now()
+  const tell = (micros: number): void => stats.late(key.resource, micros)
+  const meter = new LatenessMeter(state?.walkedAt ?? at, { lateOnly: true, tell })
+  meter.take([record], previous)
+  const day = { resource: key.resource, day: at.slice(0, 10), way: 'walk' } as const
+  await warehouse.write(addLateness(warehouse.db, day, meter.buckets))
+}

@@ -1,0 +1,151 @@
+/* The events that wait, as rings and walks ask for them. */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { RowsOf } from '../../engine/model/statetable.js'
+import type { CursorKey } from '../../engine/warehouse/cursors.js'
+import type { EventDb, Inbox } from './inbox.js'
+import type { eventTables } from './tables.js'
+
+type StoredEvent = RowsOf<typeof eventTables>['sync_events']
+
+/** An event of a cursor: it names a record, or the receiver would have refused it. */
+export type EventRow = Omit<StoredEvent, 'record_id'> & { readonly record_id: Int64 }
+
+/** What became of an event. */
+export interface Settled {
+  readonly state: 'settled' | 'deleted' | 'exists' | 'unseen' | 'ignored' | 'left'
+  /** Why, where that is not plain. */
+  readonly reason?: string
+}
+
+/** The events of a cursor that wait, the oldest first. */
+export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey): Promise<EventRow[]> {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .selectAll()
+      .where('state', '=', 'waiting')
+      .where('tenant_id', '=', tenantId)
+      .where('resource', '=', resource)
+      .orderBy('received_at')
+      .execute(),
+  )
+  return rows.map((row) => ({ ...row, record_id: row.record_id ?? 0 }))
+}
+
+export interface DueCursor extends CursorKey {
+  /** Since when the oldest of its events has been due. */
+  readonly since: string
+}
+
+/** Cursors at once. */
+const mostCursors = 500
+
+/** The cursors that are due, the longest first. One that was never rung is due at once: its receiver's clock may be another. */
+export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]> => {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource'])
+      .select((eb) => eb.fn.min<string>('due_at').as('since'))
+      .where('state', '=', 'waiting')
+      .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0)]))
+      .groupBy(['tenant_id', 'resource'])
+      .orderBy('since')
+      .limit(mostCursors)
+      .execute(),
+  )
+  return rows.map(({ tenant_id, resource, since }) => ({ tenantId: tenant_id, resource, since }))
+}
+
+interface Settlement extends Settled {
+  readonly runId: string | null
+  /** Canonical timestamp. */
+  readonly at: string
+}
+
+/** Events in one statement. */
+const atOnce = 200
+
+const where = (db: EventDb, rows: readonly EventRow[]) => {
+  const [first] = rows
+  return db
+    .updateTable('sync_events')
+    .where('tenant_id', '=', first?.tenant_id ?? 0)
+    .where('resource', '=', first?.resource ?? '')
+    .where('state', '=', 'waiting')
+    .where(
+      'event_id',
+      'in',
+      rows.map(({ event_id }) => event_id),
+    )
+}
+
+/** Settles events of one cursor. */
+export async function settleEvents(
+  inbox: Inbox,
+  rows: readonly EventRow[],
+  { state, reason, runId, at }: Settlement,
+): Promise<void> {
+  for (let i = 0; i < rows.length; i += atOnce) {
+    const part = rows.slice(i, i + atOnce)
+    const columns = { state, reason: reason ?? null, run_id: runId, settled_at: at, due_at: null }
+    await inbox.write([where(inbox.db, part).set(columns).compile()])
+  }
+}
+
+/** Lets events of one cursor wait until a later walk. */
+export async function waitAgain(
+  inbox: Inbox,
+  rows: readonly EventRow[],
+  {
+    reason,
+    tries,
+    dueAt,
+  }: { readonly reason: string; readonly tries: number; readonly dueAt: string | null },
+): Promise<void> {
+  for (let i = 0; i < rows.length; i += atOnce) {
+    const part = rows.slice(i, i + atOnce)
+    await inbox.write([where(inbox.db, part).set({ reason, tries, due_at: dueAt }).compile()])
+  }
+}
+
+/** Events of cursors that nobody syncs are answered and left alone. */
+export const ignoreOf = (
+  db: EventDb,
+  { tenantId, resource }: CursorKey,
+  { reason, at }: { readonly reason: string; readonly at: string },
+): CompiledQuery =>
+  db
+    .updateTable('sync_events')
+    .set({ state: 'ignored', reason, settled_at: at, due_at: null })
+    .where('state', '=', 'waiting')
+    .where('tenant_id', '=', tenantId)
+    .where('resource', '=', resource)
+    .compile()
+
+/** Whether anything waits: of one tenant, where one is named. */
+export const oldestWaiting = async (inbox: Inbox, tenantId?: Int64): Promise<string | null> => {
+  const row = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select((eb) => eb.fn.min<string | null>('received_at').as('at'))
+      .where('state', '=', 'waiting')
+      .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
+      .executeTakeFirst(),
+  )
+  return row?.at ?? null
+}
+
+/** How many digits of a canonical timestamp's fraction say something. */
+const digitsOf = (time: string): number => time.slice(20, 26).replace(/0+$/, '').length
+
+/**
+ * Whether a version is older than an announced one, by the coarser precision of the two: a list may print its times with
+ * less than an event does, or the other way round.
+ */
+export function isOlder(version: string, announced: string): boolean {
+  const digits = Math.min(digitsOf(version), digitsOf(announced))
+  const cut = (time: string): string => time.slice(0, 20 + digits)
+  return cut(version) < cut(announced)
+}

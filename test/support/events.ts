@@ -1,0 +1,102 @@
+/** An inbox into which the tests put events as a receiver would, and the turns of a listener. */
+import { type Clock, systemClock } from '../../src/engine/base/clock.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { besideRuns } from '../../src/features/events/beside.js'
+import { Inbox } from '../../src/features/events/inbox.js'
+import { RingMemory } from '../../src/features/events/ringing.js'
+import { type TurnEnd, takeTurn } from '../../src/features/events/turn.js'
+import { depsOf, type RunOptions, type Target } from './run.js'
+
+export const ringSettings = { settle: 0, requestShare: 0.5 }
+
+export interface TestEvent {
+  readonly tenant: number
+  readonly resource: string
+  readonly id: number
+  readonly action?: 'created' | 'updated' | 'deleted'
+  readonly type?: string
+  readonly version?: string | null
+}
+
+export class EventBench {
+  readonly memory = new RingMemory()
+  #number = 0
+
+  private constructor(
+    readonly inbox: Inbox,
+    private readonly sandbox: Target,
+    private readonly warehouse: Warehouse,
+    private readonly clock: Clock,
+  ) {}
+
+  static async open(sandbox: Target, warehouse: Warehouse, clock: Clock = systemClock): Promise<EventBench> {
+    return new EventBench(await Inbox.open(warehouse, { clock }), sandbox, warehouse, clock)
+  }
+
+  /** For runs that ring beside their plan. */
+  get beside() {
+    return besideRuns(
+      { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as never,
+      this.inbox,
+      ringSettings,
+      this.memory,
+    )
+  }
+
+  async put({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }: TestEvent) {
+    this.#number += 1
+    const at = '2026-01-01T00:00:00.000000Z'
+    await this.inbox.write([
+      this.inbox.db
+        .insertInto('sync_events')
+        .values({
+          ...{
+            tenant_id: tenant,
+            event_id: `e${this.#number}`,
+            resource,
+            type,
+            action,
+            record_id: id,
+            version,
+          },
+          ...{ received_at: at, deliveries: 1, state: 'waiting', tries: 0, due_at: at },
+        })
+        .compile(),
+    ])
+  }
+
+  /** Lets pauses be over. */
+  async hurry(): Promise<void> {
+    const due_at = '2026-01-01T00:00:00.000000Z'
+    await this.inbox.write([
+      this.inbox.db.updateTable('sync_events').set({ due_at }).where('due_at', 'is not', null).compile(),
+    ])
+  }
+
+  async turn(options: RunOptions = {}): Promise<TurnEnd> {
+    const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock, ...options })
+    try {
+      return await takeTurn({
+        ...{
+          deps,
+          inbox: this.inbox,
+          settings: ringSettings,
+          memory: this.memory,
+          asksAuthorizations: false,
+        },
+      })
+    } finally {
+      await close()
+    }
+  }
+
+  /** State and reason of each event, in the order in which they came. */
+  async states(): Promise<string[]> {
+    const rows = await this.inbox.read((db) =>
+      db.selectFrom('sync_events').select(['event_id', 'state', 'reason']).execute(),
+    )
+    return rows
+      .toSorted((a, b) => Number(a.event_id.slice(1)) - Number(b.event_id.slice(1)))
+      .map(({ state, reason }) => (reason === null ? `${state}` : `${state} ${reason}`))
+  }
+}
