@@ -1,29 +1,39 @@
 /*
- * The inbox: where events lie from the moment they are answered until a walk settles them. It has nothing personal in it:
- * ids, times, and no payload.
+ * The inbox: where events lie from the moment they are answered until a walk settles them. It is written at any moment
+ * and without the lease, and what it says is here must be on the disk. It has nothing personal in it: ids and times.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Clock } from '../../engine/base/clock.js'
+import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
-import { BesideStore } from '../../engine/warehouse/besidestore.js'
+import { asTables } from '../../engine/model/state.js'
+import { missing } from '../../engine/warehouse/ddl.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
+import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
-export type { EventDb }
-
 export interface InboxOptions {
   readonly clock?: Clock
+  /** Fires when the process is to end: from then on no wait for the database is long. */
   readonly signal?: AbortSignal
 }
 
 export class Inbox {
-  private constructor(private readonly store: BesideStore) {}
+  readonly #policy: RetryPolicy
+
+  private constructor(
+    private readonly dialect: Dialect,
+    { clock = systemClock, signal }: InboxOptions,
+  ) {
+    this.#policy = new RetryPolicy({ clock, classify: (error) => dialect.classify(error), signal })
+  }
 
   /** Makes it where it is not there, and brings it up to date: only who receives events does. */
   static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
-    const store = await BesideStore.open(warehouse, { ...options, ...place, creates: true })
-    if (!store) throw new Bug('The inbox was not made')
-    return new Inbox(store)
+    const dialect = await warehouse.dialect.beside({ ...place, creates: true })
+    if (!dialect) throw new Bug('The inbox was not made')
+    await makeTables(dialect)
+    return new Inbox(dialect, options)
   }
 
   /** undefined where nobody has ever received events. */
@@ -31,36 +41,51 @@ export class Inbox {
     warehouse: Pick<Warehouse, 'dialect'>,
     options: InboxOptions = {},
   ): Promise<Inbox | undefined> {
-    const store = await BesideStore.open(warehouse, { ...options, ...place, creates: false })
-    return store && new Inbox(store)
+    const dialect = await warehouse.dialect.beside({ ...place, creates: false })
+    return dialect && new Inbox(dialect, options)
   }
 
   /** For people; never a password. */
   get where(): string {
-    return this.store.where
+    return this.dialect.where
   }
 
   get db(): EventDb {
-    return withEvents(this.store.db)
+    return withEvents(this.dialect.db)
   }
 
   read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
-    return this.store.read((db) => work(withEvents(db)))
+    return this.#policy.trying(() => work(this.db))
   }
 
   /** Writes in one transaction, which a power cut does not take back; returns the number of rows affected. */
   write(statements: readonly CompiledQuery[]): Promise<number> {
-    return this.store.write(statements)
+    return this.#policy.trying(() =>
+      this.dialect.transaction(async (session) => {
+        let affected = 0
+        for (const statement of statements) affected += (await session.run(statement)).affected
+        return affected
+      }),
+    )
   }
 
-  /** Runs work that deletes events for good, and removes what is left of them in the file. */
-  erase(work: () => Promise<void>): Promise<void> {
-    return this.store.erase(eventTables, work)
+  /** Runs work that deletes events for good, and removes what is left of them in the database's files. */
+  async erase(work: () => Promise<void>): Promise<void> {
+    await this.dialect.erase(Object.keys(eventTables), work)
   }
 
   close(): Promise<void> {
-    return this.store.close()
+    return this.dialect.close()
   }
 }
 
-const place = { name: 'events', tables: eventTables } as const
+const place = { name: 'events', table: 'sync_events' } as const
+
+async function makeTables(dialect: Dialect): Promise<void> {
+  await dialect.transaction(async (session) => {
+    await dialect.prepare(session)
+    const live = await dialect.liveColumns()
+    const changes = await missing({ dialect, live, isStrict: false }, asTables(eventTables))
+    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
+  })
+}

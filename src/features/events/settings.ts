@@ -76,7 +76,7 @@ const shape = section(
       .record(z.string(), z.array(textLeaf('the name of a resource')))
       .optional()
       .describe(
-        'Which other lists are read when an event of a resource comes, such as {"repair_orders": ["payments"]}, which is the default: payments have no events.',
+        'Which other lists are read when an event of a resource comes, by resource: those of lists that have no events. Default: docs/webhooks.md names them.',
       ),
   },
   "The source's events (docs/webhooks.md): used by `shopsync listen`, and by `schedule` where schedule.events is true.",
