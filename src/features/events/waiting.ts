@@ -3,8 +3,8 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
-import type { EventDb, Inbox } from './inbox.js'
-import type { eventTables } from './tables.js'
+import type { Inbox } from './inbox.js'
+import type { EventDb, eventTables } from './tables.js'
 
 type StoredEvent = RowsOf<typeof eventTables>['sync_events']
 
