@@ -4,6 +4,7 @@ export default defineResource({
   name: 'assignments',
   singular: 'assignment',
   entity: 'Assignment',
+  announced: true,
   doc: 'Transfers of repair orders between staff.',
   source: 'Resources: Assignment',
   grain: 'one transfer of a repair order between staff',

@@ -4,6 +4,7 @@ export default defineResource({
   name: 'categories',
   singular: 'category',
   entity: 'Category',
+  announced: true,
   doc: 'Kinds of work, to which canned jobs and services belong.',
   source: 'Resources: Category',
   grain: 'one category of a tenant',

@@ -34,6 +34,7 @@ export default defineResource({
   name: 'customers',
   singular: 'customer',
   entity: 'Customer',
+  announced: true,
   doc: 'Customers, shared between the shops of a tenant.',
   source: 'Resources: Customer',
   grain: 'one customer of a tenant',

@@ -17,6 +17,7 @@ export default defineResource({
   name: 'inventories',
   singular: 'inventory',
   entity: 'Inventory',
+  announced: true,
   doc: 'Parts and cores that the shops stock.',
   source: 'Resources: Inventory',
   grain: 'one inventory item of a shop',

@@ -4,6 +4,7 @@ export default defineResource({
   name: 'past_recommendations',
   singular: 'past_recommendation',
   entity: 'PastRecommendation',
+  announced: true,
   doc: 'Recommendations that were unsold when their repair order was closed.',
   source: 'Resources: PastRecommendation',
   grain: 'one unsold recommendation for a vehicle',

@@ -9,6 +9,7 @@ export default defineResource({
   name: 'payment_transactions',
   singular: 'payment_transaction',
   entity: 'PaymentTransaction',
+  announced: true,
   doc: 'Attempts to charge or refund a card.',
   source: 'Resources: PaymentTransaction',
   grain: 'one attempt to charge or refund a card',

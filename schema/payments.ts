@@ -4,6 +4,7 @@ export default defineResource({
   name: 'payments',
   singular: 'payment',
   entity: 'Payment',
+  rungBy: ['repair_orders'],
   doc: 'Payments on repair orders.',
   source: 'Resources: Payment',
   grain: 'one payment on a repair order',

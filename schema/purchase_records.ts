@@ -19,6 +19,7 @@ export default defineResource({
   name: 'purchase_records',
   singular: 'purchase_record',
   entity: 'PurchaseRecord',
+  announced: true,
   doc: 'Purchases of parts from vendors, and returns.',
   source: 'Resources: PurchaseRecord',
   grain: 'one purchase or return of a shop',

@@ -62,6 +62,7 @@ export default defineResource({
   name: 'repair_orders',
   singular: 'repair_order',
   entity: 'RepairOrder',
+  announced: true,
   doc: 'Repair orders (RO): estimates, work in progress, and invoices.',
   source: 'Resources: RepairOrder (RO)',
   grain: 'one repair order of a shop',

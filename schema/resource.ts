@@ -130,6 +130,10 @@ export interface Resource<N extends string = string, S extends string = string, 
    * rows of this resource's table, whichever record carries them.
    */
   readonly embeddedAs?: string
+  /** The document names events of webhooks for the resource: when a record is created, updated, deleted. */
+  readonly announced?: boolean
+  /** Resources whose events make this one's lists due, since it has none of its own (docs/webhooks.md). */
+  readonly rungBy?: readonly string[]
   /** Whether versions that are replaced or deleted are kept: the configuration says so, never a declaration. */
   readonly history?: boolean
   readonly fields: F
@@ -220,7 +224,9 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
   Resource<N, S, F>,
   'name' | 'singular' | 'doc' | 'source' | 'entity' | 'grain' | 'fields'
 > &
-  Partial<Pick<Resource<N, S, F>, 'documented' | 'scope' | 'path' | 'list' | 'embeddedAs'>>
+  Partial<
+    Pick<Resource<N, S, F>, 'documented' | 'scope' | 'path' | 'list' | 'embeddedAs' | 'announced' | 'rungBy'>
+  >
 
 export const defineResource = <const N extends string, const S extends string, F extends Shape>(
   declared: Declared<N, S, F>,

@@ -4,6 +4,7 @@ export default defineResource({
   name: 'shops',
   singular: 'shop',
   entity: 'Shop',
+  announced: true,
   doc: 'Shops: the business locations of a tenant. Their fields are not shown in the document.',
   source: 'Resources: Other resources',
   grain: 'one shop of a tenant',

@@ -4,6 +4,7 @@ export default defineResource({
   name: 'staffs',
   singular: 'staff',
   entity: 'Staff',
+  announced: true,
   doc: 'Staff: technicians, service advisors and others.',
   source: 'Resources: Staff',
   grain: 'one member of staff of a tenant',

@@ -4,6 +4,7 @@ export default defineResource({
   name: 'statuses',
   singular: 'status',
   entity: 'Status',
+  announced: true,
   doc: 'Statuses that repair orders can have. Their fields are not shown in the document.',
   source: 'Resources: Other resources',
   grain: 'one status of a tenant',

@@ -31,26 +31,16 @@ export const TAGGABLE: ReadonlyMap<string, string> = new Map(
   RECORD_LISTS.filter(({ entity }) => types.includes(entity)).map(({ entity, name }) => [entity, name]),
 )
 
-/** The document names events of webhooks for these resources alone. */
-const ANNOUNCED = new Set(
-  (
-    'assignments categories customers staffs inventories past_recommendations shops vehicles payment_transactions ' +
-    'statuses repair_orders purchase_records'
-  ).split(' '),
-)
-
 const ACTIONS = ['created', 'updated', 'deleted'] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** undefined when the document names no event for the resource. */
 export function eventOf(resource: string, action: Action): { name: string; type: string } | undefined {
-  const declared = ANNOUNCED.has(resource) ? resources[resource] : undefined
-  return declared === undefined
-    ? undefined
-    : { name: `${declared.singular}.${action}`, type: declared.entity }
+  const declared = resources[resource]
+  return !declared?.announced ? undefined : { name: `${declared.singular}.${action}`, type: declared.entity }
 }
 
 /** The names of all events: the actions of the resources for which the document shows events. */
-export const EVENT_NAMES: readonly string[] = [...ANNOUNCED].flatMap((resource) =>
-  ACTIONS.flatMap((action) => eventOf(resource, action)?.name ?? []),
+export const EVENT_NAMES: readonly string[] = RECORD_LISTS.flatMap(({ name }) =>
+  ACTIONS.flatMap((action) => eventOf(name, action)?.name ?? []),
 )
