@@ -25,6 +25,7 @@ function loadedBy(file, found = new Set()) {
 const input = {
   shopsync: 'src/entry.js',
   pagethread: 'src/pagethread.js',
+  receiverthread: 'src/receiverthread.js',
   writerthread: 'src/engine/warehouse/sqlite/thread/writerthread.js',
 }
 const [start, thread] = [input.shopsync, input.writerthread].map((file) => loadedBy(dist + file))

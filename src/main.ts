@@ -12,6 +12,7 @@ import { forgetCommand } from './features/forget/command.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
 import { runCommand } from './features/jobs/runcommand.js'
+import { listen } from './features/listen/command.js'
 import { migrateCommand } from './features/migrate/command.js'
 import { planCommand } from './features/plan/command.js'
 import { quarantineCommand } from './features/quarantine/command.js'
@@ -45,6 +46,7 @@ export const features: readonly Feature[] = [
   analytics,
   { command: runCommand },
   schedule,
+  listen,
   jobs,
   events,
   telemetry,

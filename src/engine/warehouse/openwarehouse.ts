@@ -26,14 +26,14 @@ export interface OpenOptions {
 }
 
 /** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
-async function dialectOf({
+export async function openDialect({
   url,
   schema,
   threadFrom,
   silentMs,
   pooler,
   existing,
-}: OpenOptions): Promise<Dialect> {
+}: Omit<OpenOptions, 'model'>): Promise<Dialect> {
   if (url.startsWith('sqlite:'))
     return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing })
   if (/^postgres(ql)?:\/\//.test(url))
@@ -46,7 +46,7 @@ async function dialectOf({
 
 /** Opens a warehouse; `migrate` makes its tables. Throws Stop when the warehouse cannot be reached or used. */
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
-  return new Warehouse({ ...options, dialect: await dialectOf(options) })
+  return new Warehouse({ ...options, dialect: await openDialect(options) })
 }
 
 /** What other tools have to know of the warehouse at an address; it need not be there. */

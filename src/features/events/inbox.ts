@@ -2,15 +2,19 @@
  * The inbox: where events lie from the moment they are answered until a walk settles them. It is written at any moment
  * and without the lease, and what it says is here must be on the disk. It has nothing personal in it: ids and times.
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import { asTables } from '../../engine/model/state.js'
+import type { RowsOf } from '../../engine/model/statetable.js'
 import { missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
+
+type EventTable = RowsOf<typeof eventTables>['sync_events']
+type Delivered = Pick<EventTable, 'tenant_id' | 'event_id' | 'resource' | 'deliveries'>
 
 export interface InboxOptions {
   readonly clock?: Clock
@@ -67,6 +71,41 @@ export class Inbox {
         return affected
       }),
     )
+  }
+
+  /** Stores events, each of them once; returns how often each has been received by now. Then runs the other statements. */
+  insert(rows: readonly Insertable<EventTable>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
+    const statement = this.db
+      .insertInto('sync_events')
+      .values([...rows])
+      .onConflict((conflict) =>
+        conflict.columns(['tenant_id', 'event_id', 'resource']).doUpdateSet({
+          deliveries: sql<number>`sync_events.deliveries + excluded.deliveries`,
+        }),
+      )
+      .returning(['tenant_id', 'event_id', 'resource', 'deliveries'])
+      .compile()
+    return this.#policy.trying(() =>
+      this.dialect.transaction(async (session) => {
+        const stored = await session.run(statement)
+        for (const other of more) await session.run(other)
+        return stored.rows
+      }),
+    )
+  }
+
+  /** Bytes that are left where it lies; undefined where nobody can say. */
+  room(): Promise<number | undefined> {
+    return this.dialect.room()
+  }
+
+  /** Deletes what was settled before that time, and listeners that had ended by then. */
+  prune(before: string): Promise<number> {
+    const { db } = this
+    return this.write([
+      db.deleteFrom('sync_events').where('state', '!=', 'waiting').where('settled_at', '<', before).compile(),
+      db.deleteFrom('sync_listeners').where('seen_at', '<', before).compile(),
+    ])
   }
 
   /** Runs work that deletes events for good, and removes what is left of them in the database's files. */

@@ -37,7 +37,7 @@ export const eventTables = {
     doc: 'What was received and what became of it, as totals that do not fall when rows go.',
     key: ['metric', 'labels', 'part'],
     fields: {
-      metric: text('`received`, `settled`, `accept_seconds`, `settle_seconds`, or `refused`.'),
+      metric: text('`received`, `settled`, `accept_seconds` or `settle_seconds`.'),
       labels: text('Its labels, as JSON.'),
       part: text('Of a histogram: the upper end of a range, or `sum`. Else empty.'),
       value: integer('The total so far. Seconds are kept as microseconds.'),
@@ -52,6 +52,9 @@ export const eventTables = {
       source: text('The source whose events it receives: address and partner.'),
       host: text('Where it runs.'),
       pid: integer('Its process.'),
+      trouble: text(
+        'Why it takes no events: `database`, `disk_full`, `backlog`, `certificate`; or `wrong_secret`: ten wrong secrets within ten minutes, and none right. null where all is well.',
+      ),
       up_at: timestamp('Since when.'),
       seen_at: timestamp('When it last said that it lives.'),
       ended_at: timestamp('When it ended; null while it lives, and where it ended without a word.'),

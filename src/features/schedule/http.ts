@@ -6,6 +6,7 @@ import type { Server } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { describeError, Stop } from '../../engine/base/errors.js'
+import { listenProblem, urlOf } from '../../shell/listenproblem.js'
 
 /** What is served. */
 export interface Served {
@@ -125,22 +126,15 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
   const address = app.server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: urlOf('http', host, bound),
     close: () => app.close(),
   }
 }
 
 const setting = 'Write another one into the configuration: "schedule": {"listen": {"port": 8789}}, or'
 
-function notListening(error: unknown, { host, port }: ListenAt): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const found: Record<string, string> = {
-    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected one that is free`,
-    EACCES: `Port ${port} of ${host} may not be used by this user, expected one above 1023`,
-    EADDRNOTAVAIL: `${host} is no address of this machine, expected one such as 127.0.0.1`,
-    ENOTFOUND: `${host} is the name of no machine, expected an address such as 127.0.0.1`,
-  }
-  const message = typeof code === 'string' ? found[code] : undefined
+function notListening(error: unknown, at: ListenAt): unknown {
+  const message = listenProblem(error, at)
   if (message === undefined) return error
   return new Stop(message, {
     exitCode: 2,

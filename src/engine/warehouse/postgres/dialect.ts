@@ -252,6 +252,7 @@ export function postgresDialect(
         close: async () => {},
       }
     },
+    room: async () => undefined,
     erase: async (tables, work) => {
       await work()
       return vacuum(db, schema, tables)

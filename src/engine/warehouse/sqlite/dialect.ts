@@ -3,6 +3,7 @@
  * openwarehouse.ts opens it for commands, thread/writerthread.ts for the writer thread.
  */
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
@@ -186,6 +187,11 @@ export function sqliteDialect(
       !isMissing && (creates || existsSync(`${path}.${name}`))
         ? sqliteDialect(`sqlite:${path}.${name}`, { isDurable: true })
         : undefined,
+    room: async () => {
+      if (isMissing) return undefined
+      const { bavail, bsize } = await statfs(dirname(path))
+      return bavail * bsize
+    },
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))

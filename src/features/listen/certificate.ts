@@ -1,0 +1,78 @@
+/*
+ * The certificate of the receiver: read again when its files change, so that whoever renews it restarts nothing. Files
+ * that do not fit each other, as between the writing of one and of the other, leave the old certificate in place.
+ */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { describeError, Stop } from '../../engine/base/errors.js'
+import type { TlsFiles } from './threadmessages.js'
+
+export interface Pem {
+  readonly cert: string
+  readonly key: string
+}
+
+const read = (file: string, what: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Stop(`The ${what} cannot be read: ${describeError(error)}`, {
+      exitCode: 2,
+      hint: 'Expected events.tls.cert and events.tls.key, or --tls-cert and --tls-key, to name two files in PEM',
+    })
+  }
+}
+
+/** Throws Stop where the two cannot be used. */
+export function readPem({ cert, key }: TlsFiles): Pem {
+  const pem = { cert: read(cert, 'certificate'), key: read(key, 'key of the certificate') }
+  try {
+    createSecureContext(pem)
+  } catch (error) {
+    throw new Stop(`The certificate and its key cannot be used: ${describeError(error)}`, {
+      exitCode: 2,
+      hint: `Expected a certificate in ${cert} and its key in ${key}, both in PEM`,
+    })
+  }
+  return pem
+}
+
+export class Certificate {
+  /** Why the files cannot be used now. */
+  #problem: string | undefined
+  #endsAt: number
+
+  constructor(
+    private readonly files: TlsFiles,
+    public pem: Pem,
+  ) {
+    this.#endsAt = endOf(pem)
+  }
+
+  /** The new one, where the files have changed and can be used. */
+  renewed(): Pem | undefined {
+    try {
+      const pem = readPem(this.files)
+      this.#problem = undefined
+      if (pem.cert === this.pem.cert && pem.key === this.pem.key) return undefined
+      this.pem = pem
+      this.#endsAt = endOf(pem)
+      return pem
+    } catch (error) {
+      this.#problem = describeError(error)
+      return undefined
+    }
+  }
+
+  /** When it expires, in ms since the epoch. */
+  get endsAt(): number {
+    return this.#endsAt
+  }
+
+  get problem(): string | undefined {
+    return this.#problem
+  }
+}
+
+const endOf = ({ cert }: Pem): number => Date.parse(new X509Certificate(cert).validTo)

@@ -1,0 +1,169 @@
+/*
+ * Hearing the source: the receiver in its thread, and the listener that takes turns. `listen` does so alone, `schedule`
+ * beside its jobs.
+ */
+import { describeError, Stop } from '../../engine/base/errors.js'
+import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
+import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/command.js'
+import { Inbox } from '../events/inbox.js'
+import { Listener } from '../events/listener.js'
+import type { EventSettings } from '../events/settings.js'
+import { scheduleSettings } from '../jobs/settings.js'
+import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
+
+/** Milliseconds between two looks at what is synced. */
+const betweenLooks = 10_000
+/** Milliseconds after which a thread that has ended is started again, and between two tries. */
+const pauseAfterFailure = 5000
+/** Milliseconds between two removals of events that were settled long ago. */
+const betweenPrunings = 3_600_000
+
+const isOwnMachine = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+/** Stops where events cannot be received as the settings say. */
+export function checkListening(context: CommandContext, settings: EventSettings): void {
+  const { host, port, tls, allowInsecure } = settings
+  const { listen } = scheduleSettings(context.config)
+  if (listen !== false && port !== 0 && listen.host === host && listen.port === port)
+    throw new Stop(`Port ${port} of ${host} is that of the report (schedule.listen), expected another one`, {
+      exitCode: 2,
+      hint: 'Whoever reaches the report reads it, so that the source must not reach its port: type --port 8787',
+    })
+  if (!tls && !allowInsecure && !isOwnMachine(host))
+    throw new Stop(`Events would come to ${host} in clear text, and with them the secret: expected https`, {
+      exitCode: 2,
+      hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that ends TLS; "events": {"allowInsecure": true} if the network between is trusted',
+    })
+}
+
+interface Parts {
+  readonly context: CommandContext
+  readonly warehouse: Warehouse
+  readonly inbox: Inbox
+  readonly settings: EventSettings
+  readonly listener: Listener | undefined
+}
+
+export class Hearing {
+  readonly #ended = new AbortController()
+  #receiver: RunningReceiver
+  readonly #work: Promise<void>
+
+  private constructor(
+    private readonly parts: Parts,
+    receiver: RunningReceiver,
+  ) {
+    this.#receiver = receiver
+    this.#work = Promise.all([this.#ring(), this.#refresh(), this.#watch(), this.#prune()]).then(() => {})
+  }
+
+  /** Listens; throws Stop where it cannot. `rings`: whether it takes turns. */
+  static async open(
+    context: CommandContext,
+    warehouse: Warehouse,
+    { settings, rings }: { readonly settings: EventSettings; readonly rings: boolean },
+  ): Promise<Hearing> {
+    checkListening(context, settings)
+    const { clock, invocation, log } = context
+    const deps = await context.dependencies(warehouse)
+    await checkSourceIdentity(warehouse, deps.source.address)
+    const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
+    context.onClose(() => inbox.close())
+    const listener = rings ? new Listener({ deps, inbox, settings, log }) : undefined
+    const parts = { context, warehouse, inbox, settings, listener }
+    return new Hearing(parts, await start(parts))
+  }
+
+  /** Where events are to be sent. */
+  get url(): string {
+    return this.#receiver.url
+  }
+
+  /** No turn is taken while this work goes on: it claims the lease itself, and rings. */
+  aside<T>(work: () => Promise<T>): Promise<T> {
+    const { listener } = this.parts
+    return listener ? listener.aside(work) : work()
+  }
+
+  /** Takes nothing more, and answers what is in hand when it is stored. */
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await this.#receiver.close()
+    await this.#work
+  }
+
+  get #signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** What is unexpected is told, and must not end what else the program does. */
+  async #ring(): Promise<void> {
+    const { listener } = this.parts
+    if (!listener) return
+    await this.#again('Ringing failed', () => listener.run(this.#signal))
+  }
+
+  /** Commands beside this one change what is synced. */
+  async #refresh(): Promise<void> {
+    const { context, warehouse } = this.parts
+    const { config, model, clock } = context
+    while (!this.#signal.aborted) {
+      await clock.sleep(betweenLooks, this.#signal)
+      if (this.#signal.aborted) return
+      const synced = await syncedNow(config, model, warehouse).catch(() => undefined)
+      if (synced) this.#receiver.tell(synced)
+    }
+  }
+
+  /** A thread that has ended is started again: nobody else takes events. */
+  #watch(): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      if (this.#signal.aborted) resolve()
+      this.#signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    let isFirst = true
+    return this.#again('The receiver ended', async () => {
+      if (!isFirst) this.#receiver = await start(this.parts)
+      isFirst = false
+      await Promise.race([this.#receiver.failed, ended])
+    })
+  }
+
+  async #prune(): Promise<void> {
+    const { context, inbox, settings } = this.parts
+    const { clock } = context
+    while (!this.#signal.aborted) {
+      const before = addMicros(fromMicros(clock.nowMicros()), BigInt(settings.keep) * -1000n)
+      await inbox.prune(before).catch(() => 0)
+      await clock.sleep(betweenPrunings, this.#signal)
+    }
+  }
+
+  async #again(what: string, work: () => Promise<void>): Promise<void> {
+    const { log, clock } = this.parts.context
+    while (!this.#signal.aborted) {
+      try {
+        await work()
+        return
+      } catch (error) {
+        if (this.#signal.aborted) return
+        const stack = error instanceof Error && !(error instanceof Stop) ? { stack: error.stack } : {}
+        log.error({ error: describeError(error), ...stack }, what)
+        await clock.sleep(pauseAfterFailure, this.#signal)
+      }
+    }
+  }
+}
+
+async function start({ context, warehouse, settings, listener }: Parts): Promise<RunningReceiver> {
+  const { config, model, log } = context
+  const call = receiverCall(config, settings, await syncedNow(config, model, warehouse))
+  return startReceiver(call, {
+    received: () => listener?.received(),
+    unknownTenant: () => listener?.askAuthorizations(),
+    log: (level, message, fields) => log[level](fields, message),
+  })
+}

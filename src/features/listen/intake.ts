@@ -1,0 +1,140 @@
+/*
+ * Stores events, many in one commit: what came within some milliseconds. An event is answered when its commit is on the
+ * disk, and not before: the source may never send it again.
+ */
+import { describeError } from '../../engine/base/errors.js'
+import { addCounts, type EventCounts } from '../events/counts.js'
+import type { Inbox } from '../events/inbox.js'
+import type { EventRowToStore } from './judge.js'
+
+/** Milliseconds for which a commit waits for more events. */
+const gather = 5
+/** Events in one commit. */
+const mostAtOnce = 256
+/** Milliseconds after which whoever waits for a commit is told that it did not come. */
+const patience = 3000
+
+/** The inbox cannot be written now. */
+export class Unwritable extends Error {}
+
+interface Entry {
+  readonly rows: readonly EventRowToStore[]
+  resolve(isDouble: boolean): void
+  reject(error: Error): void
+}
+
+const keyOf = ({
+  tenant_id,
+  event_id,
+  resource,
+}: { readonly [K in 'tenant_id' | 'event_id' | 'resource']: unknown }): string =>
+  `${tenant_id} ${resource} ${event_id}`
+
+export class Intake {
+  #entries: Entry[] = []
+  #timer: NodeJS.Timeout | undefined
+  #committing: Promise<void> | undefined
+
+  constructor(
+    private readonly inbox: Inbox,
+    private readonly counts: EventCounts,
+    /** Told of each commit, and of each that failed. */
+    private readonly tell: (error: unknown) => void,
+  ) {}
+
+  /** Resolves when the rows are on the disk, to whether they were there before. Rejects with Unwritable. */
+  store(rows: readonly EventRowToStore[]): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const late = new Unwritable('The inbox has not answered')
+        this.tell(late)
+        reject(late)
+      }, patience)
+      const settled = (): void => clearTimeout(timer)
+      this.#entries.push({
+        rows,
+        resolve: (isDouble) => {
+          settled()
+          resolve(isDouble)
+        },
+        reject: (error) => {
+          settled()
+          reject(error)
+        },
+      })
+      if (this.#entries.length >= mostAtOnce) this.#begin()
+      else this.#timer ??= setTimeout(() => this.#begin(), gather)
+    })
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#committing ??= this.#commit().finally(() => {
+      this.#committing = undefined
+      if (this.#entries.length >= mostAtOnce) this.#begin()
+      else if (this.#entries.length > 0) this.#timer ??= setTimeout(() => this.#begin(), gather)
+    })
+  }
+
+  async #commit(): Promise<void> {
+    const entries = this.#entries.splice(0, mostAtOnce)
+    const counts = this.counts.take()
+    try {
+      const before = await this.#insert(entries, counts)
+      for (const { rows, resolve } of entries) {
+        const [first] = rows
+        const key = first ? keyOf(first) : ''
+        const deliveries = before.get(key) ?? 0
+        before.set(key, deliveries + 1)
+        resolve(deliveries > 0)
+      }
+      this.tell(undefined)
+    } catch (error) {
+      this.counts.giveBack(counts)
+      const reason = new Unwritable(describeError(error))
+      for (const { reject } of entries) reject(reason)
+      this.tell(error)
+    }
+  }
+
+  /** How often each row had been received before, by its key. */
+  async #insert(
+    entries: readonly Entry[],
+    counts: Parameters<typeof addCounts>[1],
+  ): Promise<Map<string, number>> {
+    const byKey = new Map<string, EventRowToStore & { deliveries: number }>()
+    for (const row of entries.flatMap(({ rows }) => rows)) {
+      const there = byKey.get(keyOf(row))
+      if (there) there.deliveries += 1
+      else byKey.set(keyOf(row), { ...row, deliveries: 1 })
+    }
+    // In the order of their keys: two listeners wait for each other, and do not block each other.
+    const rows = [...byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    const stored = await this.inbox.insert(rows, addCounts(this.inbox.db, counts))
+    return new Map(
+      stored.map((row) => [keyOf(row), Number(row.deliveries) - (byKey.get(keyOf(row))?.deliveries ?? 0)]),
+    )
+  }
+
+  /** Ends when all that was taken is stored, or has failed. */
+  async drain(): Promise<void> {
+    while (this.#entries.length > 0 || this.#committing) {
+      this.#begin()
+      await this.#committing
+    }
+  }
+
+  /** Writes what was counted, and what the caller adds. Rejects where nothing can be written. */
+  async write(statements: Parameters<Inbox['write']>[0]): Promise<void> {
+    const counts = this.counts.take()
+    try {
+      await this.inbox.write([...statements, ...addCounts(this.inbox.db, counts)])
+      this.tell(undefined)
+    } catch (error) {
+      this.counts.giveBack(counts)
+      this.tell(error)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/* What becomes of an event when it is received: which cursors it makes due, or why none. */
+import type { Int64 } from '../../../schema/resource.js'
+import type { RowsOf } from '../../engine/model/statetable.js'
+import type { eventTables } from '../events/tables.js'
+import type { ReceiverCall, SyncedNow } from './threadmessages.js'
+import type { ReceivedEvent } from './understand.js'
+
+export type EventRowToStore = Pick<
+  RowsOf<typeof eventTables>['sync_events'],
+  'tenant_id' | 'event_id' | 'resource' | 'type' | 'action' | 'record_id' | 'version' | 'triggered_at'
+> & {
+  readonly received_at: string
+  readonly state: 'waiting' | 'ignored' | 'unknown'
+  readonly reason: string | null
+  readonly due_at: string | null
+  readonly settled_at: string | null
+}
+
+/** What came of an event, as it is counted. */
+export type Judgement = 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
+
+export interface Judged {
+  readonly judgement: Judgement
+  readonly rows: readonly EventRowToStore[]
+}
+
+const actions: ReadonlySet<string> = new Set(['created', 'updated', 'deleted'])
+
+type Known = Pick<ReceiverCall, 'resources' | 'also'>
+
+/** The 12 types and 3 actions of the API's document; others are one word in what is counted. */
+export const isDocumented = ({ resources }: Known, { type, action }: ReceivedEvent): boolean =>
+  resources.has(type) && actions.has(action)
+
+/** Why a cursor cannot be made due; undefined where it can. */
+function whyIgnored(synced: SyncedNow, tenantId: Int64, resource: string): string | undefined {
+  if (!synced.tenants.has(tenantId)) return 'tenant_not_synced'
+  if (!synced.resources.has(resource)) return 'resource_not_synced'
+  return synced.unavailable.has(`${tenantId} ${resource}`) ? 'unavailable' : undefined
+}
+
+/** `at`: canonical timestamp of its receipt. */
+export function judge(event: ReceivedEvent, known: Known, synced: SyncedNow, at: string): Judged {
+  const { tenantId, type, action } = event
+  // A refusal might switch the address off for everybody: an event of nobody is taken, and nothing is kept of it.
+  if (synced.forgotten.has(tenantId)) return { judgement: 'forgotten', rows: [] }
+  if (!synced.known.has(tenantId)) return { judgement: 'unknown_tenant', rows: [] }
+  const own = {
+    ...{ tenant_id: tenantId, event_id: event.id, type, action, record_id: event.recordId },
+    ...{ version: event.version, triggered_at: event.triggeredAt, received_at: at },
+  }
+  const waiting = { state: 'waiting', reason: null, due_at: at, settled_at: null } as const
+  const over = { due_at: null, settled_at: at } as const
+  const resource = known.resources.get(type)
+  if (resource === undefined || !actions.has(action))
+    return { judgement: 'unknown', rows: [{ ...own, ...over, resource: '', state: 'unknown', reason: null }] }
+  const reason = whyIgnored(synced, tenantId, resource)
+  const first: EventRowToStore =
+    reason === undefined
+      ? { ...own, ...waiting, resource }
+      : { ...own, ...over, resource, state: 'ignored', reason }
+  const besides = (known.also.get(resource) ?? []).filter(
+    (name) => name !== resource && whyIgnored(synced, tenantId, name) === undefined,
+  )
+  const rows = [first, ...besides.map((name) => ({ ...own, ...waiting, resource: name }))]
+  return { judgement: rows.some(({ state }) => state === 'waiting') ? 'stored' : 'ignored', rows }
+}

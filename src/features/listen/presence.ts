@@ -1,0 +1,120 @@
+/*
+ * Whether events can be taken, and that this listener lives: its row in sync_listeners says so for everybody else.
+ */
+import { hostname } from 'node:os'
+import type { Clock } from '../../engine/base/clock.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import type { Inbox } from '../events/inbox.js'
+import type { Intake } from './intake.js'
+
+/** Milliseconds between two signs of life, and while something is wrong. */
+const beat = 10_000
+const troubledBeat = 1000
+/** Bytes on the disk below which nothing more is taken: what else is on it needs room, too. */
+const leastRoom = 256 * 1024 * 1024
+/** Events that may wait to be settled. */
+const mostWaiting = 200_000
+
+/** Why nothing is taken. */
+export type Refusing = 'database' | 'disk_full' | 'backlog'
+/** What somebody has to look after although events are taken. */
+export type Troubled = 'certificate' | 'wrong_secret'
+
+export interface ListenerFacts {
+  readonly listenerId: string
+  readonly address: string
+  readonly source: string
+}
+
+export class Presence {
+  #written: Refusing | undefined
+  #measured: Refusing | undefined
+
+  constructor(
+    private readonly inbox: Inbox,
+    private readonly intake: Pick<Intake, 'write'>,
+    private readonly clock: Clock,
+    /** What else is wrong. */
+    private readonly troubled: () => Troubled | undefined,
+  ) {}
+
+  /** undefined where events are taken. */
+  get refusing(): Refusing | undefined {
+    return this.#written ?? this.#measured
+  }
+
+  get trouble(): Refusing | Troubled | undefined {
+    return this.refusing ?? this.troubled()
+  }
+
+  /** Told of every commit, and of every one that failed. */
+  wrote(error: unknown): void {
+    this.#written = error === undefined ? undefined : 'database'
+  }
+
+  async begin({ listenerId, address, source }: ListenerFacts): Promise<void> {
+    const now = this.#now()
+    await this.#measure()
+    await this.intake.write([
+      this.inbox.db
+        .insertInto('sync_listeners')
+        .values({
+          ...{ listener_id: listenerId, address, source, host: hostname(), pid: process.pid },
+          ...{ trouble: this.trouble ?? null, up_at: now, seen_at: now, ended_at: null },
+        })
+        .compile(),
+    ])
+  }
+
+  /** Says that the listener lives, until the signal fires. */
+  async beat(listenerId: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.clock.sleep(this.refusing === undefined ? beat : troubledBeat, signal)
+      if (!signal.aborted) await this.say(listenerId)
+    }
+  }
+
+  /** What could not be written shows in `trouble`, and is tried again. */
+  async say(listenerId: string): Promise<void> {
+    await this.#measure().catch(() => {})
+    await this.#update(listenerId, { seen_at: this.#now(), trouble: this.trouble ?? null }).catch(() => {})
+  }
+
+  end(listenerId: string): Promise<void> {
+    return this.#update(listenerId, { ended_at: this.#now(), seen_at: this.#now(), trouble: null })
+  }
+
+  #update(
+    listenerId: string,
+    columns: { readonly seen_at: string; readonly trouble: string | null; readonly ended_at?: string },
+  ): Promise<void> {
+    return this.intake.write([
+      this.inbox.db
+        .updateTable('sync_listeners')
+        .set(columns)
+        .where('listener_id', '=', listenerId)
+        .compile(),
+    ])
+  }
+
+  async #measure(): Promise<void> {
+    const room = await this.inbox.room()
+    if (room !== undefined && room < leastRoom) this.#measured = 'disk_full'
+    else this.#measured = (await this.#waiting()) >= mostWaiting ? 'backlog' : undefined
+  }
+
+  async #waiting(): Promise<number> {
+    const row = await this.inbox.read((db) =>
+      db
+        .selectFrom('sync_events')
+        .select((eb) => eb.fn.countAll().as('n'))
+        .where('state', '=', 'waiting')
+        .executeTakeFirst(),
+    )
+    return Number(row?.n ?? 0)
+  }
+
+  #now(): string {
+    return fromMicros(this.clock.nowMicros())
+  }
+}

@@ -1,0 +1,219 @@
+/*
+ * The receiver as it runs in its thread (src/receiverthread.ts): nothing that a run does, neither its pages nor its
+ * collections, is in the way of an answer.
+ */
+import { performance } from 'node:perf_hooks'
+import type { MessagePort } from 'node:worker_threads'
+import { systemClock } from '../../engine/base/clock.js'
+import { describeError, Stop } from '../../engine/base/errors.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import { openDialect } from '../../engine/warehouse/openwarehouse.js'
+import { listenProblem, urlOf } from '../../shell/listenproblem.js'
+import { acceptRanges, EventCounts } from '../events/counts.js'
+import { Inbox } from '../events/inbox.js'
+import { Certificate, readPem } from './certificate.js'
+import { HttpReceiver } from './httpreceiver.js'
+import { Intake } from './intake.js'
+import { isDocumented, judge } from './judge.js'
+import { Presence, type Troubled } from './presence.js'
+import { SecretCheck } from './secretcheck.js'
+import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
+import { understand } from './understand.js'
+
+/** Milliseconds between two questions for tenants that nobody knows. */
+const betweenQuestions = 600_000
+/** Milliseconds between two looks at the files of the certificate. */
+const betweenLooks = 5000
+/** Milliseconds before the end of a certificate at which the log says so. */
+const certificateWarning = 14 * 86_400_000
+/** Milliseconds within which `/ready` does not write again. */
+const readyFor = 1000
+
+type Log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+
+/** Runs until the program says that it is to end. What cannot be done is said through the port. */
+export async function receive(call: ReceiverCall, port: MessagePort): Promise<void> {
+  const say = (message: FromThread): void => port.postMessage(message)
+  try {
+    const receiver = await Receiver.open(call, say)
+    port.on('message', (message: ToThread) => {
+      if (message.kind === 'synced') receiver.synced = message.synced
+      else void receiver.close().finally(() => say({ kind: 'closed' }))
+    })
+  } catch (error) {
+    say(failureOf(error, call))
+  }
+}
+
+function failureOf(error: unknown, call: ReceiverCall): FromThread {
+  const problem = listenProblem(error, call)
+  if (problem !== undefined)
+    return {
+      ...{ kind: 'failed', message: problem, exitCode: 2 },
+      hint: 'Type another one: --port 8786, or "events": {"port": 8786} in the configuration',
+    }
+  const { exitCode = 1, hint } = error instanceof Stop ? error : {}
+  return { kind: 'failed', message: describeError(error), hint, exitCode }
+}
+
+class Receiver {
+  readonly #counts = new EventCounts()
+  readonly #ended = new AbortController()
+  readonly #intake: Intake
+  readonly #presence: Presence
+  readonly #secrets: SecretCheck
+  readonly #http: HttpReceiver
+  readonly #log: Log
+  synced: SyncedNow
+  #askedAt = Number.NEGATIVE_INFINITY
+  #ready: { at: number; answer: Promise<unknown> } | undefined
+  #toldCertificate = ''
+
+  private constructor(
+    private readonly call: ReceiverCall,
+    private readonly say: (message: FromThread) => void,
+    private readonly inbox: Inbox,
+    private readonly certificate: Certificate | undefined,
+  ) {
+    this.synced = call.synced
+    this.#log = (level, message, fields = {}) => say({ kind: 'log', level, message, fields })
+    this.#intake = new Intake(inbox, this.#counts, (error) => this.#wrote(error))
+    this.#secrets = new SecretCheck(call.secretDigests, Date.now, (fields) =>
+      this.#log('warn', 'Events with a wrong secret were refused', fields),
+    )
+    this.#presence = new Presence(inbox, this.#intake, systemClock, () => this.#troubled)
+    this.#http = new HttpReceiver(this.#behind(), certificate?.pem)
+  }
+
+  static async open(call: ReceiverCall, say: (message: FromThread) => void): Promise<Receiver> {
+    const certificate = call.tls && new Certificate(call.tls, readPem(call.tls))
+    const dialect = await openDialect(call.place)
+    try {
+      const receiver = new Receiver(call, say, await Inbox.open({ dialect }), certificate)
+      receiver.#closeDialect = () => dialect.close()
+      await receiver.#begin()
+      return receiver
+    } catch (error) {
+      await dialect.close()
+      throw error
+    }
+  }
+
+  #closeDialect: () => Promise<void> = async () => {}
+
+  async #begin(): Promise<void> {
+    const { call } = this
+    const bound = await this.#http.listen(call.host, call.port)
+    const url = `${urlOf(call.tls ? 'https' : 'http', call.host, bound)}${call.path}`
+    await this.#presence.begin({ ...call, address: url })
+    void this.#presence.beat(call.listenerId, this.#ended.signal)
+    this.#lookAtCertificate()
+    void this.#watchCertificate()
+    this.say({ kind: 'listening', url })
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await this.#http.close()
+    await this.#intake.drain()
+    await this.#presence.end(this.call.listenerId).catch(() => {})
+    await this.inbox.close()
+    await this.#closeDialect()
+  }
+
+  #behind() {
+    const { call } = this
+    const receiver = this
+    return {
+      path: call.path,
+      maxBodyBytes: call.maxBodyBytes,
+      isSecretRight: (given: string | undefined) => this.#secrets.isRight(given),
+      get refusing() {
+        return receiver.#presence.refusing
+      },
+      take: (body: Buffer) => this.#take(body),
+      ready: () => this.#isReady(),
+      refused: (answer: string) => this.#counts.add('received', { type: '', action: '', answer }),
+    }
+  }
+
+  async #take(body: Buffer): Promise<boolean> {
+    const began = performance.now()
+    const event = understand(body)
+    const { rows, judgement } = judge(event, this.call, this.synced, fromMicros(systemClock.nowMicros()))
+    const isDouble = rows.length > 0 && (await this.#intake.store(rows))
+    const kind = isDocumented(this.call, event)
+      ? { type: event.type, action: event.action }
+      : { type: 'other', action: 'other' }
+    this.#counts.add('received', { ...kind, answer: isDouble ? 'double' : judgement })
+    this.#counts.observe('accept_seconds', (performance.now() - began) / 1000, acceptRanges)
+    if (judgement === 'stored') this.say({ kind: 'received' })
+    if (judgement === 'unknown_tenant') this.#askWho()
+    return rows.length > 0
+  }
+
+  #askWho(): void {
+    if (Date.now() - this.#askedAt < betweenQuestions) return
+    this.#askedAt = Date.now()
+    this.say({ kind: 'unknownTenant' })
+  }
+
+  #wrote(error: unknown): void {
+    const before = this.#presence.refusing
+    this.#presence.wrote(error)
+    if (error !== undefined && before === undefined)
+      this.#log('error', 'Events are refused: they cannot be stored', { error: describeError(error) })
+    if (error === undefined && before === 'database') this.#log('info', 'Events are taken again')
+  }
+
+  get #troubled(): Troubled | undefined {
+    const { certificate } = this
+    if (certificate && certificate.endsAt <= Date.now()) return 'certificate'
+    return this.#secrets.isWrong ? 'wrong_secret' : undefined
+  }
+
+  /** An insert is tried, once a second at most, and waited for as long as an event would be. */
+  async #isReady(): Promise<{ ready: boolean; trouble: string | null }> {
+    if (!this.#ready || Date.now() - this.#ready.at > readyFor)
+      this.#ready = { at: Date.now(), answer: this.#presence.say(this.call.listenerId) }
+    const late = new AbortController()
+    await Promise.race([
+      this.#ready.answer,
+      systemClock.sleep(3000, late.signal).then(() => this.#tooLate(late)),
+    ])
+    late.abort()
+    const { refusing, trouble = null } = this.#presence
+    return { ready: refusing === undefined && trouble !== 'certificate', trouble }
+  }
+
+  #tooLate({ signal }: AbortController): void {
+    if (!signal.aborted) this.#wrote(new Error('The inbox has not answered'))
+  }
+
+  async #watchCertificate(): Promise<void> {
+    const { certificate } = this
+    while (certificate && !this.#ended.signal.aborted) {
+      await systemClock.sleep(betweenLooks, this.#ended.signal)
+      const pem = certificate.renewed()
+      if (pem) {
+        this.#http.renew(pem)
+        this.#log('info', 'The certificate was read again')
+      }
+      this.#lookAtCertificate()
+    }
+  }
+
+  /** Says once what is wrong with it. */
+  #lookAtCertificate(): void {
+    const { certificate } = this
+    if (!certificate) return
+    const { problem, endsAt } = certificate
+    const left = endsAt - Date.now()
+    const ends = left <= 0 ? 'The certificate has expired' : 'The certificate expires within two weeks'
+    const text = problem ?? (left < certificateWarning ? ends : '')
+    if (text === this.#toldCertificate) return
+    this.#toldCertificate = text
+    if (text !== '')
+      this.#log('warn', text, { ends_at: new Date(endsAt).toISOString(), file: this.call.tls?.cert })
+  }
+}

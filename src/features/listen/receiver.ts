@@ -1,0 +1,132 @@
+/* The receiver, as the program sees it: a thread that is started, told what is synced, and ended. */
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { resources } from '../../../schema/index.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { Config } from '../../engine/config/config.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
+import { knownTenants, readForgotten } from '../../engine/warehouse/tenants.js'
+import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { EventSettings } from '../events/settings.js'
+import { readSynced } from '../events/synced.js'
+import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
+
+/** Beside entry.ts, which a bundle of the program puts beside this file. */
+const thread = (): URL => {
+  const bundled = new URL('./receiverthread.js', import.meta.url)
+  return existsSync(bundled) ? bundled : new URL('../../receiverthread.js', import.meta.url)
+}
+
+/** Milliseconds after which the thread is ended that does not end by itself. */
+const endPatience = 8000
+
+export interface ReceiverEvents {
+  /** An event was stored that makes a cursor due. */
+  received(): void
+  /** An event named a tenant that the warehouse does not know. */
+  unknownTenant(): void
+  log(level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+export interface RunningReceiver {
+  /** Where events are to be sent. */
+  readonly url: string
+  tell(synced: SyncedNow): void
+  /** Rejects when the thread ends by itself. */
+  readonly failed: Promise<never>
+  /** Takes nothing more, and answers what is in hand when it is stored. */
+  close(): Promise<void>
+}
+
+const ownDigest = (text: string): Uint8Array => createHash('sha256').update(text, 'utf8').digest()
+
+export function receiverCall(
+  config: Pick<Config, 'warehouse' | 'api'>,
+  settings: EventSettings,
+  synced: SyncedNow,
+): ReceiverCall {
+  const { url, schema, pooler } = config.warehouse
+  const { host, port, path, tls, maxBodyBytes, secrets = [config.api.secret] } = settings
+  const announced = Object.values(resources).filter((resource) => resource.announced)
+  return {
+    place: { url: url.reveal(), schema, pooler },
+    ...{ host, port, path, tls, maxBodyBytes, synced },
+    secretDigests: secrets.map((secret) => ownDigest(secret.reveal())),
+    resources: new Map(announced.map(({ entity, name }) => [entity, name])),
+    also: new Map(Object.entries(settings.also ?? rungByDeclaration())),
+    listenerId: randomUUID(),
+    source: `${config.api.baseUrl} ${config.api.partnerId}`,
+  }
+}
+
+/** Which resources the events of a resource make due besides, as the declarations say. */
+export function rungByDeclaration(): Record<string, string[]> {
+  const also: Record<string, string[]> = {}
+  for (const { name, rungBy = [] } of Object.values(resources))
+    for (const by of rungBy) also[by] = [...(also[by] ?? []), name]
+  return also
+}
+
+/** Asked anew from time to time: tenants come and go, and commands beside this one change the warehouse. */
+export async function syncedNow(
+  config: Pick<Config, 'sync'>,
+  model: Model,
+  warehouse: ReadingWarehouse,
+): Promise<SyncedNow> {
+  const { tenants, resources: chosen, unavailable } = await readSynced(config, model, warehouse)
+  const known = await knownTenants(warehouse)
+  return {
+    ...{ tenants, unavailable, resources: new Set(chosen.keys()) },
+    known: new Set(known.map(({ tenantId }) => tenantId)),
+    forgotten: await readForgotten(warehouse),
+  }
+}
+
+const stopOf = ({ message, hint, exitCode }: Extract<FromThread, { kind: 'failed' }>): Stop =>
+  new Stop(message, { exitCode, ...(hint !== undefined && { hint }) })
+
+/** Resolves when it listens. Throws Stop where it cannot. */
+export async function startReceiver(call: ReceiverCall, on: ReceiverEvents): Promise<RunningReceiver> {
+  const worker = new Worker(thread(), { workerData: call })
+  const say = (message: ToThread): void => worker.postMessage(message)
+  let isEnding = false
+  const failed = new Promise<never>((_, reject) => {
+    worker.once('error', reject)
+    worker.once('exit', (code) => {
+      if (!isEnding) reject(new Error(`The thread that receives events ended with code ${code}`))
+    })
+  })
+  // Nobody may look at it before the thread ends.
+  failed.catch(() => {})
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const listening = new Promise<string>((resolve, reject) => {
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'listening') resolve(message.url)
+      else if (message.kind === 'failed') reject(stopOf(message))
+      else if (message.kind === 'received') on.received()
+      else if (message.kind === 'unknownTenant') on.unknownTenant()
+      else if (message.kind === 'log') on.log(message.level, message.message, message.fields)
+      else void worker.terminate()
+    })
+  })
+  try {
+    const url = await Promise.race([listening, failed])
+    return {
+      url,
+      failed,
+      tell: (synced) => say({ kind: 'synced', synced }),
+      close: async () => {
+        isEnding = true
+        say({ kind: 'close' })
+        const timer = setTimeout(() => void worker.terminate(), endPatience)
+        await ended
+        clearTimeout(timer)
+      },
+    }
+  } catch (error) {
+    isEnding = true
+    await worker.terminate()
+    throw error
+  }
+}

@@ -1,0 +1,68 @@
+/* What the receiver's thread is started with, and what it and the program say to each other. */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Stop } from '../../engine/base/errors.js'
+
+/** Which cursors events may make due, as the warehouse knows them. */
+export interface SyncedNow {
+  /** Tenants that may be synced. */
+  readonly tenants: ReadonlySet<Int64>
+  /** All that the warehouse knows: granted, chosen or not. */
+  readonly known: ReadonlySet<Int64>
+  readonly forgotten: ReadonlySet<Int64>
+  readonly resources: ReadonlySet<string>
+  /** Cursors that the source does not offer, as `TENANT RESOURCE`. */
+  readonly unavailable: ReadonlySet<string>
+}
+
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Where the inbox is. */
+export interface InboxPlace {
+  readonly url: string
+  readonly schema: string
+  readonly pooler: boolean
+}
+
+export interface ReceiverCall {
+  readonly place: InboxPlace
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly tls: TlsFiles | undefined
+  /** SHA-256 of each secret that is accepted. */
+  readonly secretDigests: readonly Uint8Array[]
+  readonly maxBodyBytes: number
+  /** The resource of each `payload.type`, where the document names events of it. */
+  readonly resources: ReadonlyMap<string, string>
+  /** Resources that events of a resource make due besides. */
+  readonly also: ReadonlyMap<string, readonly string[]>
+  readonly synced: SyncedNow
+  readonly listenerId: string
+  /** The source whose events these are. */
+  readonly source: string
+}
+
+export type ToThread = { readonly kind: 'synced'; readonly synced: SyncedNow } | { readonly kind: 'close' }
+
+export type FromThread =
+  | { readonly kind: 'listening'; readonly url: string }
+  /** It could not listen. */
+  | {
+      readonly kind: 'failed'
+      readonly message: string
+      readonly hint: string | undefined
+      readonly exitCode: Stop['exitCode']
+    }
+  | { readonly kind: 'received' }
+  /** An event named a tenant that nobody knows. */
+  | { readonly kind: 'unknownTenant' }
+  | {
+      readonly kind: 'log'
+      readonly level: 'info' | 'warn' | 'error'
+      readonly message: string
+      readonly fields: Readonly<Record<string, unknown>>
+    }
+  | { readonly kind: 'closed' }

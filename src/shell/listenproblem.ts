@@ -1,0 +1,18 @@
+/** Why a program could not listen at an address, for people; undefined where the error is another one. */
+export function listenProblem(
+  error: unknown,
+  { host, port }: { readonly host: string; readonly port: number },
+): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const found: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected one that is free`,
+    EACCES: `Port ${port} of ${host} may not be used by this user, expected one above 1023`,
+    EADDRNOTAVAIL: `${host} is no address of this machine, expected one such as 127.0.0.1`,
+    ENOTFOUND: `${host} is the name of no machine, expected an address such as 127.0.0.1`,
+  }
+  return typeof code === 'string' ? found[code] : undefined
+}
+
+/** `http://HOST:PORT`; an IPv6 address in brackets. */
+export const urlOf = (scheme: 'http' | 'https', host: string, port: number): string =>
+  `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
