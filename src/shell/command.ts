@@ -175,6 +175,31 @@ export interface StepKind {
   ): Promise<JobWork> | JobWork
 }
 
+/** Rows of a tenant that were erased; `left`: why traces remain in the database's files, null where none do. */
+export interface ErasedBeside {
+  readonly table: string
+  readonly rows: number
+  readonly left: string | null
+}
+
+/** A table that was copied, and compared. `digest`: SHA-256 of its rows. */
+export interface CopiedBeside {
+  readonly table: string
+  readonly rows: number
+  readonly digest: string
+}
+
+type Opened = Pick<Warehouse, 'dialect'>
+
+/** Tables that a feature keeps beside those of the warehouse, where it has made them. */
+export interface BesideTables {
+  readonly names: readonly string[]
+  eraseTenant(warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined>
+  /** The warehouse belongs to another source from now on, whose records are others. */
+  empty(warehouse: Opened): Promise<void>
+  copy(from: Opened, to: Opened): Promise<readonly CopiedBeside[]>
+}
+
 /**
  * What a folder of src/features adds to the program; src/main.ts lists them. Every start reads the list: what a member is
  * made of is loaded when it is asked for.
@@ -195,6 +220,8 @@ export interface Feature {
   besideRows?(run: Writing): Promise<void>
   /** Cursors that become due while a run is at work, and what their walks settle; undefined where nobody listens. */
   besideWork?(context: CommandContext, warehouse: Warehouse): Promise<BesideWork | undefined>
+  /** Its tables beside those of the warehouse: erased, emptied and copied with them. */
+  besideTables?(): Promise<BesideTables>
   /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
 }
@@ -214,6 +241,10 @@ export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
 /** The state tables of the features. */
 export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
   Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
+
+/** The tables that features keep beside those of the warehouse. */
+export const besideTablesOf = (features: readonly Feature[]): Promise<BesideTables[]> =>
+  Promise.all(features.flatMap(({ besideTables }) => besideTables?.() ?? []))
 
 /** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [

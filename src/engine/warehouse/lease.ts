@@ -151,7 +151,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   await session.run(
     db
       .insertInto('sync_lease')
-      .values({ name: 'run', token: 0, ...nobody, claimed_at: null, wanted_at: null })
+      .values({ name: 'run', token: 0, ...nobody, claimed_at: null })
       .onConflict((c) => c.doNothing())
       .compile(),
   )
@@ -179,7 +179,8 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     command: claim.command,
     claimed_at: now,
     expires_at: later(now, claim.leaseMs),
-    ...(!isListener && { wanted_at: null }),
+    // A warehouse of an older program, as `copy` finds it, has no such column.
+    ...(!isListener && holder?.wanted_at && { wanted_at: null }),
   }
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', 'run').compile())
   return token

@@ -27,12 +27,14 @@ so that the next sync walks everything, and reconcile --full finds what is forei
       { adoptQuestion, adoptText },
       { sourceAddress },
       { confirmTyped },
+      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
       import('../../engine/config/sourceaddress.js'),
       import('../../shell/confirmation.js'),
+      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation
@@ -47,7 +49,9 @@ so that the next sync walks everything, and reconcile --full finds what is forei
         invocation.signals.resumesAt = () => 'nothing was changed'
         await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal, io })
       }
-      const done = plan.changed ? await adopt({ warehouse, clock: context.clock }, to, sameData) : plan
+      const besideTables = await besideTablesOf(invocation.features)
+      const { clock } = context
+      const done = plan.changed ? await adopt({ warehouse, clock, besideTables }, to, sameData) : plan
       await out.answer(done, adoptText(done))
       return 0
     })

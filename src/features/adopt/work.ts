@@ -13,6 +13,7 @@ import {
   storeSourceIdentity,
 } from '../../engine/warehouse/sourceidentity.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { BesideTables } from '../../shell/command.js'
 
 /** The JSON document of `adopt`. */
 export interface Adopted {
@@ -51,7 +52,9 @@ export async function planAdoption(
  * for them: the next sync walks every list, and `reconcile --full` finds the rows that the new source does not have.
  */
 export async function adopt(
-  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'>,
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
+    readonly besideTables?: readonly BesideTables[]
+  },
   to: SourceAddress,
   sameData: boolean,
 ): Promise<Adopted> {
@@ -70,6 +73,8 @@ export async function adopt(
           .where('name', '=', sourceRow)
           .compile(),
       ]
+  // What is left of the former source in them must not outlive the adoption, and an adoption that is cut short is repeated.
+  if (!sameData) for (const tables of deps.besideTables ?? []) await tables.empty(deps.warehouse)
   await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
   lease.throwIfLost()
   return plan

@@ -9,13 +9,21 @@ questions about the source's ways (order, totals, times, ids, headers), asked of
 those find is kept in the warehouse, if there is one, and compared the next time. Writes nothing else.
 
 --alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and says
-what came back.`,
+what came back.
+
+--webhook-url also asks the address at which the source is to deliver its events (docs/webhooks.md): whether its
+certificate is trusted, nothing redirects, and shopsync listen is behind it. Prints the names of events to register.`,
   examples: [
     ['shopsync check', 'what is wrong, and how to mend it'],
     ['shopsync check --quiet', 'says something only where something is wrong'],
+    [
+      'shopsync check --webhook-url https://hooks.example.com/webhooks',
+      'also tries where events are to come',
+    ],
     ['shopsync check --alerts', 'also tries whom alerts.rules and alerts.heartbeat name'],
   ],
   options: [
+    { flags: '--webhook-url <url>', description: 'also ask the address at which events are to be received' },
     { flags: '--alerts', description: 'also send a test to each rule of alerts and call each heartbeat' },
   ],
   run: async (invocation) => {

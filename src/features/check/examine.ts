@@ -36,6 +36,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
       )),
       ...(await examineTextfile(config, invocation.io)),
       ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
+      ...(await examineEvents(invocation)),
     ]
   })
 }
@@ -99,6 +100,12 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
     (error: unknown) => failure('metrics', error, 1),
   )
   return found ? [found] : []
+}
+
+async function examineEvents({ options, signals }: Invocation): Promise<Trial[]> {
+  if (options.webhookUrl === undefined) return []
+  const { examineWebhook } = await import('./webhook.js')
+  return examineWebhook(String(options.webhookUrl), signals.signal)
 }
 
 async function examineAlerts(context: CommandContext): Promise<Trial[]> {

@@ -58,6 +58,10 @@ type Facts =
   | { readonly of: 'work'; readonly work: FailedWork }
   /** A test message to a rule of alerts, or a call of a heartbeat. */
   | { readonly of: 'alert'; readonly whom: string; readonly found: string }
+  /** The address at which the source is to deliver its events. */
+  | { readonly of: 'webhook'; readonly found: string; readonly hint: string | null }
+  /** What is to be registered there. */
+  | { readonly of: 'event names'; readonly names: readonly string[] }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 interface Readable {

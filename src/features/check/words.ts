@@ -61,13 +61,8 @@ function words(trial: Trial, ok: boolean): Words {
       const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`
       return { what: `tenant ${trial.tenantId}`, found: 'is not granted to this partner', hint }
     }
-    case 'tenant': {
-      const { tenantId, readable } = trial
-      const found = readable
-        ? `readable; ${count(readable.records)} ${readable.resource}`
-        : 'not tried: no documented resource is enabled'
-      return { what: `tenant ${tenantId}`, found }
-    }
+    case 'tenant':
+      return tenantWords(trial)
     case 'resources': {
       const { tenantId, answering, absent } = trial
       const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
@@ -89,6 +84,9 @@ function words(trial: Trial, ok: boolean): Words {
       return workWords(trial.work)
     case 'alert':
       return alertWords(trial, ok)
+    case 'webhook':
+    case 'event names':
+      return eventWords(trial)
     case 'failure': {
       const { message, hint = null } = wordsOf(trial.error)
       return { what: trial.what, found: message, hint }
@@ -97,6 +95,18 @@ function words(trial: Trial, ok: boolean): Words {
       return trial satisfies never
   }
 }
+
+function tenantWords({ tenantId, readable }: Extract<Trial, { of: 'tenant' }>): Words {
+  const found = readable
+    ? `readable; ${count(readable.records)} ${readable.resource}`
+    : 'not tried: no documented resource is enabled'
+  return { what: `tenant ${tenantId}`, found }
+}
+
+const eventWords = (trial: Extract<Trial, { of: 'webhook' | 'event names' }>): Words =>
+  trial.of === 'webhook'
+    ? { what: 'webhook', found: trial.found, hint: trial.hint }
+    : { what: 'event names', found: `register these ${trial.names.length}: ${trial.names.join(', ')}` }
 
 function shortWords({ shown, total }: Extract<Trial, { of: 'authorizations' }>): Words {
   const of = total === undefined ? 'a number that changes' : count(total)

@@ -30,6 +30,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       { openWarehouse },
       { variablesOf },
       { shown },
+      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -38,6 +39,7 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       import('../../engine/warehouse/openwarehouse.js'),
       import('../../shell/configuration.js'),
       import('../../shell/progress.js'),
+      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, signals, io } = invocation
@@ -54,11 +56,13 @@ other side cannot hold, such as digits beyond a double in SQLite, goes to quaran
       let last: Parameters<typeof copyStep>[0] | undefined
       signals.resumesAt = () => copyResumption(last)
       const began = performance.now()
+      const besideTables = await besideTablesOf(invocation.features)
       const report = await shown(context, { what: 'looking at both sides' }, (observer) =>
         copyWarehouse({
           model,
           clock,
           signal,
+          besideTables,
           openSource: () => open({ url: url.reveal(), schema, existing: true }),
           openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {

@@ -83,7 +83,12 @@ function asItIs(
   }
 }
 
-export async function copiedTables(dialect: Dialect, model: Model): Promise<CopiedTables> {
+/** `apart`: tables that features copy by themselves. */
+export async function copiedTables(
+  dialect: Dialect,
+  model: Model,
+  apart: ReadonlySet<string>,
+): Promise<CopiedTables> {
   const live = await dialect.liveColumns()
   const keys = new Map(
     (await dialect.liveIndexes()).flatMap((index) =>
@@ -106,7 +111,7 @@ export async function copiedTables(dialect: Dialect, model: Model): Promise<Copi
     leftOut.push(...strange.map((name) => `${table.name}.${name}`))
     return [asItIs(table, columns, keys.get(table.name))]
   })
-  const strangers = [...byTable.keys()].filter((name) => !madeAnew.has(name))
+  const strangers = [...byTable.keys()].filter((name) => !madeAnew.has(name) && !apart.has(name))
   return { tables, leftOut: [...strangers, ...leftOut].sort() }
 }
 

@@ -11,6 +11,7 @@ import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { BesideTables } from '../../shell/command.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import { type CopiedTables, copiedTables } from './copiedtables.js'
 import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
@@ -43,6 +44,8 @@ export interface CopyDependencies {
   readonly openSource: () => Promise<Warehouse>
   /** Likewise, the copy. `existing`: what is not there is not made. */
   readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
+  /** Tables that features keep beside those of a warehouse. */
+  readonly besideTables?: readonly BesideTables[]
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
   readonly leaseMs?: number
@@ -145,7 +148,9 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   // Looked at again behind the lease: another program may have begun to fill it meanwhile.
   await checkTarget(target, from)
   await target.write([markUnfinished(target, { from, since: now(deps) })])
-  const known = await copiedTables(source.dialect, deps.model)
+  const { besideTables = [] } = deps
+  const apart = new Set(besideTables.flatMap(({ names }) => names))
+  const known = await copiedTables(source.dialect, deps.model, apart)
   const eyes = closing(await deps.openSource())
   const found = closing(await deps.openTarget({ existing: true }))
   return eyes.read(() =>
@@ -155,6 +160,10 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       const copying: Copying = { ...deps, ...known, target, source: held, counts }
       await copyTables(copying, found)
       const compared = await compare(copying, found)
+      for (const beside of besideTables) {
+        const copied = await beside.copy(source, target)
+        compared.tables.push(...copied.map((table) => ({ ...table, equal: true })))
+      }
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.optimize(known.tables)
@@ -205,7 +214,10 @@ async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
 const quarantineFirst = (tables: readonly Table[]): Table[] =>
   tables.toSorted((a, b) => Number(b.name === 'sync_quarantine') - Number(a.name === 'sync_quarantine'))
 
-function compare(copying: Copying, eyes: Warehouse): Promise<Pick<CopyReport, 'tables' | 'quarantined'>> {
+function compare(
+  copying: Copying,
+  eyes: Warehouse,
+): Promise<{ readonly tables: ComparedTable[]; readonly quarantined: number }> {
   const { model, source, signal, tables } = copying
   const progress = progressOf(copying, 'comparing')
   return eyes.read(() =>

@@ -10,7 +10,7 @@ export const acceptRanges = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as const
 
 /** The part of a histogram that holds the sum of its seconds, in microseconds. */
-export const sumPart = 'sum'
+export const secondsPart = 'sum'
 export const beyond = '+Inf'
 
 type Labels = Readonly<Record<string, string>>
@@ -38,7 +38,7 @@ export class EventCounts {
   observe(metric: string, seconds: number, ranges: readonly number[]): void {
     const range = ranges.find((end) => seconds <= end)
     this.add(metric, {}, 1, range === undefined ? beyond : String(range))
-    this.add(metric, {}, Math.round(seconds * 1e6), sumPart)
+    this.add(metric, {}, Math.round(seconds * 1e6), secondsPart)
   }
 
   /** What was counted since the last call. In the order of their keys, so that two who write wait and do not block each other. */
@@ -55,7 +55,7 @@ export class EventCounts {
   }
 }
 
-export const addCounts = (db: EventDb, counts: readonly Count[]): CompiledQuery[] =>
+export const writeEventCounts = (db: EventDb, counts: readonly Count[]): CompiledQuery[] =>
   counts.length === 0
     ? []
     : [

@@ -8,7 +8,7 @@ import { Bug } from '../../engine/base/errors.js'
 import { asTables } from '../../engine/model/state.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { missing } from '../../engine/warehouse/ddl.js'
-import type { Dialect } from '../../engine/warehouse/dialect.js'
+import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
 import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
@@ -109,8 +109,8 @@ export class Inbox {
   }
 
   /** Runs work that deletes events for good, and removes what is left of them in the database's files. */
-  async erase(work: () => Promise<void>): Promise<void> {
-    await this.dialect.erase(Object.keys(eventTables), work)
+  erase(work: () => Promise<void>): Promise<Traces> {
+    return this.dialect.erase(Object.keys(eventTables), work)
   }
 
   close(): Promise<void> {

@@ -1,6 +1,8 @@
 /* The section `events` of the configuration: where the source's events are received, and what they may take. */
 import { z } from 'zod'
+import { resources } from '../../../schema/index.js'
 import { durationLeaf, flag, secret, section, share, textLeaf, whole } from '../../engine/config/leaf.js'
+import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 
@@ -86,11 +88,30 @@ const shape = section(
 const asSecret = (text: string | { readonly file: string }): Secret =>
   new Secret(typeof text === 'string' ? text : text.file)
 
+/** The first name in `also` that no resource bears. */
+function alsoProblems(also: Readonly<Record<string, readonly string[]>> = {}): Problem[] {
+  const names = [...Object.keys(also), ...Object.values(also).flat()]
+  const unknown = names.find((name) => !Object.hasOwn(resources, name))
+  if (unknown !== undefined)
+    return [{ path: 'events.also', found: JSON.stringify(unknown), expected: 'the name of a resource' }]
+  const silent = Object.keys(also).find((name) => resources[name]?.announced !== true)
+  if (silent === undefined) return []
+  return [
+    {
+      path: 'events.also',
+      found: JSON.stringify(silent),
+      expected: 'a resource that has events',
+      hint: 'docs/webhooks.md names them',
+    },
+  ]
+}
+
 export const eventSection = configSection({
   name: 'events',
   after: 'schedule',
   shape,
   secrets: ['events.secrets[]'],
+  problems: ({ also }) => alsoProblems(also),
   read: ({ secrets, tls, also, ...rest }): EventSettings => ({
     ...rest,
     tls,

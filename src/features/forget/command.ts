@@ -30,6 +30,7 @@ if it is granted.`,
       { confirmTyped },
       { farewell },
       { writeMetrics },
+      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -37,6 +38,7 @@ if it is granted.`,
       import('../../shell/confirmation.js'),
       import('../alerts/alerting.js'),
       import('../telemetry/work.js'),
+      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation
@@ -70,7 +72,8 @@ if it is granted.`,
       invocation.signals.resumesAt = () =>
         'a part of the tenant may be erased already; the same command, given again, erases the rest'
       const tellThatItIsOver = await farewell(context, warehouse, tenantId)
-      const gone = await forgetTenant({ warehouse, model, clock, signal }, tenantId)
+      const besideTables = await besideTablesOf(invocation.features)
+      const gone = await forgetTenant({ warehouse, model, clock, signal, besideTables }, tenantId)
       await out.answer(gone, forgetText(gone))
       await tellThatItIsOver()
       await writeMetrics(context)

@@ -12,6 +12,7 @@ import {
   rememberTraces,
   tenantsWithTraces,
 } from '../../engine/warehouse/tenants.js'
+import type { BesideTables, ErasedBeside } from '../../shell/command.js'
 
 /** What was erased. */
 export interface Forgotten {
@@ -26,6 +27,8 @@ export interface Forgotten {
 
 type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
+  /** Tables that features keep beside those of the warehouse. */
+  readonly besideTables?: readonly BesideTables[]
 }
 
 /**
@@ -79,11 +82,26 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
       if (rows > 0) tables.push({ table: name, rows })
     }
   }
-  const { left, elsewhere } = await deps.warehouse.erase(order, remove)
+  const { left: leftHere, elsewhere } = await deps.warehouse.erase(order, remove)
+  const beside = await eraseBeside(deps, tenantId)
+  tables.push(...beside.flatMap(({ table, rows }) => (rows > 0 ? [{ table, rows }] : [])))
+  const left = leftHere ?? beside.find((erased) => erased.left !== null)?.left ?? null
   if (left === null) await warehouse.write([rememberTraces(db, others)])
   lease.throwIfLost()
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
   return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
+}
+
+async function eraseBeside(
+  { warehouse, besideTables = [] }: Needs,
+  tenantId: Int64,
+): Promise<readonly ErasedBeside[]> {
+  const erased: ErasedBeside[] = []
+  for (const tables of besideTables) {
+    const one = await tables.eraseTenant(warehouse, tenantId)
+    if (one) erased.push(one)
+  }
+  return erased
 }
 
 /** The JSON document of `forget --lift`. */

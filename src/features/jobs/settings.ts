@@ -1,6 +1,6 @@
 /* The section `schedule` of the configuration: what `shopsync schedule` goes by. */
 import { z } from 'zod'
-import { section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
+import { flag, section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 
 const listenError = 'false, or an object such as {"host": "127.0.0.1", "port": 8788}'
@@ -25,6 +25,9 @@ const shape = section(
       )
       .prefault({})
       .describe('Where `shopsync schedule` serves health, metrics and the report; false: nowhere.'),
+    events: flag(
+      "Receive the source's events beside the jobs, as `shopsync listen` does; the section events says where.",
+    ),
   },
   'What `shopsync schedule` goes by.',
 )

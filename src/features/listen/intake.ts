@@ -3,7 +3,7 @@
  * disk, and not before: the source may never send it again.
  */
 import { describeError } from '../../engine/base/errors.js'
-import { addCounts, type EventCounts } from '../events/counts.js'
+import { type EventCounts, writeEventCounts } from '../events/counts.js'
 import type { Inbox } from '../events/inbox.js'
 import type { EventRowToStore } from './judge.js'
 
@@ -101,7 +101,7 @@ export class Intake {
   /** How often each row had been received before, by its key. */
   async #insert(
     entries: readonly Entry[],
-    counts: Parameters<typeof addCounts>[1],
+    counts: Parameters<typeof writeEventCounts>[1],
   ): Promise<Map<string, number>> {
     const byKey = new Map<string, EventRowToStore & { deliveries: number }>()
     for (const row of entries.flatMap(({ rows }) => rows)) {
@@ -111,7 +111,7 @@ export class Intake {
     }
     // In the order of their keys: two listeners wait for each other, and do not block each other.
     const rows = [...byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    const stored = await this.inbox.insert(rows, addCounts(this.inbox.db, counts))
+    const stored = await this.inbox.insert(rows, writeEventCounts(this.inbox.db, counts))
     return new Map(
       stored.map((row) => [keyOf(row), Number(row.deliveries) - (byKey.get(keyOf(row))?.deliveries ?? 0)]),
     )
@@ -129,7 +129,7 @@ export class Intake {
   async write(statements: Parameters<Inbox['write']>[0]): Promise<void> {
     const counts = this.counts.take()
     try {
-      await this.inbox.write([...statements, ...addCounts(this.inbox.db, counts)])
+      await this.inbox.write([...statements, ...writeEventCounts(this.inbox.db, counts)])
       this.tell(undefined)
     } catch (error) {
       this.counts.giveBack(counts)

@@ -1,5 +1,4 @@
-import { fromMicros } from '../../engine/base/timestamp.js'
-import { type Command, type CommandContext, choiceOptions } from '../../shell/command.js'
+import { type Command, choiceOptions } from '../../shell/command.js'
 
 const usualNumber = 20
 const mostRuns = 100_000
@@ -48,7 +47,9 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
       }
       await context.refuseUnknown()
       const onlyFailed = options.failed === true
-      const since = await sinceOf(context)
+      // What knows time zones is loaded only where it is asked for.
+      const since =
+        options.since === undefined ? undefined : (await import('../jobs/momentflag.js')).sinceFlag(context)
       const runs = await readRuns({
         warehouse,
         last: last ?? (since === undefined ? usualNumber : mostRuns),
@@ -63,16 +64,4 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
       return 0
     })
   },
-}
-
-/** The instant of --since. What knows time zones is loaded only where it is asked for. */
-async function sinceOf({ invocation, config, clock }: CommandContext): Promise<string | undefined> {
-  const { since } = invocation.options
-  if (since === undefined) return undefined
-  const [{ parseMoment }, { scheduleSettings }] = await Promise.all([
-    import('../../engine/config/moment.js'),
-    import('../jobs/settings.js'),
-  ])
-  const now = fromMicros(clock.nowMicros())
-  return parseMoment('--since', String(since), { now, timeZone: scheduleSettings(config).timeZone })
 }

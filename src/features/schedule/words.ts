@@ -9,6 +9,8 @@ interface Due {
 
 interface Around {
   readonly url: string | undefined
+  /** Where events are received. */
+  readonly events?: string | undefined
   readonly nowMicros: bigint
   /** The job that begins at once, since the warehouse is empty. */
   readonly first: string | undefined
@@ -18,7 +20,7 @@ interface Around {
 export function scheduleText(
   jobs: readonly Due[],
   timeZone: string,
-  { url, nowMicros, first }: Around,
+  { url, events, nowMicros, first }: Around,
 ): string {
   const now = new Date(Number(nowMicros / 1000n))
   const lines = jobs.map(({ name, schedule }) => {
@@ -28,7 +30,8 @@ export function scheduleText(
   })
   const where =
     url === undefined ? 'No server listens.' : `Report, /runs, /metrics, /ready and /health: ${url}`
-  return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where].join('\n')
+  const heard = events === undefined ? [] : [`Events: ${events}`]
+  return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where, ...heard].join('\n')
 }
 
 /** For those who watch: how a job ended, and what comes next. */

@@ -13,9 +13,11 @@ import { stillSignals } from '../../shell/signals.js'
 import { openIncidents } from '../alerts/openincidents.js'
 import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
+import { eventSettings } from '../events/settings.js'
 import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
+import { Hearing } from '../listen/hearing.js'
 import { readRuns } from '../runs/work.js'
 import { metricsOf } from '../telemetry/work.js'
 import { type ListeningServer, type Served, serve } from './http.js'
@@ -39,13 +41,15 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const jobs = book.open()
   signals.expected = true
   const warehouse = await context.readyWarehouse()
-  const { timeZone, listen } = scheduleSettings(config)
+  const { timeZone, listen, events } = scheduleSettings(config)
   const isEmpty = (await readCursors(warehouse)).size === 0
   const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
+  let hearing: Hearing | undefined
+  const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
   const schedule = new Schedule({
     ...{ warehouse, clock, timeZone, book, log, first },
     signal: signals.signal,
-    run: (job, plannedAt) => runJob(context, { ...job, plannedAt }),
+    run: (job, plannedAt) => aside(() => runJob(context, { ...job, plannedAt })),
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
     },
@@ -54,9 +58,19 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const server =
     listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
   try {
-    out.print(scheduleText(jobs, timeZone, { url: server?.url, nowMicros: clock.nowMicros(), first }))
+    if (events)
+      hearing = await Hearing.open(context, warehouse, { settings: eventSettings(config), rings: true })
+    out.print(
+      scheduleText(jobs, timeZone, {
+        url: server?.url,
+        events: hearing?.url,
+        nowMicros: clock.nowMicros(),
+        first,
+      }),
+    )
     await schedule.run(jobs)
   } finally {
+    await hearing?.close()
     await ended(server, pages)
   }
   return 0

@@ -1,0 +1,89 @@
+/*
+ * `check --webhook-url`: asks the address that is registered at the source, as the source would reach it, for what would
+ * keep its events away: a certificate that is not trusted, a redirect, somebody else at the other end.
+ */
+import { resources } from '../../../schema/index.js'
+import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
+import type { Trial } from './trials.js'
+
+/** Milliseconds. */
+const patience = 10_000
+
+const actions = ['created', 'updated', 'deleted'] as const
+
+/** The names of events by the syntax of the API's document, which has no list of them. */
+export const eventNames: readonly string[] = Object.values(resources)
+  .filter(({ announced }) => announced === true)
+  .flatMap(({ singular }) => actions.map((action) => `${singular}.${action}`))
+
+const trial = (found: string, hint: string | null, exitCode: 0 | 1 | 2): Trial => ({
+  of: 'webhook',
+  found,
+  hint,
+  exitCode,
+})
+
+/** No secret goes along: whoever is at the other end may be a stranger. */
+export async function examineWebhook(typed: string, signal: AbortSignal): Promise<Trial[]> {
+  const url = URL.canParse(typed) ? new URL(typed) : undefined
+  if (!url || !/^https?:$/.test(url.protocol))
+    return [trial('the address is none', 'Type --webhook-url https://hooks.example.com/webhooks', 2)]
+  if (url.username || url.password)
+    return [
+      trial(
+        'the address bears a user or a password',
+        'The source sends its secret as a header: leave both out',
+        2,
+      ),
+    ]
+  const found = await ask(url, signal)
+  return found.exitCode === 0 ? [found, { of: 'event names', names: eventNames, exitCode: 0 }] : [found]
+}
+
+async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
+  let response: Response
+  try {
+    response = await fetch(url, {
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+    })
+    await response.body?.cancel()
+  } catch (error) {
+    signal.throwIfAborted()
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    return trial(
+      `${url.origin} does not answer: ${wordsFor(cause)}`,
+      'The source takes no certificate that is self-signed, or whose chain is not whole. Is shopsync listen up, and does the proxy lead to it?',
+      1,
+    )
+  }
+  const { status, headers } = response
+  if (status >= 300 && status < 400)
+    return trial(
+      `answers ${status}, a redirect to ${headers.get('location') ?? 'nowhere'}`,
+      'The source follows no redirect: register the last address, or lead this one to shopsync listen',
+      1,
+    )
+  if (status !== 405 || headers.get('x-shopsync') !== 'listening')
+    return trial(
+      `answers ${status}, and not as shopsync listen does`,
+      `Expected 405 with the header X-Shopsync: lead ${url.pathname} to events.path, without changing the method`,
+      1,
+    )
+  if (url.protocol === 'https:') return trial(`${url.href} leads to shopsync listen`, null, 0)
+  // Of this machine: what the sandbox is given.
+  const isOwn = /^(localhost|127\..*|\[::1\])$/.test(url.hostname)
+  return trial(
+    `${url.href} leads to shopsync listen; the source delivers to https alone`,
+    isOwn ? null : 'Register an address that begins with https://',
+    isOwn ? 0 : 1,
+  )
+}
+
+const isOfCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
+
+function wordsFor(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return connectionWords('ETIMEDOUT')
+  const code = codeOf(error) ?? ''
+  return isOfCertificate.test(code) ? `its certificate is not trusted (${code})` : connectionWords(code)
+}

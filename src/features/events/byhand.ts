@@ -1,0 +1,89 @@
+/* `shopsync events ring`: makes lists due as an event would, and waits until they are read. */
+import { randomUUID } from 'node:crypto'
+import { Stop } from '../../engine/base/errors.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/cursors.js'
+import { LeaseHeld } from '../../engine/warehouse/lease.js'
+import type { CommandContext } from '../../shell/command.js'
+import { Inbox } from './inbox.js'
+import { RingMemory } from './ringing.js'
+import { eventSettings } from './settings.js'
+import { isSynced, readSynced } from './synced.js'
+import { takeTurn } from './turn.js'
+
+/** Milliseconds for which lists are waited for, and between two looks. */
+const patience = 60_000
+const betweenLooks = 500
+
+/** The JSON document of `events ring`. */
+export interface RungByHand {
+  /** How many lists were made due. */
+  readonly rung: number
+  readonly settled: number
+  /** Those that nobody has read yet. */
+  readonly waiting: number
+}
+
+export async function ringByHand(context: CommandContext): Promise<RungByHand> {
+  const { config, model, clock, invocation, choice } = context
+  const { signal } = invocation.signals
+  const warehouse = await context.existingWarehouse()
+  const inbox = await Inbox.there(warehouse, { clock, signal })
+  if (!inbox)
+    throw new Stop('Nobody has received events for this warehouse yet', {
+      exitCode: 2,
+      hint: 'Type shopsync sync, with --tenant and --resource, to read lists now; shopsync listen receives events',
+    })
+  context.onClose(() => inbox.close())
+  const synced = await readSynced(config, model, warehouse)
+  const { tenants, resources } = choice
+  const cursors = await readCursors(warehouse)
+  const keys = [...synced.tenants].flatMap((tenantId) =>
+    [...synced.resources.keys()].flatMap((resource): CursorKey[] => {
+      const isChosen = (tenants?.includes(tenantId) ?? true) && (resources?.includes(resource) ?? true)
+      const key = { tenantId, resource }
+      const of = isChosen && cursors.has(cursorName(key)) ? isSynced(synced, key).resource : undefined
+      return of?.resource.list === 'records' ? [key] : []
+    }),
+  )
+  const now = fromMicros(clock.nowMicros())
+  const event_id = `by-hand-${randomUUID()}`
+  const rows = keys.map(({ tenantId, resource }) => ({
+    ...{ tenant_id: tenantId, event_id, resource, type: '', action: '', record_id: 0 },
+    ...{ received_at: now, deliveries: 1, state: 'waiting', tries: 0, due_at: now },
+  }))
+  if (rows.length > 0) await inbox.insert(rows, [])
+  const left = await settledBy(context, inbox, event_id)
+  return { rung: rows.length, settled: rows.length - left, waiting: left }
+}
+
+/** Takes a turn where nobody holds the lease, and waits for whoever does. Resolves to how many lists still wait. */
+async function settledBy(context: CommandContext, inbox: Inbox, eventId: string): Promise<number> {
+  const { clock, invocation } = context
+  const { signal } = invocation.signals
+  const deps = await context.dependencies(await context.existingWarehouse())
+  const settings = { ...eventSettings(context.config), settle: 0 }
+  const until = clock.nowMicros() + BigInt(patience) * 1000n
+  for (;;) {
+    const left = await stillWaiting(inbox, eventId)
+    if (left === 0 || signal.aborted || clock.nowMicros() >= until) return left
+    try {
+      await takeTurn({ deps, inbox, settings, memory: new RingMemory(), asksAuthorizations: false })
+    } catch (error) {
+      if (!(error instanceof LeaseHeld)) throw error
+    }
+    if ((await stillWaiting(inbox, eventId)) > 0) await clock.sleep(betweenLooks, signal)
+  }
+}
+
+async function stillWaiting(inbox: Inbox, eventId: string): Promise<number> {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource'])
+      .where('event_id', '=', eventId)
+      .where('state', '=', 'waiting')
+      .execute(),
+  )
+  return rows.length
+}

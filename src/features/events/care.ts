@@ -1,0 +1,121 @@
+/*
+ * What forget, adopt and copy do to the inbox, which stands beside the tables of the warehouse: it has ids of records in it,
+ * and says of which source they are.
+ */
+import { createHash } from 'node:crypto'
+import type { Int64 } from '../../../schema/resource.js'
+import { Stop } from '../../engine/base/errors.js'
+import { toJson } from '../../engine/base/printjson.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { BesideTables, CopiedBeside, ErasedBeside } from '../../shell/command.js'
+import { Inbox } from './inbox.js'
+import { type EventDb, eventTables } from './tables.js'
+
+type Opened = Pick<Warehouse, 'dialect'>
+
+/** Rows that are copied together. */
+const rowsAtOnce = 500
+
+async function withInbox<T>(warehouse: Opened, work: (inbox: Inbox) => Promise<T>): Promise<T | undefined> {
+  const inbox = await Inbox.there(warehouse)
+  if (!inbox) return undefined
+  try {
+    return await work(inbox)
+  } finally {
+    await inbox.close()
+  }
+}
+
+const eraseTenant = (warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined> =>
+  withInbox(warehouse, async (inbox) => {
+    let rows = 0
+    const { left } = await inbox.erase(async () => {
+      const { db } = inbox
+      rows = await inbox.write([db.deleteFrom('sync_events').where('tenant_id', '=', tenantId).compile()])
+    })
+    return { table: 'sync_events', rows, left }
+  })
+
+/** Events of the former source name records of the new one by the same ids. What was counted stays. */
+const empty = async (warehouse: Opened): Promise<void> => {
+  await withInbox(warehouse, (inbox) => inbox.write([inbox.db.deleteFrom('sync_events').compile()]))
+}
+
+type CopiedName = 'sync_events' | 'sync_event_counts'
+
+/** One table, in the order of its key, so many rows at a time. */
+async function* rowsOf(inbox: Inbox, name: CopiedName): AsyncGenerator<Record<string, unknown>[]> {
+  const key = eventTables[name].key as readonly never[]
+  for (let at = 0; ; at += rowsAtOnce) {
+    const rows: Record<string, unknown>[] = await inbox.read((db) => {
+      let query = db.selectFrom(name).selectAll()
+      for (const column of key) query = query.orderBy(column)
+      return query.offset(at).limit(rowsAtOnce).execute()
+    })
+    if (rows.length > 0) yield rows
+    if (rows.length < rowsAtOnce) return
+  }
+}
+
+const upsert = (db: EventDb, name: CopiedName, rows: readonly Record<string, unknown>[]) => {
+  const key = eventTables[name].key as readonly never[]
+  const rest = Object.keys(eventTables[name].fields).filter((column) => !key.includes(column as never))
+  return db
+    .insertInto(name)
+    .values(rows as never)
+    .onConflict((conflict) =>
+      conflict
+        .columns(key)
+        .doUpdateSet((eb) =>
+          Object.fromEntries(rest.map((column) => [column, eb.ref(`excluded.${column}` as never)])),
+        ),
+    )
+    .compile()
+}
+
+const lineOf = (name: CopiedName, row: Record<string, unknown>): string =>
+  toJson(Object.keys(eventTables[name].fields).map((column) => row[column] ?? null))
+
+/** What was written is read again: events that come meanwhile are in neither count. */
+async function copyTable(from: Inbox, to: Inbox, name: CopiedName): Promise<CopiedBeside> {
+  const digest = createHash('sha256')
+  let rows = 0
+  for await (const batch of rowsOf(from, name)) {
+    await to.write([upsert(to.db, name, batch)])
+    for (const row of batch) digest.update(`${lineOf(name, row)}\n`)
+    rows += batch.length
+  }
+  const copied = createHash('sha256')
+  let there = 0
+  for await (const batch of rowsOf(to, name)) {
+    for (const row of batch) copied.update(`${lineOf(name, row)}\n`)
+    there += batch.length
+  }
+  const [expected, found] = [digest.digest('hex'), copied.digest('hex')]
+  if (rows !== there || expected !== found)
+    throw new Stop(`Of ${name}, ${there} rows were found in the copy, expected ${rows} of the same values`, {
+      exitCode: 1,
+      hint: 'Type the same command again',
+    })
+  return { table: name, rows, digest: found }
+}
+
+const copy = async (from: Opened, to: Opened): Promise<readonly CopiedBeside[]> =>
+  (await withInbox(from, async (source) => {
+    const target = await Inbox.open(to)
+    try {
+      const { db } = target
+      await target.write([
+        db.deleteFrom('sync_events').compile(),
+        db.deleteFrom('sync_event_counts').compile(),
+      ])
+      return [
+        await copyTable(source, target, 'sync_events'),
+        await copyTable(source, target, 'sync_event_counts'),
+      ]
+    } finally {
+      await target.close()
+    }
+  })) ?? []
+
+export const inboxCare: BesideTables = { names: Object.keys(eventTables), eraseTenant, empty, copy }

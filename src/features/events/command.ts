@@ -1,0 +1,79 @@
+import { Stop } from '../../engine/base/errors.js'
+import type { Command, CommandContext } from '../../shell/command.js'
+import { choiceOptions } from '../../shell/command.js'
+import { wholeNumber } from '../../shell/flags.js'
+
+const usualNumber = 20
+const mostEvents = 100_000
+
+export const eventsCommand: Command = {
+  name: 'events',
+  summary: "what the source's events were, and what became of each; makes lists due by hand",
+  help: `
+list: the events that were received, the newest first. Asks the warehouse only.
+
+ring: makes lists due as an event would, and waits until they are read. Whoever holds the lease reads them; where nobody
+does, this command. Exits with 1 where some could not be read.`,
+  examples: [
+    ['shopsync events list', `the last ${usualNumber} events`],
+    ['shopsync events list --state waiting', 'those that no walk has settled yet'],
+    ['shopsync events list --tenant 101 --resource repair_orders --since 2h', 'of one list'],
+    ['shopsync events ring --tenant 101 --resource repair_orders', 'reads one list now'],
+  ],
+  argument: { name: 'action', description: 'list or ring', choices: ['list', 'ring'] },
+  options: [
+    {
+      flags: '--state <state>',
+      description: 'only events in this state',
+      choices: ['waiting', 'settled', 'deleted', 'exists', 'unseen', 'ignored', 'left', 'unknown'],
+    },
+    { flags: '--last <n>', description: `at most so many, the newest; ${usualNumber} without this flag` },
+    {
+      flags: '--since <time>',
+      description: 'received since then, all of them: 7d, 26h, 2026-01-31 or an ISO 8601 time',
+    },
+    ...choiceOptions,
+  ],
+  run: async (invocation) => {
+    const { argument = '' } = invocation
+    if (argument !== 'list' && argument !== 'ring')
+      throw new Stop(`Found events ${argument}, expected list or ring`, {
+        exitCode: 2,
+        hint: 'Type shopsync events list',
+      })
+    const { withContext } = await import('../../shell/commandcontext.js')
+    return withContext(invocation, argument === 'list' ? list : ring)
+  },
+}
+
+async function list(context: CommandContext): Promise<number> {
+  const [{ listEvents }, { eventsText, nobodyListened }, { sinceFlag }] = await Promise.all([
+    import('./eventlist.js'),
+    import('./words.js'),
+    import('../jobs/momentflag.js'),
+  ])
+  const { options, out } = context.invocation
+  const last = wholeNumber('--last', options.last, { from: 1, to: mostEvents, example: usualNumber })
+  await context.refuseUnknown()
+  const since = sinceFlag(context)
+  const { tenants, resources } = context.choice
+  const events = await listEvents(context, {
+    last: last ?? (since === undefined ? usualNumber : mostEvents),
+    state: options.state === undefined ? undefined : String(options.state),
+    since,
+    tenants: options.tenant === undefined ? null : tenants,
+    resources: options.resource === undefined ? null : resources,
+  })
+  await out.answer({ events: events ?? [] }, events ? eventsText(events, out.terminal) : nobodyListened)
+  return 0
+}
+
+async function ring(context: CommandContext): Promise<number> {
+  const [{ ringByHand }, { rungText }] = await Promise.all([import('./byhand.js'), import('./words.js')])
+  const { out } = context.invocation
+  await context.refuseUnknown()
+  const rung = await ringByHand(context)
+  await out.answer(rung, rungText(rung))
+  if (rung.waiting > 0) out.complain([rungText(rung)])
+  return rung.waiting === 0 ? 0 : 1
+}

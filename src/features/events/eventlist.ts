@@ -1,0 +1,66 @@
+/* `shopsync events list`: what was received, and what became of it. */
+import type { Int64 } from '../../../schema/resource.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import type { CommandContext } from '../../shell/command.js'
+import { Inbox } from './inbox.js'
+
+/** The JSON of one event: the columns of sync_events. */
+export interface ListedEvent {
+  readonly tenant_id: Int64
+  readonly event_id: string
+  readonly resource: string
+  readonly type: string | null
+  readonly action: string | null
+  readonly record_id: Int64 | null
+  readonly version: string | null
+  readonly triggered_at: string | null
+  readonly received_at: string | null
+  readonly deliveries: Int64 | null
+  readonly state: string | null
+  readonly reason: string | null
+  readonly tries: Int64 | null
+  readonly due_at: string | null
+  readonly settled_at: string | null
+  readonly run_id: string | null
+}
+
+export interface EventQuestion {
+  readonly last: number
+  readonly state: string | undefined
+  /** Received at that time or later; canonical. */
+  readonly since: string | undefined
+  readonly tenants: readonly Int64[] | null
+  readonly resources: readonly string[] | null
+}
+
+/** The inbox of a warehouse that may not be there. */
+export async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
+  const warehouse = await context.readingWarehouse()
+  if (isNewWarehouse(await warehouse.plan())) return undefined
+  const { clock, invocation } = context
+  const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
+  if (inbox) context.onClose(() => inbox.close())
+  return inbox
+}
+
+/** The newest first; undefined where nobody has ever received events. */
+export async function listEvents(
+  context: CommandContext,
+  { last, state, since, tenants, resources }: EventQuestion,
+): Promise<ListedEvent[] | undefined> {
+  const inbox = await inboxOf(context)
+  return inbox?.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .selectAll()
+      .$if(state !== undefined, (query) => query.where('state', '=', state ?? ''))
+      .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? ''))
+      .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+      .$if(resources !== null, (query) => query.where('resource', 'in', resources ?? []))
+      .orderBy('received_at', 'desc')
+      .orderBy('event_id')
+      .orderBy('resource')
+      .limit(last)
+      .execute(),
+  )
+}

@@ -1,0 +1,52 @@
+import { atSecond, count, plural, span } from '../../engine/base/format.js'
+import { toMicros } from '../../engine/base/timestamp.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
+import { right, table, unbroken } from '../../shell/texttable.js'
+import type { RungByHand } from './byhand.js'
+import type { ListedEvent } from './eventlist.js'
+
+export const nobodyListened =
+  'Nobody has received events for this warehouse yet. Type shopsync listen; docs/webhooks.md says how the source finds it'
+
+const kindOf = ({ type, action }: ListedEvent): string => (type === '' ? 'by hand' : `${type} ${action}`)
+
+const tookOf = ({ received_at, settled_at }: ListedEvent): string =>
+  received_at === null || settled_at === null
+    ? ''
+    : span(Number(toMicros(settled_at) - toMicros(received_at)) / 1000)
+
+const stateOf = ({ state, reason }: ListedEvent): string =>
+  reason === null ? `${state}` : `${state}: ${reason}`
+
+export function eventsText(events: readonly ListedEvent[], terminal: Terminal = plainTerminal): string {
+  if (events.length === 0) return 'No such event.'
+  return table(
+    [
+      unbroken('received'),
+      right('tenant'),
+      'list',
+      'event',
+      right('record'),
+      'state',
+      right('after', { spare: 1 }),
+      right('times', { spare: 2 }),
+    ],
+    events.map((event) => [
+      event.received_at === null ? '' : atSecond(event.received_at),
+      String(event.tenant_id),
+      event.resource,
+      kindOf(event),
+      String(event.record_id ?? ''),
+      stateOf(event),
+      tookOf(event),
+      count(event.deliveries ?? 1),
+    ]),
+    terminal,
+  )
+}
+
+export function rungText({ rung, settled, waiting }: RungByHand): string {
+  if (rung === 0) return 'No list was made due: none that is synced is chosen.'
+  if (waiting === 0) return `${plural(rung, 'list')} made due, and read.`
+  return `${plural(rung, 'list')} made due, ${count(settled)} read; ${count(waiting)} still wait: shopsync events list --state waiting`
+}

@@ -1,0 +1,12 @@
+import { fromMicros } from '../../engine/base/timestamp.js'
+import { parseMoment } from '../../engine/config/moment.js'
+import type { CommandContext } from '../../shell/command.js'
+import { scheduleSettings } from './settings.js'
+
+/** The instant of `--since`, by the time zone of the schedules; undefined where the flag is not there. */
+export function sinceFlag({ invocation, config, clock }: CommandContext): string | undefined {
+  const { since } = invocation.options
+  if (since === undefined) return undefined
+  const now = fromMicros(clock.nowMicros())
+  return parseMoment('--since', String(since), { now, timeZone: scheduleSettings(config).timeZone })
+}

@@ -1,0 +1,80 @@
+/** The inbox stands beside the warehouse: forget, adopt and copy must not leave it out. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { adopt } from '../../../src/features/adopt/work.js'
+import { inboxCare } from '../../../src/features/events/care.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { forgetTenant } from '../../../src/features/forget/work.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { copyInto } from '../../support/copying.js'
+import { EventBench } from '../../support/events.js'
+import { model as compose } from '../../support/model.js'
+import type { Address } from '../../support/place.js'
+import { sync } from '../../support/run.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+const model = compose(resources)
+const besideTables = [inboxCare]
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let sandbox: Sandbox
+  let address: Address
+  let warehouse: Warehouse
+  let events: EventBench
+
+  beforeEach(async () => {
+    sandbox = await createSandbox({ tenants: 2, repairOrders: 3, seed: 5 })
+    address = kind.address()
+    warehouse = await reopen(address)
+    await warehouse.migrate()
+    await sync(sandbox, warehouse)
+    events = await EventBench.open(sandbox, warehouse)
+    for (const tenant of sandbox.tenantIds)
+      await events.put({ tenant, resource: 'repair_orders', id: 77_777 })
+  })
+  afterEach(async () => {
+    await events.inbox.close()
+    await warehouse.close()
+    await sandbox.close()
+  })
+
+  const tenants = async (): Promise<unknown[]> =>
+    (await events.inbox.read((db) => db.selectFrom('sync_events').select('tenant_id').execute())).map(
+      ({ tenant_id }) => tenant_id,
+    )
+
+  it('forget erases the events of the tenant', async () => {
+    const [tenant = 0, other = 0] = sandbox.tenantIds
+    const gone = await forgetTenant({ warehouse, model, clock: systemClock, besideTables }, tenant)
+    expect(gone.tables).toContainEqual({ table: 'sync_events', rows: 1 })
+    expect(await tenants()).toEqual([other])
+  })
+
+  it('adopt empties it, unless the data is the same', async () => {
+    const to = { baseUrl: 'http://127.0.0.1:1', partnerId: '7' }
+    const deps = { warehouse, clock: systemClock, besideTables }
+    await adopt(deps, to, true)
+    expect(await tenants()).toHaveLength(2)
+    await adopt(deps, { ...to, partnerId: '8' }, false)
+    expect(await tenants()).toEqual([])
+  })
+
+  it.each(bothWarehouses())('copy to $name takes it along', async (other) => {
+    await warehouse.close()
+    const to = other.address()
+    const report = await copyInto(address, to, { besideTables, model })
+    expect(report.tables).toContainEqual(
+      expect.objectContaining({ table: 'sync_events', rows: 2, equal: true }),
+    )
+    expect(report.left_out).toEqual([])
+    const copy = await reopen(to)
+    const inbox = await Inbox.there(copy)
+    const rows = await inbox?.read((db) => db.selectFrom('sync_events').select('state').execute())
+    expect(rows).toEqual([{ state: 'waiting' }, { state: 'waiting' }])
+    await inbox?.close()
+    await copy.close()
+    warehouse = await reopen(address)
+  })
+})
