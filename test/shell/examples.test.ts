@@ -25,6 +25,11 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/copy/copycommand.test.ts',
   'shopsync schedule': 'test/features/schedule/scheduleprocess.test.ts',
   'curl --fail http://127.0.0.1:8788/ready': 'test/features/schedule/scheduleprocess.test.ts',
+  'shopsync check --webhook-url https://hooks.example.com/webhooks': 'test/features/check/webhook.test.ts',
+  'shopsync listen': 'test/features/listen/listenprocess.test.ts',
+  'shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem':
+    'test/features/listen/listenprocess.test.ts',
+  'shopsync listen --no-ring': 'test/features/listen/listenprocess.test.ts',
   'shopsync sandbox --port 8080 --tenants 3 --live': 'test/package/lines.test.ts',
   'shopsync sandbox --faults faults.json --rate-limit 300': 'test/package/lines.test.ts',
   'shopsync completion zsh > "${fpath[1]}/_shopsync"': 'test/features/completion/completion.test.ts',
@@ -34,13 +39,14 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Exit codes other than 0, of lines that name what a sandbox of some records does not have. */
 const exitCodes: Readonly<Record<string, number>> = {
+  'shopsync events ring --tenant 101 --resource repair_orders': 2,
   'shopsync why repair_order_parts 90012': 1,
   'shopsync why repair_order_services 4711/812 --tenant 101': 1,
 }
 
 /** These only read: they may run at the same time. The others take their turns, the erasing ones last. */
 const reads =
-  /^(source|shopsync (plan|status|runs|why|check|verify|completion|dictionary|jobs|quarantine list|adopt --same-data$))\b/
+  /^(source|shopsync (plan|status|runs|why|check|verify|completion|dictionary|jobs|quarantine list|events|adopt --same-data$))\b/
 const erases = /^shopsync (forget|adopt)\b/
 
 let here: Place

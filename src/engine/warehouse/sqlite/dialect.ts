@@ -79,7 +79,8 @@ function open(path: string, where: string, isDurable = false): BetterSqlite3.Dat
     if (path !== nowhere && !existsSync(path)) make(path)
     const raw = new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
-    raw.pragma('busy_timeout = 5000')
+    // Whoever waits in SQLite stops its thread: where others are to be answered meanwhile, it is waited for outside.
+    raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)
     raw.pragma('journal_mode = WAL')
     // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
     raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)

@@ -1,0 +1,57 @@
+/** `check --webhook-url` finds what would keep events away. That it finds the listener: listen/listenprocess.test.ts. */
+
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { eventNames, examineWebhook } from '../../../src/features/check/webhook.js'
+import { findingOf } from '../../../src/features/check/words.js'
+
+const pem = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url)), 'utf8')
+
+async function found(answer: RequestListener, tls = false): Promise<ReturnType<typeof findingOf>[]> {
+  const server = tls
+    ? createTls({ cert: pem('server.pem'), key: pem('server.key') }, answer)
+    : createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  try {
+    const url = `${tls ? 'https://localhost' : 'http://127.0.0.1'}:${port}/webhooks`
+    return (await examineWebhook(url, new AbortController().signal)).map(findingOf)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+test('a redirect, a stranger, a certificate that nobody trusts, nobody at all', async () => {
+  const redirect = await found((_, response) =>
+    response.writeHead(301, { location: 'https://b.example' }).end(),
+  )
+  expect(redirect).toMatchObject([{ ok: false, found: 'answers 301, a redirect to https://b.example' }])
+  const stranger = await found((_, response) => response.writeHead(200).end('hello'))
+  expect(stranger).toMatchObject([{ ok: false, found: 'answers 200, and not as shopsync listen does' }])
+  const untrusted = await found((_, response) => response.writeHead(405).end(), true)
+  expect(untrusted).toMatchObject([
+    { ok: false, found: expect.stringContaining('certificate is not trusted') },
+  ])
+  const nobody = await examineWebhook('http://127.0.0.1:2/webhooks', new AbortController().signal)
+  expect(nobody.map(findingOf)).toMatchObject([{ ok: false, found: expect.stringContaining('refused') }])
+  const none = await examineWebhook('hooks', new AbortController().signal)
+  expect(none).toMatchObject([{ exitCode: 2 }])
+})
+
+test('sends no secret, and names the 36 events', async () => {
+  let headers: Record<string, unknown> = {}
+  const listener = await found((request, response) => {
+    headers = request.headers
+    response.writeHead(405, { 'x-shopsync': 'listening' }).end()
+  })
+  expect(listener.map(({ ok }) => ok)).toEqual([true, true])
+  expect(headers).not.toHaveProperty('x-api-secret')
+  expect([eventNames.length, new Set(eventNames).size]).toEqual([36, 36])
+  expect(eventNames).toContain('past_recommendation.deleted')
+})

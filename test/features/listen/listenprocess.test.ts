@@ -1,0 +1,181 @@
+/** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends by a signal; bad input. */
+import { copyFileSync, existsSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Listening, startListening } from '../../support/listening.js'
+import { type Place, place } from '../../support/place.js'
+import { eventBody } from '../../support/receiver.js'
+import { until } from '../../support/scheduler.js'
+
+const pem = (name: string): string => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+const resources = ['repair_orders', 'payments', 'customers']
+
+let here: Place
+let env: Record<string, string>
+
+beforeAll(async () => {
+  here = await place({ repairOrders: 6, tenants: 1 })
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+  env = { API_SECRET: here.sandbox.secret }
+  expect((await here.run('sync')).code).toBe(0)
+  expect((await here.run('events', 'list')).stdout).toContain('Nobody has received events')
+})
+afterAll(() => here.remove())
+
+const start = (...words: string[]): Promise<Listening> =>
+  startListening(here.folder, env, ['--port', '0', ...words])
+
+const send = async ({ url }: Listening, body: string): Promise<number> => {
+  const headers = { 'x-api-secret': here.sandbox.secret }
+  return (await fetch(url, { method: 'POST', headers, body })).status
+}
+
+const tenant = (): number => here.sandbox.tenantIds[0] ?? 0
+const states = async (): Promise<string[]> => {
+  const { events } = (await here.run('events', 'list', '--last', '100', '--json')).json<{
+    events: { event_id: string; resource: string; state: string }[]
+  }>()
+  return events.map(({ event_id, resource, state }) => `${event_id} ${resource} ${state}`).sort()
+}
+
+test('hears a change, has it at once, and ends by SIGTERM with 0', async () => {
+  expect(existsSync(join(here.folder, 'data/warehouse.db.events'))).toBe(false)
+  const listening = await start()
+  const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
+  here.sandbox.store.change(tenant(), 'repair_orders', id, { detail: 'heard' })
+  expect(await send(listening, eventBody({ tenant: tenant(), record: id }))).toBe(200)
+  await until(async () => (await states()).every((state) => state.endsWith('settled')))
+  expect(await states()).toEqual(['e1 payments settled', 'e1 repair_orders settled'])
+  const why = await here.run('why', 'repair_orders', String(id), '--json')
+  expect(why.stdout).toContain('heard')
+  expect(statSync(join(here.folder, 'data/warehouse.db.events')).mode & 0o777).toBe(0o600)
+  const ready = await fetch(new URL('/ready', listening.url))
+  expect([ready.status, await ready.json()]).toEqual([200, { ready: true, trouble: null }])
+  const checked = await here.run('check', '--webhook-url', listening.url)
+  expect(checked.stdout).toContain('leads to shopsync listen; the source delivers to https alone')
+  expect(checked.stdout).toContain('register these 36: assignment.created')
+  listening.run.child.kill('SIGTERM')
+  expect((await listening.run.ended).code).toBe(0)
+})
+
+test('a command that wants the lease gets it, and rings meanwhile', async () => {
+  const listening = await start()
+  const [, id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
+  const sending = (async () => {
+    for (let i = 0; i < 40; i++) {
+      here.sandbox.store.change(tenant(), 'repair_orders', id, { detail: `change ${i}` })
+      expect(await send(listening, eventBody({ id: `many ${i}`, tenant: tenant(), record: id }))).toBe(200)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  })()
+  const ended = await Promise.all([
+    here.run('sync'),
+    here.run('reconcile'),
+    here.run('forget', '--tenant', '999', '--yes'),
+  ])
+  // Two of them are of one warehouse: the second may find the first one, never the listener.
+  for (const { code, stderr } of ended) if (code === 4) expect(stderr).not.toContain('(listen,')
+  await sending
+  await until(async () => (await states()).every((state) => state.endsWith('settled')))
+  listening.run.child.kill('SIGTERM')
+  await listening.run.ended
+}, 120_000)
+
+test('--no-ring stores events; events ring reads lists by hand', async () => {
+  const listening = await start('--no-ring')
+  expect(await send(listening, eventBody({ id: 'kept', tenant: tenant() }))).toBe(200)
+  expect((await states()).filter((state) => state.startsWith('kept'))).toEqual([
+    'kept payments waiting',
+    'kept repair_orders waiting',
+  ])
+  const rung = await here.run('events', 'ring', '--resource', 'customers', '--json')
+  expect([rung.code, rung.json()]).toEqual([0, { rung: 1, settled: 1, waiting: 0 }])
+  // The turn has taken along what else was due.
+  expect((await states()).filter((state) => state.endsWith('waiting'))).toEqual([])
+  listening.run.child.kill('SIGINT')
+  expect((await listening.run.ended).code).toBe(0)
+})
+
+test('schedule hears beside its jobs', async () => {
+  here.configure({
+    sync: { resources },
+    schedule: { listen: { port: 0 }, events: true },
+    events: { port: 0 },
+  })
+  const listening = await startListening(here.folder, env, [], 'schedule')
+  expect(await send(listening, eventBody({ id: 'scheduled', tenant: tenant() }))).toBe(200)
+  await until(async () => (await states()).includes('scheduled repair_orders settled'))
+  listening.run.child.kill('SIGTERM')
+  expect((await listening.run.ended).code).toBe(0)
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+})
+
+test('a certificate that has expired is told, and the one that replaces it is used at once', async () => {
+  const [cert, key] = [join(here.folder, 'cert.pem'), join(here.folder, 'key.pem')]
+  copyFileSync(pem('expired.pem'), cert)
+  copyFileSync(pem('server.key'), key)
+  const listening = await start('--tls-cert', cert, '--tls-key', key)
+  expect(listening.url).toMatch(/^https:/)
+  const peer = (): Promise<{ validTo: string; ready: string }> =>
+    new Promise((resolve, reject) => {
+      const { port } = new URL(listening.url)
+      const socket = connect({ port: Number(port), host: '127.0.0.1', rejectUnauthorized: false }, () =>
+        socket.write('GET /ready HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'),
+      )
+      let text = ''
+      const validTo = (): string => socket.getPeerCertificate().valid_to
+      let valid = ''
+      socket.on('secureConnect', () => {
+        valid = validTo()
+      })
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => resolve({ validTo: valid, ready: text.slice(text.indexOf('{')) }))
+    })
+  const before = await peer()
+  expect([before.validTo, JSON.parse(before.ready)]).toEqual([
+    expect.stringContaining('2020'),
+    { ready: false, trouble: 'certificate' },
+  ])
+  copyFileSync(pem('server.pem'), cert)
+  await until(async () => !(await peer()).validTo.includes('2020'))
+  expect(JSON.parse((await peer()).ready)).toEqual({ ready: true, trouble: null })
+  // A file that is no certificate leaves the one that is there in place.
+  copyFileSync(pem('make.sh'), cert)
+  await until(() => listening.stderr().includes('cannot be used'))
+  expect(JSON.parse((await peer()).ready)).toMatchObject({ ready: true })
+  listening.run.child.kill('SIGTERM')
+  await listening.run.ended
+}, 60_000)
+
+test('refuses with 2 what cannot be listened at', async () => {
+  const refused = async (...words: string[]): Promise<string> => {
+    const { code, stderr } = await here.run('listen', ...words)
+    expect(code).toBe(2)
+    return stderr
+  }
+  expect(await refused('--host', '0.0.0.0', '--port', '0')).toContain('in clear text')
+  expect(await refused('--tls-cert', 'a.pem')).toContain('expected both files')
+  expect(await refused('--tls-cert', 'a.pem', '--tls-key', 'b.pem')).toContain(
+    'The certificate cannot be read',
+  )
+  expect(await refused('--port', '99999')).toContain('expected a whole number from 0 to 65535')
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  expect(await refused('--port', String(port))).toContain('in use by another program')
+  server.close()
+  here.configure({ sync: { resources }, schedule: { listen: { port: 8787 } } })
+  expect(await refused()).toContain('is that of the report')
+  here.configure({ api: { partnerId: '43' }, sync: { resources }, schedule: { listen: { port: 0 } } })
+  expect(await refused('--port', '0')).toContain('belongs to the source')
+  here.configure({ events: { also: { notes: ['payments'] } } })
+  expect(await refused()).toContain('expected a resource that has events')
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+})

@@ -1,0 +1,223 @@
+/** What the receiver answers, and what it stores before it does. */
+import { createConnection } from 'node:net'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Stop } from '../../../src/engine/base/errors.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Address } from '../../support/place.js'
+import { digest, eventBody, syncedTenants, TestReceiver } from '../../support/receiver.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let address: Address
+  let warehouse: Warehouse
+  let receiver: TestReceiver
+
+  beforeEach(async () => {
+    address = await kind.migrated()
+    warehouse = await reopen(address)
+    receiver = await TestReceiver.open(address, warehouse)
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await warehouse.close()
+  })
+
+  const reopenWith = async (more: Parameters<typeof TestReceiver.open>[2]): Promise<void> => {
+    await receiver.close()
+    receiver = await TestReceiver.open(address, warehouse, more)
+  }
+
+  it('answers when the event is stored, with the cursors that it makes due', async () => {
+    const data = { id: 1, updated_at: '2026-01-31T09:59:59.5Z' }
+    const { status, text } = await receiver.send(eventBody({ data }))
+    expect([status, text]).toEqual([200, '{"stored":true}'])
+    const [own, also] = (await receiver.rows()).toSorted((a, b) => (a.resource < b.resource ? 1 : -1))
+    expect(own).toMatchObject({
+      ...{ tenant_id: 101, event_id: 'e1', resource: 'repair_orders', type: 'RepairOrder' },
+      ...{ action: 'updated', record_id: 1, version: '2026-01-31T09:59:59.500000Z', state: 'waiting' },
+      ...{ triggered_at: '2026-01-31T10:00:00.000000Z', deliveries: 1, tries: null },
+    })
+    expect(also).toMatchObject({ resource: 'payments', state: 'waiting' })
+    expect(JSON.stringify(await receiver.rows())).not.toContain('"data"')
+  })
+
+  it('counts an event that comes again, and stores it once', async () => {
+    for (let i = 0; i < 3; i++) expect((await receiver.send(eventBody())).status).toBe(200)
+    expect(
+      (await Promise.all([1, 2, 3].map(() => receiver.send(eventBody())))).map(({ status }) => status),
+    ).toEqual([200, 200, 200])
+    expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([6, 6])
+    await receiver.ask('/ready')
+    expect(await receiver.counted()).toMatchObject({ stored: 1, double: 5 })
+  })
+
+  it('answers 200 to what nobody syncs, and keeps of it what is no secret of anybody', async () => {
+    const asked = [
+      [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
+      [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
+      [eventBody({ id: 'list', type: 'Vehicle', event: 'vehicle.updated' }), true],
+      [eventBody({ id: 'tenant', tenant: 500 }), true],
+      [eventBody({ id: 'stranger', tenant: 700 }), false],
+      [eventBody({ id: 'forgotten', tenant: 600 }), false],
+    ] as const
+    for (const [body, stored] of asked)
+      expect((await receiver.send(body)).text).toBe(JSON.stringify({ stored }))
+    const states = (await receiver.rows()).map(({ event_id, state, reason }) => [event_id, state, reason])
+    expect(states).toEqual([
+      ['action', 'unknown', null],
+      ['kind', 'unknown', null],
+      ['list', 'ignored', 'resource_not_synced'],
+      ['tenant', 'ignored', 'tenant_not_synced'],
+    ])
+    await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
+    // Asked once in ten minutes, and never for a tenant that was forgotten.
+    expect([receiver.unknownTenants, receiver.received]).toEqual([1, 0])
+  })
+
+  it('learns what is synced while it runs', async () => {
+    receiver.running.tell(syncedTenants(101, 700))
+    expect((await receiver.send(eventBody({ tenant: 700 }))).text).toBe('{"stored":true}')
+  })
+
+  it('refuses what is no event, each in its way', async () => {
+    const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
+      (await receiver.send(...sent)).status
+    expect((await receiver.ask('/other')).status).toBe(404)
+    const got = await receiver.ask('/webhooks')
+    expect([got.status, got.headers['x-shopsync'], got.headers.allow]).toEqual([405, 'listening', 'POST'])
+    expect((await receiver.ask('/health')).status).toBe(200)
+    expect(await status(eventBody(), { 'x-api-secret': 'wrong' })).toBe(401)
+    expect(await status(eventBody(), { 'content-encoding': 'gzip' })).toBe(415)
+    expect(await status(Buffer.alloc(4 * 1024 * 1024 + 1, 32))).toBe(413)
+    expect(await status('')).toBe(400)
+    expect(await status('{')).toBe(400)
+    expect(await status('[]')).toBe(400)
+    expect(await status(Buffer.from([0x7b, 0xff, 0x7d]))).toBe(400)
+    expect((await receiver.send('{"id": 7}')).text).toBe('Found no text "id"\n')
+    expect((await receiver.send('{"id":"a","payload":{"id":1.5,"tenant_id":1}}')).text).toBe(
+      'Found no integer "payload.id"\n',
+    )
+    expect((await receiver.send('{"id":"a","payload":{"id":1,"tenant_id":"1"}}')).text).toBe(
+      'Found no integer "payload.tenant_id"\n',
+    )
+    expect(await receiver.rows()).toEqual([])
+  })
+
+  it('takes ids as they come: long, strange, beyond 2^53', async () => {
+    const long = 'x'.repeat(201)
+    for (const id of [long, 'a\0b', '\ud800', 'plain']) await receiver.send(eventBody({ id }))
+    await receiver.send(eventBody({ id: 'big' }).replace('"id":1,', '"id":9223372036854775807,'))
+    const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
+    const hashed = rows.filter(({ event_id }) => /^[0-9a-f]{64}$/.test(event_id))
+    expect([rows.length, hashed.length]).toEqual([5, 3])
+    expect(rows.find(({ event_id }) => event_id === 'big')?.record_id).toBe(9223372036854775807n)
+  })
+
+  it('refuses 10,000 wrong secrets with one line in the log, and says that something is wrong', async () => {
+    let left = 10_000
+    const worker = async (): Promise<void> => {
+      while (left-- > 0)
+        expect((await receiver.send(eventBody(), { 'x-api-secret': `guess ${left}` })).status).toBe(401)
+    }
+    await Promise.all(Array.from({ length: 32 }, worker))
+    expect(receiver.log.filter(({ message }) => message.includes('secret'))).toHaveLength(1)
+    const ready = await receiver.ask('/ready')
+    expect([ready.status, ready.text]).toEqual([200, '{"ready":true,"trouble":"wrong_secret"}'])
+    expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['wrong_secret'])
+    expect(await receiver.counted()).toMatchObject({ unauthorized: 10_000 })
+    expect((await receiver.send(eventBody())).status).toBe(200)
+    expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
+  })
+
+  it('accepts both secrets while one is replaced by the other', async () => {
+    await reopenWith({ secretDigests: [digest('new'), digest('old')] })
+    const statuses = ['new', 'old', 'sandbox-secret'].map(
+      async (secret) => (await receiver.send(eventBody(), { 'x-api-secret': secret })).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401])
+  })
+
+  it('closes connections that do not say what they want', async () => {
+    const { port } = new URL(receiver.origin)
+    const slow = createConnection(Number(port), '127.0.0.1', () =>
+      slow.write('POST /webhooks HTTP/1.1\r\nhost: a'),
+    )
+    const answer = await new Promise<string>((resolve) => {
+      let text = ''
+      slow.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      slow.on('close', () => resolve(text))
+    })
+    expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/)
+  }, 30_000)
+
+  it('stands beside another one, but not on its port', async () => {
+    const other = await TestReceiver.open(address, warehouse)
+    await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
+    expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
+    await other.close()
+    const port = Number(new URL(receiver.origin).port)
+    const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
+    expect(taken).toBeInstanceOf(Stop)
+    expect(taken).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('in use by another program'),
+    })
+  })
+
+  it('says that it lives, and that it has ended', async () => {
+    expect(await receiver.listeners()).toMatchObject([
+      { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
+    ])
+    const { inbox } = receiver
+    await receiver.running.close()
+    const [row] = await inbox.read((db) => db.selectFrom('sync_listeners').selectAll().execute())
+    expect(row?.ended_at).not.toBeNull()
+  })
+
+  it('refuses while the inbox cannot be written, and takes events again afterwards', async () => {
+    await receiver.send(eventBody())
+    const release = await lockInbox(warehouse, address.schema)
+    const refused = await receiver.send(eventBody({ id: 'e2' }))
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+    // Told at once from now on, before the body is read.
+    expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
+    expect((await receiver.ask('/health')).status).toBe(200)
+    await release()
+    let status = 0
+    while (status !== 200) status = (await receiver.send(eventBody({ id: 'e4' }))).status
+    expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
+  }, 60_000)
+})
+
+/** Holds the inbox, as a program does that writes into it for long. */
+async function lockInbox(warehouse: Warehouse, schema: string): Promise<() => Promise<void>> {
+  const dialect = await warehouse.dialect.beside({ name: 'events', table: 'sync_events', creates: false })
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isHeld = (): void => {}
+  const begun = new Promise<void>((resolve) => {
+    isHeld = resolve
+  })
+  const holding = dialect?.transaction(async (session) => {
+    // On Postgres the table has to be locked as a whole; on SQLite the transaction holds the file.
+    const { db } = dialect
+    if (dialect.locksRows) {
+      await session.run(
+        sql`lock table ${sql.table(`${schema}.sync_events`)} in access exclusive mode`.compile(db),
+      )
+    }
+    isHeld()
+    await held
+  })
+  await begun
+  return async () => {
+    release()
+    await holding
+    await dialect?.close()
+  }
+}

@@ -1,0 +1,35 @@
+/** Processes of `shopsync listen`. */
+import { Program, program } from './process.js'
+
+export interface Listening {
+  readonly run: Program
+  /** Where events are to be sent. */
+  readonly url: string
+  /** What it has written to stderr so far. */
+  stderr(): string
+}
+
+/** Starts one in a folder with a configuration; resolves when it listens. */
+export async function startListening(
+  cwd: string,
+  env: Record<string, string>,
+  flags: readonly string[] = [],
+  command: 'listen' | 'schedule' = 'listen',
+): Promise<Listening> {
+  const { PATH = '' } = process.env
+  const run = new Program(program, [command, ...flags], { cwd, env: { PATH, ...env } })
+  let errors = ''
+  run.child.stderr?.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    run.child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const found = /https?:\/\/\S+\/webhooks/.exec(text)?.[0]
+      if (found) resolve(found)
+    })
+    void run.ended.then(({ stderr }) => reject(new Error(stderr)))
+  })
+  return { run, url, stderr: () => errors }
+}
