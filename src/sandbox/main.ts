@@ -12,7 +12,7 @@ import { checkRules } from './script/rules.js'
 
 type Passed = Pick<
   SandboxOptions,
-  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId'
+  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId' | 'webhooks'
 >
 
 export interface RunSandboxOptions extends Passed {
@@ -90,13 +90,14 @@ const factsOf = (sandbox: Sandbox): SandboxFacts => ({
   config: configOf(sandbox),
 })
 
-function greeting(sandbox: Sandbox, { rate }: RunSandboxOptions): string[] {
+function greeting(sandbox: Sandbox, { rate, webhooks }: RunSandboxOptions): string[] {
   const tenants = sandbox.store.granted.map(({ id, writable }) => (writable ? `${id}` : `${id} (read only)`))
   return [
     `sandbox     ${sandbox.url}`,
     `partner id  ${sandbox.partnerId}`,
     `secret      ${sandbox.secret}`,
     `tenants     ${tenants.join(', ')}`,
+    ...(webhooks?.hooks ?? []).map(({ url }) => `events to   ${url}`),
     ...(rate?.limit === undefined ? [] : [`rate limit  ${count(rate.limit)} requests a minute`]),
     '',
     'config.json to sync from it:',

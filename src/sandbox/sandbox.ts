@@ -6,6 +6,7 @@ import { stringLists } from './data/declared.js'
 import { generateTenant } from './data/generate.js'
 import { Work } from './data/work.js'
 import type { World } from './data/world.js'
+import type { EventDelivery } from './http/deliverylog.js'
 import { Listener } from './http/listener.js'
 import { RateLimit, type RateOptions } from './http/ratelimit.js'
 import { Journal, type RequestLine } from './http/requestlog.js'
@@ -58,6 +59,8 @@ export interface Sandbox {
   readonly store: Store
   /** All requests since the start or the last resetRequests(), oldest first. */
   readonly requests: readonly RequestLine[]
+  /** All attempts to deliver events since the start or the last reset(), oldest first. */
+  readonly deliveries: readonly EventDelivery[]
   resetRequests(): void
   /** Replaces the script of faults and motion; every rule starts to count at 1. */
   script(rules: readonly Rule[]): void
@@ -65,7 +68,7 @@ export interface Sandbox {
   onRequest(hook: RequestHook): () => void
   /** Lets the shops do `n` things now, and returns all changes. */
   work(n?: number, tenant?: number): StoreChange[]
-  /** Resolves when all webhook events so far are delivered or have failed. */
+  /** Resolves when all events so far are delivered or have failed for the last time. */
   delivered(): Promise<void>
   /** Refuses connections, as a stopped server does, and breaks open ones. */
   down(): Promise<void>
@@ -86,12 +89,14 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const work = new Work(store, settle(store, options), options.seed ?? 1)
   const closing = new AbortController()
   const rate = new RateLimit(clock, options.rate)
+  const script = new Script()
+  const hooked = { store, script, secret: credentials.secret, closing: closing.signal }
   const parts = {
     store,
     rate,
     credentials,
     gzip: options.gzip ?? false,
-    script: new Script(),
+    script,
     mover: new Mover(
       store,
       (requests) => void rate.take(credentials.partnerId, requests),
@@ -99,7 +104,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     ),
     hooks: new Set<RequestHook>(),
     journal: new Journal(),
-    webhooks: new Webhooks(store, credentials.secret, closing.signal, options.webhooks),
+    webhooks: new Webhooks(hooked, options.webhooks),
     closing: closing.signal,
   }
   parts.script.set(checkRules(options.script ?? []))
@@ -124,6 +129,7 @@ function assemble(parts: Parts): Sandbox {
       return store.tenantIds
     },
     requests: journal.lines,
+    deliveries: webhooks.deliveries,
     resetRequests: () => journal.clear(),
     script: (rules) => {
       script.set(checkRules(rules))
@@ -144,6 +150,7 @@ function assemble(parts: Parts): Sandbox {
     close: async () => {
       parts.stop()
       await listener.close()
+      await webhooks.idle()
     },
   }
 }

@@ -1,40 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { emptySandbox, request } from '../support/requests.js'
+import { customer, receiver } from './receiver.js'
 
-interface Received {
-  secret: string | undefined
-  event: { id: string; timestamp: string; event: string; payload: Record<string, unknown> }
-}
-
-const closers: (() => void)[] = []
-afterEach(() => {
-  for (const close of closers.splice(0)) close()
-})
-
-async function receiver(status = 200): Promise<{ url: string; received: Received[] }> {
-  const received: Received[] = []
-  const server = createServer((incoming, response) => {
-    let text = ''
-    incoming.on('data', (chunk) => {
-      text += chunk
-    })
-    incoming.on('end', () => {
-      received.push({ secret: incoming.headers['x-api-secret'] as string, event: JSON.parse(text) })
-      response.writeHead(status).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close().closeAllConnections())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received }
-}
-
-const customer = (id: number, second = '00') => ({
-  id,
-  updated_at: `2026-01-01T00:00:${second}.000000Z`,
-  last_name: 'Müller',
-})
+const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
 describe('webhooks', () => {
   it('announces what was created, updated and deleted, with the secret', async () => {
@@ -82,21 +51,112 @@ describe('webhooks', () => {
     expect(received).toEqual([])
   })
 
-  it('delivers late and twice when told to', async () => {
+  it('sends the record to the letter, as a read by id shows it', async () => {
     const { url, received } = await receiver()
-    const hooks = [{ url, events: ['customer.created'] }]
-    const twice = await emptySandbox({ webhooks: { hooks, twice: 1 } })
-    twice.store.put(101, 'customers', customer(1))
-    await twice.delivered()
-    expect(received.map(({ event }) => event.payload['id'])).toEqual([1, 1])
+    const sandbox = await emptySandbox({ webhooks: { hooks: [{ url }] } })
+    sandbox.store.put(101, 'customers', { ...customer(1), zip: 12345678901234567890n })
+    await sandbox.delivered()
+    const headers = { 'X-Api-Partner-Id': sandbox.partnerId, 'X-Api-Secret': sandbox.secret }
+    const read = await fetch(`${sandbox.url}/api/v1/tenants/101/customers/1`, { headers })
+    expect(received[0]!.text).toContain(`"data":${await read.text()}}}`)
+    expect(received[0]!.text).toContain('"zip":12345678901234567890')
+  })
+
+  it('delivers twice, late and shuffled, or not at all, when told to', async () => {
+    const { url, received, ids } = await receiver()
+    const hooks = [{ url }]
+    const put = async (webhooks: object, count: number) => {
+      received.length = 0
+      const sandbox = await emptySandbox({ webhooks: { hooks, ...webhooks } })
+      for (let id = 1; id <= count; id += 1) sandbox.store.put(101, 'customers', customer(id))
+      await sandbox.delivered()
+      return sandbox
+    }
+    await put({ twice: 1 }, 1)
+    expect(ids()).toEqual([1, 1])
     expect(received[0]!.event.id).toBe(received[1]!.event.id)
-    received.length = 0
-    const late = await emptySandbox({ webhooks: { hooks, late: 0.5, seed: 2 } })
-    for (let id = 1; id <= 12; id += 1) late.store.put(101, 'customers', customer(id))
-    await late.delivered()
-    expect(received.map(({ event }) => event.payload['id']).sort((a, b) => Number(a) - Number(b))).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+    const all = Array.from({ length: 30 }, (_, i) => i + 1)
+    await put({ delayMs: 200, seed: 2 }, 30)
+    expect(ids()).not.toEqual(all)
+    expect([...ids()].sort((a, b) => Number(a) - Number(b))).toEqual(all)
+    const { deliveries } = await put({ drop: 0.5 }, 30)
+    const lost = deliveries.filter(({ error }) => error === 'dropped')
+    expect(lost.length).toBeGreaterThan(5)
+    expect(received.length + lost.length).toBe(30)
+    expect(lost[0]).toMatchObject({ sent: null, status: null, attempt: 1 })
+  })
+
+  it('repeats what is not answered with 2xx, and keeps a line for each attempt', async () => {
+    const { url, received } = await receiver({ status: (n) => (n < 3 ? 503 : 204) })
+    const sandbox = await emptySandbox({ webhooks: { hooks: [{ url }], retry: 5 } })
+    sandbox.store.put(101, 'customers', customer(7))
+    await sandbox.delivered()
+    expect(sandbox.deliveries.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, 503],
+      [2, 503],
+      [3, 204],
     ])
+    const at = sandbox.store.clock.nowMicros()
+    expect(sandbox.deliveries[2]).toEqual({
+      event: received[0]!.event.id,
+      name: 'customer.created',
+      tenant: 101,
+      record: 7,
+      url,
+      attempt: 3,
+      changed: at,
+      sent: at,
+      ended: at,
+      status: 204,
+      error: null,
+    })
+    expect(new Set(received.map(({ text }) => text)).size).toBe(1)
+  })
+
+  it('makes none of the deliveries that still wait when it is emptied or closed', async () => {
+    const { url, received } = await receiver({ status: () => 500 })
+    const webhooks = { hooks: [{ url }], delayMs: 86_400_000, retry: 1000 }
+    for (const end of ['reset', 'close'] as const) {
+      const sandbox = await emptySandbox({ webhooks })
+      sandbox.store.put(101, 'customers', customer(1))
+      await sandbox[end]()
+      await sandbox.delivered()
+      expect(sandbox.deliveries).toEqual([])
+    }
+    expect(received).toEqual([])
+  })
+
+  it('trusts no certificate that nobody vouches for', async () => {
+    const tls = { key: fixture('server.key'), cert: fixture('server.pem') }
+    const { url, received } = await receiver({ tls })
+    const hooks = [{ url }]
+    const careful = await emptySandbox({ webhooks: { hooks } })
+    const trusting = await emptySandbox({ webhooks: { hooks, ca: fixture('ca.pem').toString() } })
+    for (const { store, delivered } of [careful, trusting]) {
+      store.put(101, 'customers', customer(1))
+      await delivered()
+    }
+    expect(careful.deliveries).toMatchObject([{ status: null, error: /certificate/ }])
+    expect(trusting.deliveries).toMatchObject([{ status: 200 }])
+    expect(received.length).toBe(1)
+  })
+
+  it('does not follow redirects', async () => {
+    const { url, received } = await receiver({ status: () => 302 })
+    const sandbox = await emptySandbox({ webhooks: { hooks: [{ url }] } })
+    sandbox.store.put(101, 'customers', customer(1))
+    await sandbox.delivered()
+    expect(sandbox.deliveries).toMatchObject([{ status: 302 }])
+    expect(received.length).toBe(1)
+  })
+
+  it('sends thousands of events to several addresses, each once', async () => {
+    const receivers = [await receiver(), await receiver()]
+    const sandbox = await emptySandbox({ webhooks: { hooks: receivers } })
+    for (let id = 1; id <= 2000; id += 1) sandbox.store.put(101, 'customers', customer(id))
+    await sandbox.delivered()
+    for (const { ids } of receivers) expect(new Set(ids()).size).toBe(2000)
+    expect(sandbox.deliveries.filter(({ status }) => status === 200).length).toBe(4000)
   })
 
   it('accepts at most 20, of https or loopback addresses, for well-formed events', async () => {
@@ -115,7 +175,7 @@ describe('webhooks', () => {
   })
 
   it('is not stopped by receivers that refuse or are not there', async () => {
-    const { url } = await receiver(500)
+    const { url } = await receiver({ status: () => 500 })
     const sandbox = await emptySandbox({
       webhooks: {
         hooks: [
@@ -125,6 +185,7 @@ describe('webhooks', () => {
       },
     })
     sandbox.store.put(101, 'customers', customer(1))
-    await expect(sandbox.delivered()).resolves.toBeUndefined()
+    await sandbox.delivered()
+    expect(sandbox.deliveries).toMatchObject([{ status: 500 }, { status: null, error: /ECONNREFUSED/ }])
   })
 })

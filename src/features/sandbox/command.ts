@@ -1,6 +1,7 @@
 import { Stop, wordsOf } from '../../engine/base/errors.js'
 import type { Command } from '../../shell/command.js'
 import { listOf, wholeNumber } from '../../shell/flags.js'
+import { eventFlags, webhooksOf } from './eventflags.js'
 
 const usualCount = 3
 
@@ -10,12 +11,17 @@ export const sandboxCommand: Command = {
   help: `
 Prints its address, its credentials and a configuration to sync from it, with --json as one document, with --quiet
 nothing; runs until it is stopped (Ctrl-C).
-Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
+Faults and motion are scripted by a JSON file: see docs/sandbox.md.
+With --webhook it announces what changes, as the source does: its secret is in the header X-Api-Secret.`,
   examples: [
     ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that go on working'],
     [
       'shopsync sandbox --faults faults.json --rate-limit 300',
       'with faults, and refusals beyond 300 requests a minute',
+    ],
+    [
+      'shopsync sandbox --live --webhook http://127.0.0.1:8787/webhooks --events-drop 0.05 --events-delay 60000',
+      'announces changes to shopsync listen: one of twenty events is lost, the others come late and shuffled',
     ],
   ],
   options: [
@@ -30,6 +36,7 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     { flags: '--rate-limit <n>', description: 'requests a minute; more are answered 429 (default: 1000000)' },
     { flags: '--live', description: 'the shops go on working while it runs' },
     { flags: '--faults <file>', description: 'script of faults and motion' },
+    ...eventFlags,
   ],
   run: async ({ options, out, signals, io }) => {
     const port = wholeNumber('--port', options.port, { to: 65_535, example: 8080 })
@@ -47,6 +54,7 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
     const faultsFile =
       typeof options.faults === 'string' ? resolve(io.workingDirectory, options.faults) : undefined
     if (faultsFile !== undefined) checked(() => readScript(faultsFile))
+    const webhooks = await webhooksOf(options)
     signals.expected = true
     try {
       await runSandbox({
@@ -56,6 +64,7 @@ Faults and motion are scripted by a JSON file: see docs/sandbox.md.`,
         ...(limit !== undefined && { rate: { limit } }),
         ...(seed !== undefined && { seed }),
         ...(faultsFile !== undefined && { faultsFile }),
+        ...(webhooks !== undefined && { webhooks }),
         live: options.live === true,
         signal: signals.signal,
         // --quiet silences the greeting: whoever gave it knows the port, and the rest is in docs/sandbox.md.

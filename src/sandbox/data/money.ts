@@ -74,8 +74,9 @@ export function refund(world: World, shop: ShopFacts, order: Order, paid: Moment
   return at
 }
 
-function kindOf({ random, customers }: World, order: Order): Omit<Payment, 'amount'> {
-  if (customers[order.customer_id - 1]?.onAccount === true)
+function kindOf(world: World, order: Order): Omit<Payment, 'amount'> {
+  const { random } = world
+  if (world.customer(order.customer_id)?.onAccount === true)
     return random.chance(0.7) ? { type: 'Check', name: null } : { type: 'Other', name: 'Fleet' }
   const kind = random.weighted([0.76, 0.1, 0.1, 0.04])
   if (kind === 0) return { type: 'Credit Card', name: random.chance(0.3) ? 'Visa' : null }
@@ -112,7 +113,7 @@ function transact(world: World, order: Order, { amount }: Payment, payment: numb
   const { random } = world
   const [status, code, words] =
     payment === null ? random.pick(FAILURES) : (['approved', '00', 'Approval'] as const)
-  const customer = world.customers[order.customer_id - 1]
+  const customer = world.customer(order.customer_id)
   const record = {
     ...world.stamps('payment_transactions', at),
     payment_id: payment,

@@ -44,7 +44,9 @@ export function appoint(
 
 export function assign(world: World, shop: ShopFacts, order: Order, at: Moment): void {
   const { random } = world
-  const accepted = random.chance(0.8)
+  // In working shops the answer comes later, as a change of the record.
+  const isAnswered = random.chance(0.8)
+  const accepted = isAnswered && !world.live
   const decided = at + random.integer(1, 45) * MINUTE
   const record = {
     ...world.stamps('assignments', at),
@@ -58,7 +60,7 @@ export function assign(world: World, shop: ShopFacts, order: Order, at: Moment):
       'Please finish – customer waits',
     ]),
     accepted_at: accepted ? print(decided) : null,
-    cancelled_at: !accepted && random.chance(0.5) ? print(decided) : null,
+    cancelled_at: !isAnswered && random.chance(0.5) && !world.live ? print(decided) : null,
     integrator_tags: [],
   }
   world.emit('assignments', record, accepted || record.cancelled_at !== null ? decided : at)

@@ -1,5 +1,5 @@
 /**
- * Makes customers and their vehicles. Used by generate.ts and work.ts.
+ * Makes customers and their vehicles. Used by generate.ts, work.ts and paperwork.ts.
  */
 
 import { DAY, dateOf, MINUTE, type Moment, print, SECOND } from './moment.js'
@@ -26,6 +26,7 @@ export function newCustomer(world: World, at: Moment): CustomerFacts {
     since,
     visits: isOld ? 1 : 0,
     seen: since,
+    gone: false,
   }
   const cars = onAccount ? random.integer(3, 8) : random.chance(0.25) ? 2 : 1
   for (let i = 0; i < cars; i += 1) customer.vehicles.push(newVehicle(world))
@@ -51,11 +52,12 @@ export function customerFor(world: World, shop: ShopFacts, at: Moment): Customer
   for (let tries = 0; tries < 6; tries += 1) {
     found = customers[Math.floor(Math.sqrt(random.next()) * customers.length)]
     if (found === undefined) break
+    if (found.gone) continue
     const isRested = at - found.seen > 40 * DAY || (found.onAccount && at - found.seen > 2 * DAY)
     if (isRested && found.shopIds.has(shop.id)) return found
   }
   // In the first weeks nobody can come back yet: then it is somebody else.
-  return found === undefined || at - found.seen < 10 * DAY ? newCustomer(world, at) : found
+  return found === undefined || found.gone || at - found.seen < 10 * DAY ? newCustomer(world, at) : found
 }
 
 /** Writes the customer's record as of the last visit, or of a later correction, and the records of the cars. */

@@ -1,5 +1,5 @@
 /**
- * Makes the records that a business has before its first customer. Used by generate.ts.
+ * Makes the records that a business has before its first customer. Used by generate.ts and upkeep.ts.
  */
 import type { Random } from '../random.js'
 import { CATEGORIES, JOBS } from './catalogue.js'
@@ -130,7 +130,7 @@ function openShop(world: World, make: Make, founding: Founding): ShopFacts {
   }
 }
 
-const addressOf = (random: Random, { name, city }: Founding) => ({
+export const addressOf = (random: Random, { name, city }: Pick<Founding, 'name' | 'city'>) => ({
   name,
   address: `${random.integer(100, 9900)} ${random.pick(STREETS)}`,
   city: city.name,

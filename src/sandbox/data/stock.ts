@@ -1,7 +1,7 @@
 /**
- * Makes the inventory of a shop. Used by settings.ts.
+ * Makes the inventory of a shop. Used by settings.ts and upkeep.ts.
  */
-import { CORE_CENTS, markupOf, PARTS } from './catalogue.js'
+import { type CataloguePart, CORE_CENTS, markupOf, PARTS } from './catalogue.js'
 import { DAY, HOUR, type Moment } from './moment.js'
 import type { Stock, World } from './world.js'
 
@@ -16,32 +16,31 @@ export interface Furnishing {
 /** The stock of one shop, by the part's key: every part of the catalogue of every brand, some with a core. */
 export function stockUp(world: World, place: Furnishing): Map<string, Stock[]> {
   return new Map(
-    PARTS.map((part) => [
-      part.key,
-      part.brands.map((brand): Stock => {
-        const { random } = world
-        const cost = Math.round(part.cost * (0.88 + random.next() * 0.3))
-        const id = world.id('inventories')
-        const optimized = Math.round((cost * markupOf(part.key, part.cost)) / 10) * 10 - 1
-        const isOptimized = random.chance(0.93)
-        const list = Math.round((optimized * (1 + random.next() * 0.08)) / 10) * 10 - 1
-        const stock = {
-          id,
-          key: part.key,
-          brand,
-          description: part.description,
-          number: `${brand.slice(0, 2).toUpperCase()}${random.digits(5)}`,
-          cost,
-          price: isOptimized ? optimized : list,
-          core: part.core === true ? world.id('inventories') : null,
-        }
-        const prices = { list, optimized, isOptimized }
-        emitInventory(world, place, stock, { ...prices, isCore: false, hazard: part.hazard ?? 'none' })
-        if (stock.core !== null) emitCore(world, place, stock, stock.core)
-        return stock
-      }),
-    ]),
+    PARTS.map((part) => [part.key, part.brands.map((brand) => stockItem(world, place, part, brand))]),
   )
+}
+
+export function stockItem(world: World, place: Furnishing, part: CataloguePart, brand: string): Stock {
+  const { random } = world
+  const cost = Math.round(part.cost * (0.88 + random.next() * 0.3))
+  const id = world.id('inventories')
+  const optimized = Math.round((cost * markupOf(part.key, part.cost)) / 10) * 10 - 1
+  const isOptimized = random.chance(0.93)
+  const list = Math.round((optimized * (1 + random.next() * 0.08)) / 10) * 10 - 1
+  const stock = {
+    id,
+    key: part.key,
+    brand,
+    description: part.description,
+    number: `${brand.slice(0, 2).toUpperCase()}${random.digits(5)}`,
+    cost,
+    price: isOptimized ? optimized : list,
+    core: part.core === true ? world.id('inventories') : null,
+  }
+  const prices = { list, optimized, isOptimized }
+  emitInventory(world, place, stock, { ...prices, isCore: false, hazard: part.hazard ?? 'none' })
+  if (stock.core !== null) emitCore(world, place, stock, stock.core)
+  return stock
 }
 
 interface StockExtras {
@@ -57,8 +56,9 @@ function emitInventory(world: World, place: Furnishing, stock: Stock, extras: St
   const { random } = world
   const { shopId, exceptions, start, until } = place
   const { isCore } = extras
-  const at = Math.max(start, until - random.integer(1, 700) * DAY) + random.integer(0, 9 * HOUR)
-  const created = at - random.integer(0, 90) * DAY
+  const counted = Math.max(start, until - random.integer(1, 700) * DAY) + random.integer(0, 9 * HOUR)
+  const at = world.live ? start : counted
+  const created = world.live ? start : at - random.integer(0, 90) * DAY
   const record = {
     ...world.stamps('stamp', created),
     id: stock.id,
@@ -86,7 +86,7 @@ function emitInventory(world: World, place: Furnishing, stock: Stock, extras: St
     primary_vendor_id: random.pick(world.vendorsOf(shopId)),
     last_vendor_id: random.pick(world.vendorsOf(shopId)),
     shop_id: shopId,
-    gp_exception_id: !isCore && random.chance(0.2) ? random.pick(exceptions) : null,
+    gp_exception_id: !isCore && exceptions.length > 0 && random.chance(0.2) ? random.pick(exceptions) : null,
     partsplatform_part_id: `PP-${random.digits(8)}`,
     ...quantities(random.integer(0, 2), random.integer(0, 1)),
   }

@@ -9,18 +9,25 @@ import type { Store, StoreChange } from '../records/store.js'
 import { advise } from './advice.js'
 import { DECLARED_ONLY, makeDeclared } from './declared.js'
 import { close, complete, pickUp, start } from './lifecycle.js'
+import { erase, orderIn, recent, recentLike, type Task } from './lookup.js'
 import { DAY, type Moment } from './moment.js'
 import { pay } from './money.js'
 import { appoint, note, purchase } from './office.js'
 import { type Order, openOrder } from './order.js'
+import {
+  correctPurchase,
+  correctTransaction,
+  dropEstimate,
+  followUp,
+  handOver,
+  inquire,
+  rememberUnsold,
+} from './paperwork.js'
 import { customerFor, emitCustomer } from './people.js'
+import { keepCategories, keepShops, keepStaff, keepStatuses, keepStock } from './upkeep.js'
 import type { ShopFacts, World } from './world.js'
 
-/** One thing that a shop does. Returns false when no record allows it. */
-type Task = (world: World, shop: ShopFacts, at: Moment) => boolean
-
-const DELETED = ['notes', 'notes', 'appointments', 'recommendations', 'inventories'] as const
-
+/** Settings, corrections and deletions are seldom, as in shops: their weights are small. */
 const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [18, arrive],
   [10, makeAppointment],
@@ -31,9 +38,22 @@ const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [10, moveStock],
   [4, buy],
   [5, recommend],
+  [3, handOver],
+  [2, inquire],
+  [1.5, followUp],
+  [1.2, correctTransaction],
+  [1, correctPurchase],
+  [1.2, keepStock],
+  [0.8, keepStaff],
+  [0.8, keepCategories],
+  [0.6, keepStatuses],
+  [0.5, keepShops],
+  [0.6, dropEstimate],
   [DECLARED_ONLY.length > 0 ? 12 : 0, moveDeclared],
   [2, deleteSomething],
 ]
+
+const WEIGHTS = TASKS.map(([weight]) => weight)
 
 /** Makes changes by seeded chance; the sandbox clock stamps them. */
 export class Work {
@@ -73,7 +93,7 @@ export class Work {
     }
     world.live = true
     const at = Number(this.store.clock.nowMicros())
-    const [, task] = TASKS[this.#random.weighted(TASKS.map(([weight]) => weight))] ?? [0, arrive]
+    const [, task] = TASKS[this.#random.weighted(WEIGHTS)] ?? [0, arrive]
     if (!task(world, shop, at)) arrive(world, shop, at)
   }
 
@@ -100,22 +120,6 @@ function moveDeclared(world: World, _shop: ShopFacts, at: Moment): boolean {
     store.change(tenant, resource.name, old.id, fields)
   } else store.remove(tenant, resource.name, old.id)
   return true
-}
-
-function orderIn(world: World, ...states: readonly string[]): Order | undefined {
-  for (const id of world.random.sample([...world.open].slice(-40), 8)) {
-    const order = world.store.stored(world.tenant, 'repair_orders', id) as ApiRecord | Order | undefined
-    if (order === undefined) world.open.delete(id)
-    else if (states.includes(String((order as Order).state))) return order as Order
-  }
-  return undefined
-}
-
-/** One of the newest records. */
-function recent(world: World, resource: string): ApiRecord | undefined {
-  const newest = world.store.collection(world.tenant, resource).newest(0, 50)
-  if (newest.length === 0) return undefined
-  return world.store.stored(world.tenant, resource, world.random.pick(newest).key)
 }
 
 function arrive(world: World, shop: ShopFacts, at: Moment): boolean {
@@ -160,6 +164,7 @@ function finish(world: World, _shop: ShopFacts, at: Moment): boolean {
     close(world, order, at)
     pay(world, order, at)
     pickUp(order, at)
+    rememberUnsold(world, order, at)
     world.open.delete(order.id)
   }
   world.emit('repair_orders', order, at)
@@ -203,8 +208,11 @@ function recommend(world: World, shop: ShopFacts, at: Moment): boolean {
   return found.length > 0
 }
 
+/** A recommendation of a closed order stays: a past one may refer to it. */
 function deleteSomething(world: World): boolean {
-  const resource = world.random.pick(DELETED)
-  const record = recent(world, resource)
-  return record !== undefined && world.store.remove(world.tenant, resource, record.id)
+  const resource = world.random.pick(['notes', 'notes', 'appointments', 'recommendations'])
+  const isFree = ({ repair_order_id }: ApiRecord): boolean =>
+    resource !== 'recommendations' || world.open.has(Number(repair_order_id))
+  const record = recentLike(world, resource, isFree)
+  return record !== undefined && erase(world, resource, record.id)
 }

@@ -5,6 +5,7 @@ import { printInstant } from '../instant.js'
 import type { Random } from '../random.js'
 import type { StoredRecord } from '../records/collection.js'
 import type { Stamped } from '../records/json.js'
+import { isRecordList } from '../records/resources.js'
 import type { Store } from '../records/store.js'
 import type { CatalogueJob } from './catalogue.js'
 import type { OpeningHours } from './hours.js'
@@ -63,6 +64,8 @@ export interface CustomerFacts {
   /** Those before the first generated order count too. */
   visits: number
   seen: Moment
+  /** Asked for a price, never came, and was deleted. */
+  gone: boolean
 }
 
 /** The resources that makers of this folder write. declared.ts fills every other declared resource. */
@@ -83,7 +86,7 @@ export class World {
   vendorIds: readonly (readonly number[])[] = []
   statusIds: readonly number[] = []
   categoryIds: ReadonlyMap<string, number> = new Map()
-  /** In the order of their ids, which start at 1. */
+  /** In the order of their ids, which start at 1; partners create customers of their own in between. */
   readonly customers: CustomerFacts[] = []
   /** The ids of orders that are not closed yet. */
   readonly open = new Set<number>()
@@ -92,6 +95,7 @@ export class World {
   /** While true, the sandbox clock stamps records and they are visible at once. */
   live = false
   readonly #ids = new Map<string, number>()
+  readonly #spare = new Map<string, Set<number>>()
   readonly #batch = new Map<string, StoredRecord[]>()
 
   constructor(
@@ -106,9 +110,23 @@ export class World {
     return this.vendorIds[shopId - 1] ?? []
   }
 
+  customer(id: number): CustomerFacts | undefined {
+    const usual = this.customers[id - 1]
+    return usual?.id === id ? usual : this.customers.find((customer) => customer.id === id)
+  }
+
+  /** The ids of the records that working shops have added and that nothing refers to, by resource. */
+  spareOf(resource: string): Set<number> {
+    const spare = this.#spare.get(resource) ?? new Set()
+    this.#spare.set(resource, spare)
+    return spare
+  }
+
   /** Ids of every tenant start at 1: ids of different tenants collide, as the API allows. */
   id(kind: string): number {
-    const id = (this.#ids.get(kind) ?? 0) + 1
+    // Partners and scripts create records, too: theirs must not be overwritten.
+    const taken = this.live && isRecordList(kind) ? this.store.collection(this.tenant, kind).nextKey - 1 : 0
+    const id = Math.max(this.#ids.get(kind) ?? 0, taken) + 1
     this.#ids.set(kind, id)
     return id
   }

@@ -9,6 +9,13 @@ export interface StoredRecord extends ListPlace {
   readonly text: string
 }
 
+/** A change that is made and not shown yet. */
+interface Held {
+  /** undefined for a deletion. */
+  entry: StoredRecord | undefined
+  holds: number
+}
+
 /** Gives numbers in [0, 1) by which records of one updated_at are ordered in one response. */
 export type Shuffle = () => number
 
@@ -23,6 +30,7 @@ export class Collection {
   readonly #byKey = new Map<number, StoredRecord>()
   #scattered: StoredRecord[] | undefined
   #highest = 0
+  readonly #held = new Map<number, Held>()
   readonly odd = new Oddities()
 
   /** An id that no record has or had. */
@@ -38,15 +46,47 @@ export class Collection {
     return this.#byKey.get(key)
   }
 
+  /** The record after its last change, whether that is shown or not. */
+  current(key: number): StoredRecord | undefined {
+    const held = this.#held.get(key)
+    return held === undefined ? this.#byKey.get(key) : held.entry
+  }
+
+  /** Goes on showing the record as it was, as a replica that lags does, until the returned function is called. */
+  hold(key: number, shown: StoredRecord | undefined): () => void {
+    const held = this.#held.get(key) ?? { entry: this.#byKey.get(key), holds: 0 }
+    if (held.holds === 0) {
+      this.#replace(key, shown)
+      this.#held.set(key, held)
+    }
+    held.holds += 1
+    return () => {
+      held.holds -= 1
+      if (held.holds > 0) return
+      this.#held.delete(key)
+      this.#replace(key, held.entry)
+    }
+  }
+
+  #replace(key: number, entry: StoredRecord | undefined): void {
+    if (entry === undefined) this.remove(key)
+    else this.put(entry)
+  }
+
   keys(): number[] {
     return [...this.#byKey.keys()]
   }
 
   put(entry: StoredRecord): void {
+    this.#highest = Math.max(this.#highest, entry.key)
+    const held = this.#held.get(entry.key)
+    if (held !== undefined) {
+      held.entry = entry
+      return
+    }
     const old = this.#byKey.get(entry.key)
     if (old !== undefined) this.#sorted.splice(this.#position(old.micros, old.seq), 1)
     this.#byKey.set(entry.key, entry)
-    this.#highest = Math.max(this.#highest, entry.key)
     const last = this.#sorted.at(-1)
     if (last === undefined || before(last, entry.micros, entry.seq)) this.#sorted.push(entry)
     else this.#sorted.splice(this.#position(entry.micros, entry.seq), 0, entry)
@@ -65,6 +105,12 @@ export class Collection {
   }
 
   remove(key: number): StoredRecord | undefined {
+    const held = this.#held.get(key)
+    if (held !== undefined) {
+      const { entry } = held
+      held.entry = undefined
+      return entry
+    }
     const entry = this.#byKey.get(key)
     if (entry === undefined) return undefined
     this.#byKey.delete(key)

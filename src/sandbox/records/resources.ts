@@ -31,7 +31,7 @@ export const TAGGABLE: ReadonlyMap<string, string> = new Map(
   RECORD_LISTS.filter(({ entity }) => types.includes(entity)).map(({ entity, name }) => [entity, name]),
 )
 
-const ACTIONS = ['created', 'updated', 'deleted'] as const
+export const ACTIONS = ['created', 'updated', 'deleted'] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** undefined when the document names no event for the resource. */

@@ -21,6 +21,9 @@ export interface StoreChange {
   readonly id: number
 }
 
+/** Hears of each change, and which record was there before it. */
+export type ChangeListener = (change: StoreChange, previous: StoredRecord | undefined) => void
+
 export interface PutOptions {
   /** The instant by which the record is ordered, where its own updated_at is absent or says another. */
   readonly at?: string
@@ -36,7 +39,7 @@ export class Store {
   readonly #tenants = new Map<number, Tenant>()
   readonly #registered = new Set<string>()
   readonly #off = new Set<string>()
-  readonly #listeners = new Set<(change: StoreChange) => void>()
+  readonly #listeners = new Set<ChangeListener>()
   #seq = 0
   #stamped: Micros = 0n
   #child = CHILD_IDS
@@ -121,9 +124,10 @@ export class Store {
 
   putText(tenant: number, resource: string, text: string, key: number, micros: Micros): void {
     const collection = this.collection(tenant, resource)
-    const action = collection.get(key) === undefined ? 'created' : 'updated'
+    const previous = collection.current(key)
+    const action = previous === undefined ? 'created' : 'updated'
     collection.put(this.entry(text, key, micros))
-    this.#tell({ action, tenant, resource, id: key })
+    this.#tell({ action, tenant, resource, id: key }, previous)
   }
 
   entry(text: string, key: number, micros: Micros): StoredRecord {
@@ -135,18 +139,24 @@ export class Store {
     const entry = this.collection(tenant, resource).remove(id)
     if (entry === undefined) return false
     this.tenant(tenant).buried.push({ resource, entry })
-    this.#tell({ action: 'deleted', tenant, resource, id })
+    this.#tell({ action: 'deleted', tenant, resource, id }, entry)
     return true
   }
 
   get(tenant: number, resource: string, id: number): ApiRecord | undefined {
-    const entry = this.collection(tenant, resource).get(id)
-    return entry === undefined ? undefined : decode(this.print(entry))
+    const text = this.printed(tenant, resource, id)
+    return text === undefined ? undefined : decode(text)
+  }
+
+  /** The record as the API prints it, to the letter. */
+  printed(tenant: number, resource: string, id: number): string | undefined {
+    const entry = this.collection(tenant, resource).current(id)
+    return entry === undefined ? undefined : this.print(entry)
   }
 
   /** The record as stored, with all digits of its timestamps. */
   stored(tenant: number, resource: string, id: number): ApiRecord | undefined {
-    const entry = this.collection(tenant, resource).get(id)
+    const entry = this.collection(tenant, resource).current(id)
     return entry === undefined ? undefined : decode(entry.text)
   }
 
@@ -189,7 +199,7 @@ export class Store {
     return this.#child
   }
 
-  print(entry: StoredRecord): string {
+  print(entry: Pick<StoredRecord, 'text'>): string {
     return reprint(entry.text, this.format)
   }
 
@@ -212,13 +222,13 @@ export class Store {
     return true
   }
 
-  onChange(listener: (change: StoreChange) => void): () => void {
+  onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  #tell(change: StoreChange): void {
-    for (const listener of this.#listeners) listener(change)
+  #tell(change: StoreChange, previous: StoredRecord | undefined): void {
+    for (const listener of this.#listeners) listener(change, previous)
   }
 
   #isKnown(resource: string): boolean {

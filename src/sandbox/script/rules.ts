@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { isFields } from '../records/json.js'
 import { LIST_ORDERS } from '../records/oddities.js'
+import { ACTIONS } from '../records/resources.js'
 import { CORRUPTION_NAMES } from './corruption.js'
 
 /* Messages say which value is expected; zod's own messages need knowledge of zod. */
@@ -23,21 +24,32 @@ const oneOrMore = <T extends z.ZodType>(item: T, words: string) =>
 const numbers = oneOrMore(whole, 'a whole number')
 const positives = oneOrMore(positive, 'a whole number of at least 1')
 
-const WHEN = z.strictObject({
-  method: text.optional(),
+/** The conditions that requests and events share. */
+const ANY_WHEN = {
   tenant: numbers.optional(),
   resource: oneOrMore(text, 'a text').optional(),
   id: numbers.optional(),
-  kind: oneOf('list', 'item').optional(),
-  page: positives.optional(),
-  perPage: positives.optional(),
-  /** The rule's 1st, 2nd … matching request. */
+  /** The rule's 1st, 2nd … matching request or event. */
   nth: positives.optional(),
   every: positive.optional(),
   from: positive.optional(),
   to: positive.optional(),
   probability: share.optional(),
   seed: whole.optional(),
+}
+
+const WHEN = z.strictObject({
+  method: text.optional(),
+  kind: oneOf('list', 'item').optional(),
+  page: positives.optional(),
+  perPage: positives.optional(),
+  ...ANY_WHEN,
+})
+
+const action = oneOf(...ACTIONS)
+const EVENT_WHEN = z.strictObject({
+  action: oneOrMore(action, `one of ${ACTIONS.join(', ')}`).optional(),
+  ...ANY_WHEN,
 })
 
 /** Which records of a page: all, these positions, or the first so many. */
@@ -167,6 +179,19 @@ const MOTIONS = {
   consume: { requests: natural },
 } satisfies Shapes
 
+/** What becomes of one event. The record itself is changed as ever. */
+const EVENT_ACTIONS = {
+  drop: {},
+  twice: {},
+  delay: { ms: natural.optional() },
+  before: { ms: natural.optional() },
+  wrongSecret: {},
+  unknownType: { type: text.optional() },
+  otherTenant: { tenant: whole.optional() },
+  future: { hours: positive.optional() },
+  forged: { ms: positive.optional() },
+} satisfies Shapes
+
 const RULE = z.strictObject({
   name: text.optional(),
   when: z.unknown().optional(),
@@ -175,13 +200,15 @@ const RULE = z.strictObject({
   fault: z.unknown().optional(),
   before: z.unknown().optional(),
   after: z.unknown().optional(),
+  event: z.unknown().optional(),
 })
 
-export type When = Readonly<z.infer<typeof WHEN>>
+export type When = Readonly<z.infer<typeof WHEN> & z.infer<typeof EVENT_WHEN>>
 export type Which = z.infer<typeof WHICH>
 export type ConnectionFault = ActionOf<typeof CONNECTION_FAULTS>
 export type Fault = ActionOf<typeof FAULTS>
 export type Motion = ActionOf<typeof MOTIONS>
+export type EventAction = ActionOf<typeof EVENT_ACTIONS>
 export type MotionTarget = Readonly<z.infer<z.ZodObject<typeof TARGET>>>
 
 export interface Rule {
@@ -191,6 +218,8 @@ export interface Rule {
   readonly fault?: Fault | readonly Fault[] | undefined
   readonly before?: Motion | readonly Motion[] | undefined
   readonly after?: Motion | readonly Motion[] | undefined
+  /** A rule of events has no part in requests: it holds none of the three above. */
+  readonly event?: EventAction | readonly EventAction[] | undefined
 }
 
 export const isConnectionFault = (fault: Fault): fault is ConnectionFault =>
@@ -208,7 +237,12 @@ export function checkRules(value: unknown): readonly Rule[] {
   for (const [index, rule] of rules.entries()) {
     const at = `rules[${index}]`
     checkObject(rule, at, RULE)
-    if (rule.when !== undefined) checkObject(rule.when, `${at}.when`, WHEN)
+    const isOfEvents = rule.event !== undefined
+    if (rule.when !== undefined) checkObject(rule.when, `${at}.when`, isOfEvents ? EVENT_WHEN : WHEN)
+    if (isOfEvents)
+      for (const other of ['fault', 'before', 'after'])
+        if (rule[other] !== undefined) throw wrong(`${at}.${other}`, 'in a rule without event')
+    checkActions(rule.event, `${at}.event`, EVENT_ACTIONS)
     checkActions(rule.fault, `${at}.fault`, FAULTS)
     checkActions(rule.before, `${at}.before`, MOTIONS)
     checkActions(rule.after, `${at}.after`, MOTIONS)

@@ -1,6 +1,7 @@
 import type { RequestFacts } from '../http/request.js'
 import { Random } from '../random.js'
-import { list, type Rule, type When } from './rules.js'
+import type { StoreChange } from '../records/store.js'
+import { type EventAction, list, type Rule, type When } from './rules.js'
 
 const among = <T>(wanted: T | readonly T[] | undefined, value: T | null): boolean =>
   wanted === undefined || (value !== null && list(wanted).includes(value))
@@ -18,7 +19,13 @@ function describes(when: When, info: RequestFacts): boolean {
   )
 }
 
-/** A rule, its count of matching requests, and its chance. */
+const describesEvent = (when: When, { tenant, resource, id, action }: StoreChange): boolean =>
+  among(when.tenant, tenant) &&
+  among(when.resource, resource) &&
+  among(when.id, id) &&
+  among(when.action, action)
+
+/** A rule, its count of matching requests or events, and its chance. */
 class Watch {
   readonly rule: Rule
   readonly #random: Random
@@ -30,9 +37,9 @@ class Watch {
     this.#random = new Random(rule.when?.seed ?? position + 1)
   }
 
-  fires(info: RequestFacts): boolean {
+  /** Counts a request or an event that the rule describes. */
+  fires(): boolean {
     const when = this.rule.when ?? {}
-    if (!describes(when, info)) return false
     this.#matched += 1
     const due =
       among(when.nth, this.#matched) &&
@@ -48,13 +55,25 @@ class Watch {
 
 /** The rules in force. */
 export class Script {
-  #watches: Watch[] = []
+  #ofRequests: Watch[] = []
+  #ofEvents: Watch[] = []
 
   set(rules: readonly Rule[]): void {
-    this.#watches = rules.map((rule, position) => new Watch(rule, position))
+    const watches = rules.map((rule, position) => new Watch(rule, position))
+    this.#ofRequests = watches.filter(({ rule }) => rule.event === undefined)
+    this.#ofEvents = watches.filter(({ rule }) => rule.event !== undefined)
   }
 
   firing(info: RequestFacts): Rule[] {
-    return this.#watches.filter((watch) => watch.fires(info)).map(({ rule }) => rule)
+    return this.#ofRequests
+      .filter((watch) => describes(watch.rule.when ?? {}, info) && watch.fires())
+      .map(({ rule }) => rule)
+  }
+
+  /** What the rules of events do to the event of this change. */
+  onEvent(change: StoreChange): EventAction[] {
+    return this.#ofEvents
+      .filter((watch) => describesEvent(watch.rule.when ?? {}, change) && watch.fires())
+      .flatMap(({ rule }) => list(rule.event))
   }
 }

@@ -82,8 +82,8 @@ export class Write {
   }
 
   #print(status: number, resource: string, id: number): HttpResponse {
-    const record = this.store.collection(this.tenant, resource).get(id)
+    const record = this.store.printed(this.tenant, resource, id)
     if (record === undefined) throw notFound()
-    return jsonResponse(status, this.store.print(record))
+    return jsonResponse(status, record)
   }
 }
