@@ -48,22 +48,22 @@ function lateIncidents(late: readonly LateCursor[]): Incident[] {
 
 interface Oddity {
   readonly cause: string
-  readonly found: (records: string) => string
+  readonly found: (amount: number) => string
   readonly advice: (found: OddEvents) => string
 }
 
 const notListed: Oddity = {
   cause: 'not_listed',
-  found: (records) =>
-    `events announced ${records} that the list did not show for 13 minutes; asked for by id, and stored`,
+  found: (amount) =>
+    `events announced ${plural(amount, 'record')} that the list did not show for 13 minutes; asked for by id, and stored`,
   advice: (found) =>
     `${adviceOf('events', found)}, and ask the source's operator why its list lags behind or leaves records out`,
 }
 
 const left: Oddity = {
   cause: 'left',
-  found: (records) =>
-    `events say that ${records} were deleted: too many to be believed, so that they were left alone`,
+  found: (amount) =>
+    `events announced ${plural(amount, 'deletion')}: too many to be believed, and the rows were left alone`,
   advice: ({ tenantId, resource }) =>
     `If that is right, type shopsync reconcile --accept-deletes --tenant ${tenantId} --resource ${resource}`,
 }
@@ -71,9 +71,6 @@ const left: Oddity = {
 const oddIncident = (found: OddEvents, { cause, ...words }: Oddity): Incident => ({
   ...common,
   ...{ tenantId: found.tenantId, resource: found.resource, since: found.since, cause },
-  message: cursorMessage(
-    { tenant_id: found.tenantId, resource: found.resource },
-    words.found(plural(found.amount, 'record')),
-  ),
+  message: cursorMessage({ tenant_id: found.tenantId, resource: found.resource }, words.found(found.amount)),
   advice: words.advice(found),
 })
