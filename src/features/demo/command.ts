@@ -31,16 +31,23 @@ report lies in ${page} then. Takes some seconds and needs no network.`,
 }
 
 async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
-  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }, { beginReconcile }, { beginSync }] =
-    await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('../../shell/configuration.js'),
-      import('../../shell/execute.js'),
-      import('./words.js'),
-      import('../report/work.js'),
-      import('../reconcile/work.js'),
-      import('../sync/work.js'),
-    ])
+  const [
+    { withConfig },
+    { configurationOf },
+    { execute, exitCodeOf },
+    text,
+    { writeReport },
+    { beginReconcile },
+    { beginSync },
+  ] = await Promise.all([
+    import('../../shell/commandcontext.js'),
+    import('../../shell/configuration.js'),
+    import('../../shell/execute.js'),
+    import('./words.js'),
+    import('../report/work.js'),
+    import('../reconcile/work.js'),
+    import('../sync/work.js'),
+  ])
   const { out, signals, io } = invocation
   const config = await configurationOf(documentOf(sandbox), 'the demo', invocation)
   await removeOlder(io.workingDirectory)
@@ -97,7 +104,11 @@ const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
 
 async function removeOlder(folder: string): Promise<void> {
   const [{ rm }, { join }] = await Promise.all([import('node:fs/promises'), import('node:path')])
-  for (const name of [...['', '-wal', '-shm', '.events', '.events-wal', '.events-shm'].map((end) => `${file}${end}`), page]) await rm(join(folder, name), { force: true })
+  for (const name of [
+    ...['', '-wal', '-shm', '.events', '.events-wal', '.events-shm'].map((end) => `${file}${end}`),
+    page,
+  ])
+    await rm(join(folder, name), { force: true })
 }
 
 /** Logs errors only: other entries would stand between the lines of the demo. */

@@ -1,11 +1,11 @@
 import { count, plural, span } from '../../engine/base/format.js'
+import type { RunReport } from '../../engine/run/runreport.js'
+import { changedText, elapsed } from '../../shell/runsummary.js'
 import type { Terminal } from '../../shell/terminal.js'
+import { right, table } from '../../shell/texttable.js'
 import type { ReportData } from '../report/data.js'
 import { answersText } from '../report/reporttext.js'
-import type { RunReport } from '../../engine/run/runreport.js'
 import { type HeardChange, hearPatience } from './hear.js'
-import { right, table } from '../../shell/texttable.js'
-import { changedText, elapsed } from '../../shell/runsummary.js'
 
 /* The words of the demo. */
 
