@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Listening, startListening } from '../../support/listening.js'
 import { type Place, place } from '../../support/place.js'
@@ -175,6 +176,12 @@ test('refuses with 2 what cannot be listened at', async () => {
   expect(await refused()).toContain('is that of the report')
   here.configure({ api: { partnerId: '43' }, sync: { resources }, schedule: { listen: { port: 0 } } })
   expect(await refused('--port', '0')).toContain('belongs to the source')
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+  const strange = new BetterSqlite3(join(here.folder, 'data/warehouse.db.events'))
+  strange.exec("update sync_listeners set source = 'https://other.example 7'")
+  expect(await refused('--port', '0')).toContain('are of https://other.example 7')
+  strange.exec('delete from sync_listeners')
+  strange.close()
   here.configure({ events: { also: { notes: ['payments'] } } })
   expect(await refused()).toContain('expected a resource that has events')
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })

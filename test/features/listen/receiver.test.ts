@@ -1,9 +1,11 @@
 /** What the receiver answers, and what it stores before it does. */
+import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
 import type { Address } from '../../support/place.js'
 import { digest, eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
 import { bothWarehouses, reopen } from '../../support/warehouse.js'
@@ -165,6 +167,17 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       exitCode: 2,
       message: expect.stringContaining('in use by another program'),
     })
+  })
+
+  it.skipIf(kind.name !== 'sqlite')('makes its file again where somebody has taken it away', async () => {
+    const file = `${address.url.slice('sqlite:'.length)}.events`
+    await receiver.send(eventBody())
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`)
+    expect((await receiver.send(eventBody({ id: 'e2' }))).status).toBe(200)
+    const other = await Inbox.there(warehouse)
+    const rows = await other?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
+    expect(rows?.map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
+    await other?.close()
   })
 
   it('says that it lives, and that it has ended', async () => {
