@@ -43,6 +43,13 @@ const states = async (): Promise<string[]> => {
   return events.map(({ event_id, resource, state }) => `${event_id} ${resource} ${state}`).sort()
 }
 
+const storedIds = async (): Promise<string[]> => {
+  const { events } = (await here.run('events', 'list', '--last', '100000', '--json')).json<{
+    events: { event_id: string }[]
+  }>()
+  return events.map(({ event_id }) => event_id)
+}
+
 test('hears a change, has it at once, and ends by SIGTERM with 0', async () => {
   expect(existsSync(join(here.folder, 'data/warehouse.db.events'))).toBe(false)
   const listening = await start()
@@ -153,6 +160,25 @@ test('a certificate that has expired is told, and the one that replaces it is us
   expect(JSON.parse((await peer()).ready)).toMatchObject({ ready: true })
   listening.run.child.kill('SIGTERM')
   await listening.run.ended
+}, 60_000)
+
+test('a full disk: what was answered is stored, the rest is refused with 503', async () => {
+  const listening = await startListening(here.folder, env, ['--port', '0', '--no-ring'], 'listen', 6000)
+  const stored: string[] = []
+  let refused = 0
+  const filling = 'x'.repeat(100)
+  for (let round = 0; refused === 0; round++) {
+    const ids = Array.from({ length: 200 }, (_, i) => `full ${filling} ${round} ${i}`)
+    const codes = await Promise.all(ids.map((id) => send(listening, eventBody({ id, tenant: tenant() }))))
+    stored.push(...ids.filter((_, i) => codes[i] === 200))
+    refused = codes.filter((code) => code === 503).length
+    expect(codes.filter((code) => code !== 200 && code !== 503)).toEqual([])
+  }
+  expect((await fetch(new URL('/health', listening.url))).status).toBe(200)
+  listening.run.child.kill('SIGTERM')
+  await listening.run.ended
+  const found = new Set(await storedIds())
+  expect(stored.filter((id) => !found.has(id))).toEqual([])
 }, 60_000)
 
 test('refuses with 2 what cannot be listened at', async () => {
