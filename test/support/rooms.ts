@@ -39,7 +39,7 @@ const needs: Record<string, readonly string[]> = {
   completion: ['jobs'],
   dictionary: ['analytics', 'status'],
   events: ['jobs', 'reconcile'],
-  demo: ['reconcile', 'report', 'sync'],
+  demo: ['events', 'listen', 'reconcile', 'report', 'sync'],
   forget: ['alerts', 'telemetry'],
   init: ['check'],
   listen: ['events', 'jobs'],

@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { toJson } from '../../engine/base/printjson.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables, CopiedBeside, ErasedBeside } from '../../shell/command.js'
 import { withInboxThere } from './eventview.js'
-import { Inbox } from './inbox.js'
+import { Inbox, listenedTo } from './inbox.js'
 import { type EventDb, eventTables } from './tables.js'
 import { emptyJudged, forgetJudged } from './unannounced.js'
 
@@ -30,10 +31,15 @@ const eraseTenant = (warehouse: Opened, tenantId: Int64): Promise<ErasedBeside |
   })
 
 /** Events of the former source name records of the new one by the same ids. What was counted stays. */
-const empty = async (warehouse: Opened): Promise<void> => {
-  await withInboxThere(warehouse, (inbox) =>
-    inbox.write([inbox.db.deleteFrom('sync_events').compile(), emptyJudged(inbox.db)]),
-  )
+const adopt = async (warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void> => {
+  await withInboxThere(warehouse, (inbox) => {
+    const { db } = inbox
+    const heard = db
+      .updateTable('sync_listeners')
+      .set({ source: listenedTo(to) })
+      .compile()
+    return inbox.write(sameData ? [heard] : [heard, db.deleteFrom('sync_events').compile(), emptyJudged(db)])
+  })
 }
 
 type CopiedName = 'sync_events' | 'sync_event_counts'
@@ -113,4 +119,4 @@ const copy = async (from: Opened, to: Opened): Promise<readonly CopiedBeside[]> 
     }
   })) ?? []
 
-export const inboxCare: BesideTables = { names: Object.keys(eventTables), eraseTenant, empty, copy }
+export const inboxCare: BesideTables = { names: Object.keys(eventTables), eraseTenant, adopt, copy }

@@ -162,11 +162,12 @@ class Settling {
 
   async #waitAgain(rows: readonly EventRow[], reason: string): Promise<void> {
     const now = this.cursor.run.clock.nowMicros()
-    for (const row of rows) {
-      const tries = row.reason === reason ? Number(row.tries ?? 0) : 0
+    const triesOf = (row: EventRow): number => (row.reason === reason ? Number(row.tries ?? 0) : 0)
+    for (const tries of new Set(rows.map(triesOf))) {
       const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] ?? 0
       const dueAt = fromMicros(now + BigInt(pause) * 1000n)
-      await waitAgain(this.inbox, [row], { reason, tries: tries + 1, dueAt })
+      const alike = rows.filter((row) => triesOf(row) === tries)
+      await waitAgain(this.inbox, alike, { reason, tries: tries + 1, dueAt })
     }
   }
 }

@@ -7,7 +7,7 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { Inbox } from '../events/inbox.js'
+import { Inbox, listenedTo } from '../events/inbox.js'
 import { Listener } from '../events/listener.js'
 import type { EventSettings } from '../events/settings.js'
 import { judgeUnannounced } from '../events/unannounced.js'
@@ -40,6 +40,16 @@ export function checkListening(context: CommandContext, settings: EventSettings)
       exitCode: 2,
       hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that ends TLS; "events": {"allowInsecure": true} if the network between is trusted',
     })
+}
+
+/** Stops where the events are of another source: a file beside the warehouse can be that of another one. */
+async function checkInbox(inbox: Inbox, source: string): Promise<void> {
+  const owner = await inbox.source()
+  if (owner === undefined || owner === source) return
+  throw new Stop(`The events in ${inbox.where} are of ${owner}, the configuration names ${source}`, {
+    exitCode: 2,
+    hint: 'Move that file away if it belongs to another warehouse',
+  })
 }
 
 interface Parts {
@@ -81,6 +91,7 @@ export class Hearing {
     await checkSourceIdentity(warehouse, deps.source.address)
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())
+    await checkInbox(inbox, listenedTo(deps.source.address))
     const listener = rings ? new Listener({ deps, inbox, settings, log }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
