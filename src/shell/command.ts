@@ -225,6 +225,8 @@ export interface Feature {
   besideTables?(): Promise<BesideTables>
   /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
+  /** What a program does once a minute that stays up and hears the source: no work of a run need ever end there. */
+  whileListening?(context: CommandContext): Promise<void>
 }
 
 /** The commands of the features, in their order. */

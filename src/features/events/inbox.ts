@@ -11,6 +11,7 @@ import type { RowsOf } from '../../engine/model/statetable.js'
 import { missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
 import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
+import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
@@ -72,15 +73,18 @@ export class Inbox {
     return this.#trying(() => work(this.db))
   }
 
-  /** Writes in one transaction, which a power cut does not take back; returns the number of rows affected. */
+  /** Runs work in one transaction, which a power cut does not take back; again where the database was away. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#trying(() => this.dialect.transaction(work))
+  }
+
+  /** Writes in one transaction; returns the number of rows affected. */
   write(statements: readonly CompiledQuery[]): Promise<number> {
-    return this.#trying(() =>
-      this.dialect.transaction(async (session) => {
-        let affected = 0
-        for (const statement of statements) affected += (await session.run(statement)).affected
-        return affected
-      }),
-    )
+    return this.transaction(async (session) => {
+      let affected = 0
+      for (const statement of statements) affected += (await session.run(statement)).affected
+      return affected
+    })
   }
 
   /** Somebody may have taken its file away: what is written from then on must not go into a file without a name. */
@@ -116,13 +120,11 @@ export class Inbox {
       )
       .returning(['tenant_id', 'event_id', 'resource', 'deliveries'])
       .compile()
-    return this.#trying(() =>
-      this.dialect.transaction(async (session) => {
-        const stored = await session.run(statement)
-        for (const other of more) await session.run(other)
-        return stored.rows
-      }),
-    )
+    return this.transaction(async (session) => {
+      const stored = await session.run(statement)
+      for (const other of more) await session.run(other)
+      return stored.rows
+    })
   }
 
   /** Bytes that are left where it lies; undefined where nobody can say. */
