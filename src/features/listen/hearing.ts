@@ -143,11 +143,11 @@ export class Hearing {
     const { context } = this.parts
     const { clock, invocation } = context
     while (!this.#signal.aborted) {
-      await clock.sleep(betweenTellings, this.#signal)
-      for (const feature of this.#signal.aborted ? [] : invocation.features)
+      for (const feature of invocation.features)
         await this.#without('What people are told could not be brought up to date', async () =>
           feature.whileListening?.(context),
         )
+      await clock.sleep(betweenTellings, this.#signal)
     }
   }
 
