@@ -5,10 +5,11 @@ import { resources } from '../schema/index.js'
 import { Bug } from './engine/base/errors.js'
 import { configReference } from './engine/config/reference.js'
 import { configSchema } from './engine/config/schema.js'
-import { stateTableList } from './engine/model/state.js'
-import { tablesOf } from './engine/model/table.js'
+import { asTables, stateTableList } from './engine/model/state.js'
+import { type Table, tablesOf } from './engine/model/table.js'
 import { describeModel } from './features/dictionary/describe.js'
 import { toMarkdown } from './features/dictionary/markdown.js'
+import { eventTables } from './features/events/tables.js'
 import { jobSchema } from './features/jobs/jobfile.js'
 import { metricReference } from './features/telemetry/metricnames.js'
 import { features } from './main.js'
@@ -40,6 +41,16 @@ function writeWhenChanged(file: URL, text: string): void {
   process.stderr.write(`wrote ${fileURLToPath(file)}\n`)
 }
 
+/** Tables that the dictionary leaves out, since they are not in every warehouse: a heading and its columns each. */
+const columnTables = (tables: readonly Table[]): string =>
+  tables
+    .map(({ name, doc, key, columns }) => {
+      const rows = columns.map((column) => `| \`${column.name}\` | ${column.kind} | ${column.doc} |`)
+      const head = `**${name}**: ${doc} Key: ${key.join(', ')}.`
+      return [`${head}\n`, '| column | kind | meaning |', '| --- | --- | --- |', ...rows].join('\n')
+    })
+    .join('\n\n')
+
 /** The texts of the program's source files. */
 const sources = (folder: URL): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -58,5 +69,6 @@ writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(job,
 writeWhenChanged(new URL('docs/configuration.md', root), configReference(config, job))
 writeWhenChanged(new URL('docs/commands.md', root), commandReference(commandsOf(features)))
 writeBetween(new URL('docs/operations.md', root), 'metrics', metricReference())
+writeBetween(new URL('docs/webhooks.md', root), 'tables', columnTables(asTables(eventTables)))
 writeBetween(new URL('docs/messages.md', root), 'codes', reasonReference())
 writeBetween(new URL('docs/messages.md', root), 'messages', messageReference(sources(new URL('src/', root))))

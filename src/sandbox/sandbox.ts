@@ -68,6 +68,8 @@ export interface Sandbox {
   onRequest(hook: RequestHook): () => void
   /** Lets the shops do `n` things now, and returns all changes. */
   work(n?: number, tenant?: number): StoreChange[]
+  /** Sends all events to that address from now on. */
+  subscribe(url: string): void
   /** Resolves when all events so far are delivered or have failed for the last time. */
   delivered(): Promise<void>
   /** Refuses connections, as a stopped server does, and breaks open ones. */
@@ -140,6 +142,7 @@ function assemble(parts: Parts): Sandbox {
       return () => hooks.delete(hook)
     },
     work: (n = 1, tenant) => work.do(n, tenant),
+    subscribe: (url) => webhooks.subscribe(url),
     delivered: () => webhooks.idle(),
     reset: () => {
       for (const part of [store, journal, hooks, webhooks, rate, mover]) part.clear()

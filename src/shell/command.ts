@@ -5,6 +5,7 @@ import type { Clock, Stamps } from '../engine/base/clock.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
+import type { SourceAddress } from '../engine/config/sourceaddress.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { StateTables } from '../engine/model/statetable.js'
 import type { BesideWork, Dependencies, Writing } from '../engine/run/runcontext.js'
@@ -195,8 +196,8 @@ type Opened = Pick<Warehouse, 'dialect'>
 export interface BesideTables {
   readonly names: readonly string[]
   eraseTenant(warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined>
-  /** The warehouse belongs to another source from now on, whose records are others. */
-  empty(warehouse: Opened): Promise<void>
+  /** The warehouse belongs to another source from now on; its records are the same, or others by the same ids. */
+  adopt(warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void>
   copy(from: Opened, to: Opened): Promise<readonly CopiedBeside[]>
 }
 
@@ -224,6 +225,8 @@ export interface Feature {
   besideTables?(): Promise<BesideTables>
   /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
+  /** What a program does once a minute that stays up and hears the source: no work of a run need ever end there. */
+  whileListening?(context: CommandContext): Promise<void>
 }
 
 /** The commands of the features, in their order. */

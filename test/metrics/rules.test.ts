@@ -7,7 +7,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { Inbox } from '../../src/features/events/inbox.js'
+import { settleEvents, waitingOf } from '../../src/features/events/waiting.js'
 import { template } from '../../src/sandbox/index.js'
+import { putEvents } from '../support/inboxrows.js'
 import { scratch } from '../support/scratch.js'
 import { root } from '../support/tree.js'
 import { type Firing, Watch } from '../support/watch.js'
@@ -138,6 +142,21 @@ const stories: [rule: string, story: Story][] = [
       put('2026-03-03T03:30:00Z', '2026-03-03T03:30:00Z')
       await day.hours(2)
       return { 25.5: [], 26: ['ShopsyncQuarantineGrowing'], 27.5: ['ShopsyncQuarantineGrowing'], 28: [] }
+    },
+  ],
+  [
+    'ShopsyncEvents',
+    async (day) => {
+      await day.hours(2)
+      const inbox = await Inbox.open(day.warehouse)
+      const at = fromMicros(day.clock.micros)
+      await putEvents(inbox, [{ received_at: at, due_at: at }])
+      await day.hours(4)
+      const waiting = await waitingOf(inbox, { tenantId: 101, resource: 'repair_orders' })
+      await settleEvents(inbox, waiting, { state: 'settled', runId: null, at: fromMicros(day.clock.micros) })
+      await inbox.close()
+      await day.hours(1)
+      return { 2.5: [], 4: ['ShopsyncEvents'], 5.5: ['ShopsyncEvents'], 6.5: [] }
     },
   ],
 ]

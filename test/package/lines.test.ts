@@ -87,7 +87,8 @@ const adapted = (line: string): string =>
     .replaceAll('/usr/local/bin', tools)
     .replace('warehouse.db', join(here.folder, 'warehouse.db'))
     .replace('--port 8080 --tenants 3', '--port 0 --tenants 1')
-    .replace('shopsync sandbox --faults', 'shopsync sandbox --port 0 --faults')
+    .replace(/shopsync sandbox --(faults|live)/, 'shopsync sandbox --port 0 --$1')
+    .replace('shopsync listen', 'shopsync listen --port 0')
 
 interface Ran {
   readonly code: number

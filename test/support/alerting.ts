@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { type Secret, Secret as SecretText } from '../../src/engine/config/secret.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import type { EndedRun } from '../../src/features/alerts/alertstate.js'
 import type { AlertMessage } from '../../src/features/alerts/alerttext.js'
+import type { EndedRun } from '../../src/features/alerts/incidentchanges.js'
 import { type AlertKind, type AlertRule, alertKinds } from '../../src/features/alerts/settings.js'
 import { isOfTheRun } from '../../src/features/alerts/wholetrouble.js'
 import { type AlertOptions, tellAfter } from '../../src/features/alerts/work.js'
@@ -106,6 +106,7 @@ export class AlertingWorld {
       resources: ['notes', 'payments'],
       staleAfterMs: day,
       deletesUncheckedAfterMs: 3 * day,
+      lateAfterMs: 900_000,
       keepMs: 90 * day,
       alerts: { rules: this.rules, heartbeat: undefined },
       label: 'sqlite:./warehouse.db',

@@ -22,9 +22,14 @@ export async function startListening(
   env: Record<string, string>,
   flags: readonly string[] = [],
   command: 'listen' | 'schedule' = 'listen',
+  kilobytes?: number,
 ): Promise<Listening> {
   const { PATH = '' } = process.env
-  const run = new Program(program, [command, ...flags], { cwd, env: { PATH, ...env } })
+  const run = new Program(program, [command, ...flags], {
+    cwd,
+    env: { PATH, ...env },
+    ...(kilobytes !== undefined && { kilobytes }),
+  })
   let errors = ''
   run.child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk.toString()

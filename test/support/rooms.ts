@@ -33,13 +33,13 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  alerts: ['analytics', 'status'],
+  alerts: ['analytics', 'events', 'status'],
   backfill: ['jobs', 'plan', 'reconcile'],
   check: ['alerts', 'analytics', 'jobs', 'telemetry'],
   completion: ['jobs'],
   dictionary: ['analytics', 'status'],
   events: ['jobs', 'reconcile'],
-  demo: ['reconcile', 'report', 'sync'],
+  demo: ['events', 'listen', 'reconcile', 'report', 'sync'],
   forget: ['alerts', 'telemetry'],
   init: ['check'],
   listen: ['events', 'jobs'],
@@ -50,11 +50,11 @@ const needs: Record<string, readonly string[]> = {
   runs: ['jobs'],
   schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
   snapshot: ['analytics'],
-  status: ['alerts', 'analytics'],
+  status: ['alerts', 'analytics', 'events'],
   sync: ['reconcile'],
-  telemetry: ['alerts', 'status'],
+  telemetry: ['alerts', 'events', 'status'],
   verify: ['reconcile', 'status'],
-  why: ['quarantine', 'status', 'verify'],
+  why: ['events', 'quarantine', 'status', 'verify'],
 }
 
 /** Above the features stands what lists them. */

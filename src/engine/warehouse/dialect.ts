@@ -176,6 +176,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
     readonly table: string
     readonly creates: boolean
   }): Promise<Dialect | undefined>
+  /** Whether the file under its name is another one than was opened, or none is there. */
+  isGone(): boolean
   /** Bytes that are left on the disk of the warehouse; undefined where it is another machine's. */
   room(): Promise<number | undefined>
   /** Runs work that deletes rows of these tables for good, then removes what is left of them in the database's files. */

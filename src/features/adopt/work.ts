@@ -74,7 +74,7 @@ export async function adopt(
           .compile(),
       ]
   // What is left of the former source in them must not outlive the adoption, and an adoption that is cut short is repeated.
-  if (!sameData) for (const tables of deps.besideTables ?? []) await tables.empty(deps.warehouse)
+  for (const tables of deps.besideTables ?? []) await tables.adopt(deps.warehouse, to, sameData)
   await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
   lease.throwIfLost()
   return plan

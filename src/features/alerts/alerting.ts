@@ -3,11 +3,13 @@
  * feature (feature.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { secretsOf } from '../../shell/log.js'
 import { reportSettings } from '../analytics/settings.js'
 import { alertSettings } from './settings.js'
+import type { AlertOptions } from './work.js'
 
 /** Tells what needs somebody and what is over, and calls the heartbeats of a run. */
 export async function tellAfterWork(context: CommandContext, ended: FinishedWork): Promise<void> {
@@ -20,27 +22,37 @@ export async function tellAfterWork(context: CommandContext, ended: FinishedWork
 }
 
 async function tellRules(context: CommandContext, ended: FinishedWork): Promise<void> {
-  const [{ tellAfter }, { alertStateSettings }] = await Promise.all([
-    import('./work.js'),
-    import('./alertstatesettings.js'),
-  ])
-  const { config, model, clock, invocation } = context
   const runId = ended.reports.at(-1)?.run_id ?? null
+  const { tellAfter } = await import('./work.js')
+  const notice = (message: string, fields: Record<string, unknown>): void => warn(context, message, fields)
+  await tellAfter({ ...(await optionsOf(context)), notice }, { ...ended, runId })
+}
+
+/** Tells what is the state of the warehouse, and over: where events alone are heard, no run's end does. */
+export async function tellWhileListening(context: CommandContext): Promise<void> {
+  const { tellAfter } = await import('./work.js')
+  const notice = (message: string, fields: Record<string, unknown>): void => context.log.warn(fields, message)
+  const startedAt = fromMicros(context.clock.nowMicros())
   await tellAfter(
-    {
-      ...alertStateSettings(config, model, clock),
-      alerts: alertSettings(config),
-      label: config.warehouse.label,
-      tenantNames: reportSettings(config).tenantNames,
-      isAwaited: invocation.out.isRead,
-      warehouse: () => context.warehouseThere(),
-      secrets: secretsOf(config),
-      programs: invocation.io,
-      notice: (message, fields) => warn(context, message, fields),
-      signal: invocation.signals.signal,
-    },
-    { ...ended, runId },
+    { ...(await optionsOf(context)), notice },
+    { runId: null, job: null, startedAt, reports: [], isLook: true },
   )
+}
+
+async function optionsOf(context: CommandContext): Promise<Omit<AlertOptions, 'notice'>> {
+  const { alertStateSettings } = await import('./alertstatesettings.js')
+  const { config, model, clock, invocation } = context
+  return {
+    ...alertStateSettings(config, model, clock),
+    alerts: alertSettings(config),
+    label: config.warehouse.label,
+    tenantNames: reportSettings(config).tenantNames,
+    isAwaited: invocation.out.isRead,
+    warehouse: () => context.warehouseThere(),
+    secrets: secretsOf(config),
+    programs: invocation.io,
+    signal: invocation.signals.signal,
+  }
 }
 
 /** Before a tenant is forgotten: what tells afterwards, to whoever was told of its incidents, that they are over. */

@@ -5,11 +5,18 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readHolder } from '../../engine/run/lastrun.js'
-import type { RunReport } from '../../engine/run/runreport.js'
 import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type Facts, findIncidents, type Incident } from './incidents.js'
+import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
+import {
+  type After,
+  type ComparedHow,
+  compareIncidents,
+  type EndedRun,
+  incidentKey,
+} from './incidentchanges.js'
+import type { Facts } from './incidents.js'
 import {
   type AlertMark,
   type AlertRow,
@@ -24,7 +31,6 @@ import {
   storeMark,
   tenantStates,
 } from './sql.js'
-import { isHeard, type NamedRule } from './telling.js'
 import {
   failedTroubles,
   killedTrouble,
@@ -42,25 +48,10 @@ export interface AlertStateSettings {
   readonly resources: readonly string[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
+  /** `events.lateAfter`. */
+  readonly lateAfterMs: number
   /** How long incidents that are over are kept, in milliseconds. */
   readonly keepMs: number
-}
-
-/** A run that has ended, or could not begin. */
-export interface EndedRun {
-  readonly runId: string | null
-  readonly job: string | null
-  /** When its command began. */
-  readonly startedAt: string
-  /** One a step of a job; none where nothing came to its end. */
-  readonly reports: readonly RunReport[]
-  /** What ended it early, or kept it from beginning. */
-  readonly error?: unknown
-}
-
-export interface After {
-  readonly run: EndedRun
-  readonly rules: readonly NamedRule[]
 }
 
 /** What of the incidents is to be stored beside, and what the caller wants of them. */
@@ -78,14 +69,6 @@ const ago = (nowMicros: bigint, milliseconds: number): string =>
 /** Incidents that were over before are told to nobody any more. */
 export const keptFrom = (nowMicros: bigint): string => ago(nowMicros, triedMs)
 
-export const incidentKey = ({
-  tenant_id,
-  resource,
-  kind,
-  since,
-}: Pick<AlertRow, 'tenant_id' | 'resource' | 'kind' | 'since'>): string =>
-  JSON.stringify([String(tenant_id), resource, kind, since])
-
 /** Before every stamp. */
 const everything = '0001-01-01T00:00:00.000000Z'
 
@@ -98,6 +81,11 @@ export async function updateIncidents<T>(
 ): Promise<T> {
   const { db } = warehouse
   const holder = await warehouse.read((reader) => readHolder(reader, settings.clock.nowMicros()))
+  const events = await readEventTroubles(warehouse, {
+    nowMicros: settings.clock.nowMicros(),
+    lateAfterMs: settings.lateAfterMs,
+    runAfterMs: settings.staleAfterMs,
+  })
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -106,9 +94,10 @@ export async function updateIncidents<T>(
       run: after.run,
       before,
       holder: holder?.run_id ?? null,
+      events,
       nowMicros,
     })
-    const { rows, changed } = compare(known, facts, { ...after, isWanted })
+    const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
     const used = use(rows, nowMicros)
     const latest = new Map([...changed, ...used.changed].map((row) => [incidentKey(row), row]))
     for (const statement of storeIncidents(db, [...latest.values()])) await session.run(statement)
@@ -123,11 +112,12 @@ interface Reading {
   readonly run: EndedRun
   readonly before: AlertMark | null
   readonly holder: string | null
+  readonly events: EventTroubles | undefined
   readonly nowMicros: bigint
 }
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
-  const { settings, run, before, holder, nowMicros } = reading
+  const { settings, run, before, holder, events, nowMicros } = reading
   const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
@@ -168,11 +158,20 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     }),
     reports: run.reports,
     quarantine: await quarantineOf(db, session, since),
+    events: events && wantedEvents(events, isWanted),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),
     staleAfterMs: settings.staleAfterMs,
     deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
   return { facts, mark, isWanted }
+}
+
+const wantedEvents = (
+  { notListed, left, ...rest }: EventTroubles,
+  isWanted: ComparedHow['isWanted'],
+): EventTroubles => {
+  const isOfWanted = ({ tenantId, resource }: OddEvents): boolean => isWanted(tenantId, resource)
+  return { ...rest, notListed: notListed.filter(isOfWanted), left: left.filter(isOfWanted) }
 }
 
 /** Whether a resource was read whole before: all that its first sync shows is new, and no news. */
@@ -183,99 +182,13 @@ const isKnown = (
 ): boolean => resources.includes(resource) || !states.some((state) => state.resource === resource)
 
 function wholeTroubles(
-  { reports, error }: EndedRun,
+  { reports, error, isLook }: EndedRun,
   others: { readonly killed: readonly WholeTrouble[]; readonly failed: readonly WholeTrouble[] },
 ): WholeTrouble[] {
+  if (isLook) return []
   const { killed, failed } = others
   const own = error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]
   // A snapshot that failed ends its run as well: that is one trouble, and it lasts beyond the next run.
   const known = new Set(failed.map(({ message }) => message))
   return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]
-}
-
-const isOfWhole = ({ tenantId, resource, kind }: Incident): boolean =>
-  kind === 'failed' && tenantId === 0 && resource === ''
-
-/** One incident lasts while this is the same. Trouble of a whole run is another one where it has another cause. */
-const identity = (incident: Incident): string =>
-  JSON.stringify([
-    incident.kind,
-    String(incident.tenantId),
-    incident.resource,
-    isOfWhole(incident) ? incident.cause : null,
-  ])
-
-const incidentOf = (row: AlertRow): Incident => ({
-  kind: row.kind as Incident['kind'],
-  tenantId: row.tenant_id,
-  resource: row.resource,
-  since: row.since,
-  cause: row.cause,
-  message: row.message ?? '',
-  advice: row.advice ?? '',
-  lasts: (row.lasts ?? 'state') as Incident['lasts'],
-})
-
-interface Comparing extends After {
-  readonly isWanted: (tenantId: Int64, resource: string) => boolean
-}
-
-/** The incidents as they are after the run, and those of them that have changed. */
-function compare(known: readonly AlertRow[], facts: Facts, how: Comparing) {
-  const now = fromMicros(facts.nowMicros)
-  const all = findIncidents(facts)
-  // What is swallowed is told to nobody, and is not over either.
-  const found = all.filter((incident) => !isSwallowed(incident, facts))
-  const held = new Set(all.map(identity))
-  const open = known.filter(({ resolved_at }) => resolved_at === null)
-  const isOpen = new Set(open.map((row) => identity(incidentOf(row))))
-  const over = open
-    .filter((row) => !held.has(identity(incidentOf(row))) && isOver(incidentOf(row), facts, how))
-    .map((row): AlertRow => ({ ...row, resolved_at: now }))
-  const fresh = found
-    .filter((incident) => incident.lasts === 'moment' || !isOpen.has(identity(incident)))
-    .map((incident): AlertRow => rowOf(incident, how, now))
-  const changed = [...over, ...fresh]
-  const latest = new Map([...known, ...changed].map((row) => [incidentKey(row), row]))
-  return { rows: [...latest.values()], changed }
-}
-
-/** What follows from trouble of the whole run is no incident of its own. */
-function isSwallowed(incident: Incident, { whole }: Facts): boolean {
-  if (isOfWhole(incident) || ['drift', 'quarantine'].includes(incident.kind)) return false
-  return whole.some(
-    ({ swallows }) => swallows === 'all' || (swallows === 'grants' && incident.cause === 'grants_incomplete'),
-  )
-}
-
-/** Whether an incident that nothing shows any more is over. */
-function isOver(
-  { lasts, tenantId, resource }: Incident,
-  { reports }: Facts,
-  { isWanted }: Comparing,
-): boolean {
-  if (lasts === 'state') return true
-  const isWhole = tenantId === 0
-  if (!isWhole && !isWanted(tenantId, resource)) return true
-  if (isWhole) return reports.some(({ requests }) => requests > 0)
-  const compared = ['reconcile', 'verify']
-  const asked = lasts === 'reconcile' ? reports.filter(({ mode }) => compared.includes(mode)) : reports
-  return asked.some(({ cursors }) =>
-    cursors.some(
-      (cursor) => cursor.tenant_id === tenantId && cursor.resource === resource && cursor.status === 'ok',
-    ),
-  )
-}
-
-function rowOf(incident: Incident, { run, rules }: After, now: string): AlertRow {
-  const { kind, tenantId, resource, since, cause, message, advice, lasts } = incident
-  const isNews = lasts === 'moment'
-  const hearing = isNews ? rules.filter(({ rule }) => isHeard(rule, { kind })) : []
-  return {
-    ...{ tenant_id: tenantId, resource, kind, since, cause, message, advice, lasts },
-    run_id: run.runId,
-    opened_at: now,
-    resolved_at: isNews ? now : null,
-    told: Object.fromEntries(hearing.map(({ id }) => [id, {}])),
-  }
 }

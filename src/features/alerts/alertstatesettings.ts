@@ -1,6 +1,7 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
+import { eventSettings } from '../events/settings.js'
 import { statusSettings } from '../status/settings.js'
 import type { AlertStateSettings } from './alertstate.js'
 
@@ -16,6 +17,7 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
     resources: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
     staleAfterMs: staleAfter,
     deletesUncheckedAfterMs: deletesUncheckedAfter,
+    lateAfterMs: eventSettings(config).lateAfter,
     keepMs: config.history.keep,
   }
 }

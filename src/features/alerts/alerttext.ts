@@ -82,6 +82,10 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
       return 'Nothing is lost: fields are in _extra. See the table sync_drift; resources.NAME.columns gives a field a column'
     case 'quarantine':
       return `Type shopsync quarantine list ${tenantId === 0 ? `--resource ${resource}` : named}`
+    case 'events':
+      return resource === ''
+        ? 'Type shopsync events list --state waiting; docs/webhooks.md says what to do'
+        : `Type shopsync events list ${named}`
     default:
       return kind satisfies never
   }

@@ -4,4 +4,5 @@ export const alerts: Feature = {
   settings: async () => (await import('./settings.js')).alertSection,
   tables: async () => (await import('./tables.js')).alertTables,
   afterWork: async (context, ended) => (await import('./alerting.js')).tellAfterWork(context, ended),
+  whileListening: async (context) => (await import('./alerting.js')).tellWhileListening(context),
 }

@@ -7,25 +7,12 @@ import { count, isOlderThan } from '../../engine/base/format.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
+import type { EventTroubles } from '../events/eventtroubles.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
+import { eventIncidents } from './eventincidents.js'
+import type { Incident } from './incident.js'
 import type { AlertKind } from './settings.js'
 import type { WholeTrouble } from './wholetrouble.js'
-
-/** How long an incident lasts: see the column `lasts` of sync_alerts. */
-type Lasting = 'state' | 'asked' | 'reconcile' | 'moment'
-
-export interface Incident {
-  readonly kind: AlertKind
-  /** 0: of the whole run. */
-  readonly tenantId: Int64
-  /** Empty: of all resources. */
-  readonly resource: string
-  readonly since: string
-  readonly cause: string | null
-  readonly message: string
-  readonly advice: string
-  readonly lasts: Lasting
-}
 
 export interface CursorFacts {
   readonly tenant_id: Int64
@@ -61,6 +48,8 @@ export interface Facts {
     readonly path: string
     readonly first_seen_at: string | null
   }[]
+  /** undefined where nobody has ever received events. */
+  readonly events: EventTroubles | undefined
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
 }
@@ -93,6 +82,7 @@ export function findIncidents(facts: Facts): Incident[] {
     ...fromReports(facts, now),
     ...facts.quarantine.map(quarantineIncident),
     ...driftIncidents(facts.drift, now),
+    ...eventIncidents(facts.events),
   ]
 }
 

@@ -17,6 +17,7 @@ export const alertKinds = [
   'revoked',
   'drift',
   'quarantine',
+  'events',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
 
@@ -53,7 +54,7 @@ const rule = z
         .min(1, { error: kindsError })
         .prefault([...alertKinds])
         .describe(
-          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored.',
+          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored. events: a receiver of events that takes none or has ended, events that wait, records that events announce and no list shows.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {

@@ -13,13 +13,13 @@ export const alertTables = {
       tenant_id: id('Tenant; 0: the whole run.'),
       resource: text('Resource; empty: all of the tenant, or of the run.'),
       kind: text(
-        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift` or `quarantine` (docs/operations.md, Alerts).',
+        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine` or `events` (docs/operations.md, Alerts).',
       ),
       since: timestamp('Since when it is so.'),
       cause: text('Why, as a short code; null where none is known.'),
       message: text('What was found.'),
       advice: text('What to do about it.'),
-      run_id: text('The run that found it; null where none could begin.'),
+      run_id: text('The run that found it; null where none could begin, and where `listen` did.'),
       lasts: text(
         '`state`: as long as the cursor or tenant is in that state; `asked`: until a run has asked the API for it well; `reconcile`: until a reconcile or verify finds it well; `moment`: it is news, and never over.',
       ),

@@ -19,15 +19,10 @@ import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
-import {
-  type AlertStateSettings,
-  type EndedRun,
-  incidentKey,
-  keptFrom,
-  updateIncidents,
-} from './alertstate.js'
+import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
 import { type AlertMessage, installationOf, messageOf, type Teller } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
+import { type EndedRun, incidentKey } from './incidentchanges.js'
 import type { AlertSettings } from './settings.js'
 import { type AlertRow, incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
 import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold } from './telling.js'

@@ -16,7 +16,7 @@ export const demoCommand: Command = {
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, looks for what was deleted, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
+again, looks for what was deleted, hears one change by its event, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
 report lies in ${page} then. Takes some seconds and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
@@ -31,16 +31,23 @@ report lies in ${page} then. Takes some seconds and needs no network.`,
 }
 
 async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<number> {
-  const [{ withConfig }, { configurationOf }, { execute, exitCodeOf }, text, { writeReport }, { beginReconcile }, { beginSync }] =
-    await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('../../shell/configuration.js'),
-      import('../../shell/execute.js'),
-      import('./words.js'),
-      import('../report/work.js'),
-      import('../reconcile/work.js'),
-      import('../sync/work.js'),
-    ])
+  const [
+    { withConfig },
+    { configurationOf },
+    { execute, exitCodeOf },
+    text,
+    { writeReport },
+    { beginReconcile },
+    { beginSync },
+  ] = await Promise.all([
+    import('../../shell/commandcontext.js'),
+    import('../../shell/configuration.js'),
+    import('../../shell/execute.js'),
+    import('./words.js'),
+    import('../report/work.js'),
+    import('../reconcile/work.js'),
+    import('../sync/work.js'),
+  ])
   const { out, signals, io } = invocation
   const config = await configurationOf(documentOf(sandbox), 'the demo', invocation)
   await removeOlder(io.workingDirectory)
@@ -59,6 +66,9 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const checked = await execute(context, { ...all, mode: 'reconcile', begin: beginReconcile({}) })
     if (signals.signal.aborted) return 1
     out.print(text.afterReconcile(checked))
+    const { hearChange } = await import('./hear.js')
+    out.print(text.heard(await hearChange(context, sandbox)))
+    if (signals.signal.aborted) return 1
     const report = await writeReport(context, page, null)
     out.print(text.answers(report.data, out.terminal))
     out.print(text.closing(file, page))
@@ -94,7 +104,11 @@ const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
 
 async function removeOlder(folder: string): Promise<void> {
   const [{ rm }, { join }] = await Promise.all([import('node:fs/promises'), import('node:path')])
-  for (const name of [file, `${file}-wal`, `${file}-shm`, page]) await rm(join(folder, name), { force: true })
+  for (const name of [
+    ...['', '-wal', '-shm', '.events', '.events-wal', '.events-shm'].map((end) => `${file}${end}`),
+    page,
+  ])
+    await rm(join(folder, name), { force: true })
 }
 
 /** Logs errors only: other entries would stand between the lines of the demo. */

@@ -1,10 +1,11 @@
 import { count, plural, span } from '../../engine/base/format.js'
+import type { RunReport } from '../../engine/run/runreport.js'
+import { changedText, elapsed } from '../../shell/runsummary.js'
 import type { Terminal } from '../../shell/terminal.js'
+import { right, table } from '../../shell/texttable.js'
 import type { ReportData } from '../report/data.js'
 import { answersText } from '../report/reporttext.js'
-import type { RunReport } from '../../engine/run/runreport.js'
-import { right, table } from '../../shell/texttable.js'
-import { changedText, elapsed } from '../../shell/runsummary.js'
+import { type HeardChange, hearPatience } from './hear.js'
 
 /* The words of the demo. */
 
@@ -53,6 +54,14 @@ export function sideBySide(first: RunReport, second: RunReport, terminal: Termin
 export const afterReconcile = (report: RunReport): string => `
 Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
   ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
+
+export const heard = ({ seconds, completeness }: HeardChange): string =>
+  seconds === undefined
+    ? `
+The source sent an event of a change. Its row has not come within ${span(hearPatience)}.`
+    : `
+The source sends an event; whoever listens reads the list that it names.
+  A change at the source was in the warehouse, ${completeness}, after ${(Math.ceil(seconds * 10) / 10).toFixed(1)} s.`
 
 export const answers = (data: ReportData, terminal: Terminal): string => `
 The shops ask their warehouse.

@@ -6,39 +6,40 @@ import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { toJson } from '../../engine/base/printjson.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables, CopiedBeside, ErasedBeside } from '../../shell/command.js'
-import { Inbox } from './inbox.js'
+import { withInboxThere } from './eventview.js'
+import { Inbox, listenedTo } from './inbox.js'
 import { type EventDb, eventTables } from './tables.js'
+import { emptyJudged, forgetJudged } from './unannounced.js'
 
 type Opened = Pick<Warehouse, 'dialect'>
 
 /** Rows that are copied together. */
 const rowsAtOnce = 500
 
-async function withInbox<T>(warehouse: Opened, work: (inbox: Inbox) => Promise<T>): Promise<T | undefined> {
-  const inbox = await Inbox.there(warehouse)
-  if (!inbox) return undefined
-  try {
-    return await work(inbox)
-  } finally {
-    await inbox.close()
-  }
-}
-
 const eraseTenant = (warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined> =>
-  withInbox(warehouse, async (inbox) => {
+  withInboxThere(warehouse, async (inbox) => {
     let rows = 0
     const { left } = await inbox.erase(async () => {
       const { db } = inbox
       rows = await inbox.write([db.deleteFrom('sync_events').where('tenant_id', '=', tenantId).compile()])
+      await inbox.write([forgetJudged(db, tenantId)])
     })
     return { table: 'sync_events', rows, left }
   })
 
 /** Events of the former source name records of the new one by the same ids. What was counted stays. */
-const empty = async (warehouse: Opened): Promise<void> => {
-  await withInbox(warehouse, (inbox) => inbox.write([inbox.db.deleteFrom('sync_events').compile()]))
+const adopt = async (warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void> => {
+  await withInboxThere(warehouse, (inbox) => {
+    const { db } = inbox
+    const heard = db
+      .updateTable('sync_listeners')
+      .set({ source: listenedTo(to) })
+      .compile()
+    return inbox.write(sameData ? [heard] : [heard, db.deleteFrom('sync_events').compile(), emptyJudged(db)])
+  })
 }
 
 type CopiedName = 'sync_events' | 'sync_event_counts'
@@ -101,7 +102,7 @@ async function copyTable(from: Inbox, to: Inbox, name: CopiedName): Promise<Copi
 }
 
 const copy = async (from: Opened, to: Opened): Promise<readonly CopiedBeside[]> =>
-  (await withInbox(from, async (source) => {
+  (await withInboxThere(from, async (source) => {
     const target = await Inbox.open(to)
     try {
       const { db } = target
@@ -118,4 +119,4 @@ const copy = async (from: Opened, to: Opened): Promise<readonly CopiedBeside[]> 
     }
   })) ?? []
 
-export const inboxCare: BesideTables = { names: Object.keys(eventTables), eraseTenant, empty, copy }
+export const inboxCare: BesideTables = { names: Object.keys(eventTables), eraseTenant, adopt, copy }

@@ -3,6 +3,8 @@
  * a busy warehouse would hold the receiver up.
  */
 import { type CompiledQuery, sql } from 'kysely'
+import { resources } from '../../../schema/index.js'
+import { toMicros } from '../../engine/base/timestamp.js'
 import type { EventDb } from './tables.js'
 
 /** Upper ends of the ranges of a histogram, in seconds; beyond the last one: `+Inf`. */
@@ -69,3 +71,33 @@ export const writeEventCounts = (db: EventDb, counts: readonly Count[]): Compile
           )
           .compile(),
       ]
+
+/** Whether an event makes its own cursor due, and not one of `events.also`. What is rung by hand is no event. */
+export const isOwnEvent = (type: string | null, resource: string): boolean =>
+  type !== null && resources[resource]?.entity === type
+
+interface SettledRow {
+  readonly type: string | null
+  readonly received_at: string | null
+}
+
+/** Counts events of one cursor that were settled at that time: in the transaction that settles them, and only there. */
+export function countSettled(
+  db: EventDb,
+  rows: readonly SettledRow[],
+  { resource, state, at }: { readonly resource: string; readonly state: string; readonly at: string },
+): CompiledQuery[] {
+  const counts = new EventCounts()
+  for (const { type, received_at } of rows) {
+    if (type === null || type === '') continue
+    counts.add('settled', { resource, state })
+    // The receiver may be another machine, whose clock is ahead.
+    if (received_at !== null && isOwnEvent(type, resource))
+      counts.observe(
+        'settle_seconds',
+        Math.max(0, Number(toMicros(at) - toMicros(received_at)) / 1e6),
+        settleRanges,
+      )
+  }
+  return writeEventCounts(db, counts.take())
+}

@@ -5,16 +5,21 @@
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
+import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import { asTables } from '../../engine/model/state.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
 import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
+import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
 type EventTable = RowsOf<typeof eventTables>['sync_events']
 type Delivered = Pick<EventTable, 'tenant_id' | 'event_id' | 'resource' | 'deliveries'>
+
+/** How sync_listeners names a source. */
+export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
 
 export interface InboxOptions {
   readonly clock?: Clock
@@ -24,20 +29,25 @@ export interface InboxOptions {
 
 export class Inbox {
   readonly #policy: RetryPolicy
+  #reopening: Promise<void> | undefined
 
   private constructor(
-    private readonly dialect: Dialect,
+    private dialect: Dialect,
+    private readonly reopen: () => Promise<Dialect | undefined>,
     { clock = systemClock, signal }: InboxOptions,
   ) {
-    this.#policy = new RetryPolicy({ clock, classify: (error) => dialect.classify(error), signal })
+    this.#policy = new RetryPolicy({ clock, classify: (error) => this.dialect.classify(error), signal })
   }
 
   /** Makes it where it is not there, and brings it up to date: only who receives events does. */
   static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
-    const dialect = await warehouse.dialect.beside({ ...place, creates: true })
-    if (!dialect) throw new Bug('The inbox was not made')
-    await makeTables(dialect)
-    return new Inbox(dialect, options)
+    const open = async (): Promise<Dialect> => {
+      const dialect = await warehouse.dialect.beside({ ...place, creates: true })
+      if (!dialect) throw new Bug('The inbox was not made')
+      await makeTables(dialect)
+      return dialect
+    }
+    return new Inbox(await open(), open, options)
   }
 
   /** undefined where nobody has ever received events. */
@@ -45,8 +55,9 @@ export class Inbox {
     warehouse: Pick<Warehouse, 'dialect'>,
     options: InboxOptions = {},
   ): Promise<Inbox | undefined> {
-    const dialect = await warehouse.dialect.beside({ ...place, creates: false })
-    return dialect && new Inbox(dialect, options)
+    const open = (): Promise<Dialect | undefined> => warehouse.dialect.beside({ ...place, creates: false })
+    const dialect = await open()
+    return dialect && new Inbox(dialect, open, options)
   }
 
   /** For people; never a password. */
@@ -59,18 +70,42 @@ export class Inbox {
   }
 
   read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
-    return this.#policy.trying(() => work(this.db))
+    return this.#trying(() => work(this.db))
   }
 
-  /** Writes in one transaction, which a power cut does not take back; returns the number of rows affected. */
+  /** Runs work in one transaction, which a power cut does not take back; again where the database was away. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#trying(() => this.dialect.transaction(work))
+  }
+
+  /** Writes in one transaction; returns the number of rows affected. */
   write(statements: readonly CompiledQuery[]): Promise<number> {
-    return this.#policy.trying(() =>
-      this.dialect.transaction(async (session) => {
-        let affected = 0
-        for (const statement of statements) affected += (await session.run(statement)).affected
-        return affected
-      }),
-    )
+    return this.transaction(async (session) => {
+      let affected = 0
+      for (const statement of statements) affected += (await session.run(statement)).affected
+      return affected
+    })
+  }
+
+  /** Somebody may have taken its file away: what is written from then on must not go into a file without a name. */
+  async #trying<T>(work: () => Promise<T>): Promise<T> {
+    return this.#policy.trying(async () => {
+      if (this.dialect.isGone()) {
+        this.#reopening ??= this.#reopen().finally(() => {
+          this.#reopening = undefined
+        })
+        await this.#reopening
+      }
+      return work()
+    })
+  }
+
+  async #reopen(): Promise<void> {
+    const gone = this.dialect
+    const dialect = await this.reopen()
+    if (!dialect) return
+    this.dialect = dialect
+    await gone.close()
   }
 
   /** Stores events, each of them once; returns how often each has been received by now. Then runs the other statements. */
@@ -85,18 +120,24 @@ export class Inbox {
       )
       .returning(['tenant_id', 'event_id', 'resource', 'deliveries'])
       .compile()
-    return this.#policy.trying(() =>
-      this.dialect.transaction(async (session) => {
-        const stored = await session.run(statement)
-        for (const other of more) await session.run(other)
-        return stored.rows
-      }),
-    )
+    return this.transaction(async (session) => {
+      const stored = await session.run(statement)
+      for (const other of more) await session.run(other)
+      return stored.rows
+    })
   }
 
   /** Bytes that are left where it lies; undefined where nobody can say. */
   room(): Promise<number | undefined> {
     return this.dialect.room()
+  }
+
+  /** The source whose events were received last; undefined where none ever were. */
+  async source(): Promise<string | undefined> {
+    const row = await this.read((db) =>
+      db.selectFrom('sync_listeners').select('source').orderBy('up_at', 'desc').limit(1).executeTakeFirst(),
+    )
+    return row?.source ?? undefined
   }
 
   /** Deletes what was settled before that time, and listeners that had ended by then. */

@@ -15,7 +15,7 @@ import { walkOf } from '../reconcile/work.js'
 import type { Inbox } from './inbox.js'
 import { eventsRunId, recordRing } from './ringrecord.js'
 import { isSynced, type SyncedCursors } from './synced.js'
-import { type DueCursor, dueCursors, ignoreOf, waitAgain, waitingOf } from './waiting.js'
+import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
 
 /** What is known of rings from one look, turn and run to the next, within this process. */
 export class RingMemory {
@@ -123,7 +123,7 @@ export class Ringing implements AsyncDisposable {
     if (found.resource) return { tenantId: due.tenantId, resource: found.resource }
     if (found.reason) {
       const at = fromMicros(this.#run.clock.nowMicros())
-      await this.inbox.write([ignoreOf(this.inbox.db, due, { reason: found.reason, at })])
+      await ignoreEvents(this.inbox, due, { reason: found.reason, at })
     }
     return undefined
   }

@@ -206,11 +206,11 @@ class Settling {
 
   async #waitAgain(rows: readonly EventRow[], reason: string): Promise<void> {
     const now = this.cursor.run.clock.nowMicros()
-    for (const row of rows) {
-      const tries = triesFor(reason, row)
+    for (const tries of new Set(rows.map((row) => triesFor(reason, row)))) {
       const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] ?? 0
       const dueAt = fromMicros(now + BigInt(pause) * 1000n)
-      await waitAgain(this.inbox, [row], { reason, tries: tries + 1, dueAt })
+      const alike = rows.filter((row) => triesFor(reason, row) === tries)
+      await waitAgain(this.inbox, alike, { reason, tries: tries + 1, dueAt })
     }
   }
 }

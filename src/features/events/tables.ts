@@ -31,13 +31,15 @@ export const eventTables = {
       settled_at: timestamp('When it was settled.'),
       run_id: text('The run that settled it.'),
     },
-    indexes: [['state', 'due_at'], ['tenant_id', 'resource', 'state'], ['received_at']],
+    indexes: [['state', 'due_at'], ['tenant_id', 'resource', 'state'], ['received_at'], ['reason']],
   }),
   sync_event_counts: define({
     doc: 'What was received and what became of it, as totals that do not fall when rows go.',
     key: ['metric', 'labels', 'part'],
     fields: {
-      metric: text('`received`, `settled`, `accept_seconds` or `settle_seconds`.'),
+      metric: text(
+        '`received`, `settled`, `accept_seconds` or `settle_seconds`; by day, `changes` that walks brought while somebody listened and, of these, `unannounced` ones; `judged_through`: how far those of a cursor were judged, in microseconds.',
+      ),
       labels: text('Its labels, as JSON.'),
       part: text('Of a histogram: the upper end of a range, or `sum`. Else empty.'),
       value: integer('The total so far. Seconds are kept as microseconds.'),

@@ -3,6 +3,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
+import { countSettled } from './counts.js'
 import type { Inbox } from './inbox.js'
 import type { EventDb, eventTables } from './tables.js'
 
@@ -49,7 +50,7 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
       .select(['tenant_id', 'resource'])
       .select((eb) => eb.fn.min<string>('due_at').as('since'))
       .where('state', '=', 'waiting')
-      .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0)]))
+      .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
       .groupBy(['tenant_id', 'resource'])
       .orderBy('since')
       .limit(mostCursors)
@@ -81,18 +82,35 @@ const where = (db: EventDb, rows: readonly EventRow[]) => {
     )
 }
 
-/** Settles events of one cursor. */
+/** Settles events of one cursor, and counts them. */
 export async function settleEvents(
   inbox: Inbox,
   rows: readonly EventRow[],
   { state, reason, runId, at }: Settlement,
 ): Promise<void> {
+  const [first] = rows
+  if (!first) return
+  const { resource } = first
   for (let i = 0; i < rows.length; i += atOnce) {
     const part = rows.slice(i, i + atOnce)
     const columns = { state, reason: reason ?? null, run_id: runId, settled_at: at, due_at: null }
-    await inbox.write([where(inbox.db, part).set(columns).compile()])
+    const settle = where(inbox.db, part).set(columns).returning(['type', 'received_at']).compile()
+    await settleCounted(inbox, settle, { resource, state, at })
   }
 }
+
+type SettleStatement = CompiledQuery<{ type: string | null; received_at: string | null }>
+
+/** What somebody else has settled meanwhile is not among the rows that the statement returns, and is not counted twice. */
+const settleCounted = (
+  inbox: Inbox,
+  settle: SettleStatement,
+  how: { readonly resource: string; readonly state: Settled['state']; readonly at: string },
+): Promise<void> =>
+  inbox.transaction(async (session) => {
+    const { rows } = await session.run(settle)
+    for (const statement of countSettled(inbox.db, rows, how)) await session.run(statement)
+  })
 
 /** Lets events of one cursor wait until a later walk. */
 export async function waitAgain(
@@ -111,18 +129,21 @@ export async function waitAgain(
 }
 
 /** Events of cursors that nobody syncs are answered and left alone. */
-export const ignoreOf = (
-  db: EventDb,
+export const ignoreEvents = (
+  inbox: Inbox,
   { tenantId, resource }: CursorKey,
   { reason, at }: { readonly reason: string; readonly at: string },
-): CompiledQuery =>
-  db
+): Promise<void> => {
+  const ignore = inbox.db
     .updateTable('sync_events')
     .set({ state: 'ignored', reason, settled_at: at, due_at: null })
     .where('state', '=', 'waiting')
     .where('tenant_id', '=', tenantId)
     .where('resource', '=', resource)
+    .returning(['type', 'received_at'])
     .compile()
+  return settleCounted(inbox, ignore, { resource, state: 'ignored', at })
+}
 
 /** Whether anything waits: of one tenant, where one is named. */
 export const oldestWaiting = async (inbox: Inbox, tenantId?: Int64): Promise<string | null> => {

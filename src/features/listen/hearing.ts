@@ -7,9 +7,10 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { Inbox } from '../events/inbox.js'
+import { Inbox, listenedTo } from '../events/inbox.js'
 import { Listener } from '../events/listener.js'
 import type { EventSettings } from '../events/settings.js'
+import { judgeUnannounced } from '../events/unannounced.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
 
@@ -19,6 +20,8 @@ const betweenLooks = 10_000
 const pauseAfterFailure = 5000
 /** Milliseconds between two removals of events that were settled long ago. */
 const betweenPrunings = 3_600_000
+/** Milliseconds between two looks at what people are to be told of. */
+const betweenTellings = 60_000
 
 const isOwnMachine = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
@@ -39,6 +42,16 @@ export function checkListening(context: CommandContext, settings: EventSettings)
     })
 }
 
+/** Stops where the events are of another source: a file beside the warehouse can be that of another one. */
+async function checkInbox(inbox: Inbox, source: string): Promise<void> {
+  const owner = await inbox.source()
+  if (owner === undefined || owner === source) return
+  throw new Stop(`The events in ${inbox.where} are of ${owner}, the configuration names ${source}`, {
+    exitCode: 2,
+    hint: 'Move that file away if it belongs to another warehouse',
+  })
+}
+
 interface Parts {
   readonly context: CommandContext
   readonly warehouse: Warehouse
@@ -57,7 +70,13 @@ export class Hearing {
     receiver: RunningReceiver,
   ) {
     this.#receiver = receiver
-    this.#work = Promise.all([this.#ring(), this.#refresh(), this.#watch(), this.#prune()]).then(() => {})
+    this.#work = Promise.all([
+      this.#ring(),
+      this.#refresh(),
+      this.#watch(),
+      this.#prune(),
+      this.#tell(),
+    ]).then(() => {})
   }
 
   /** Listens; throws Stop where it cannot. `rings`: whether it takes turns. */
@@ -72,6 +91,7 @@ export class Hearing {
     await checkSourceIdentity(warehouse, deps.source.address)
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())
+    await checkInbox(inbox, listenedTo(deps.source.address))
     const listener = rings ? new Listener({ deps, inbox, settings, log }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
@@ -118,6 +138,19 @@ export class Hearing {
     }
   }
 
+  /** What every run tells at its end: beside a listener, none need ever run. */
+  async #tell(): Promise<void> {
+    const { context } = this.parts
+    const { clock, invocation } = context
+    while (!this.#signal.aborted) {
+      for (const feature of invocation.features)
+        await this.#without('What people are told could not be brought up to date', async () =>
+          feature.whileListening?.(context),
+        )
+      await clock.sleep(betweenTellings, this.#signal)
+    }
+  }
+
   /** A thread that has ended is started again: nobody else takes events. */
   #watch(): Promise<void> {
     const ended = new Promise<void>((resolve) => {
@@ -132,13 +165,27 @@ export class Hearing {
     })
   }
 
+  /** Before what is old goes, what changed is judged by it. */
   async #prune(): Promise<void> {
-    const { context, inbox, settings } = this.parts
-    const { clock } = context
+    const { context, warehouse, inbox, settings } = this.parts
+    const { config, model, clock } = context
+    const { keep } = settings
     while (!this.#signal.aborted) {
-      const before = addMicros(fromMicros(clock.nowMicros()), BigInt(settings.keep) * -1000n)
-      await inbox.prune(before).catch(() => 0)
+      const now = clock.nowMicros()
+      await this.#without('Changes without an event could not be counted', () =>
+        judgeUnannounced({ config, model, warehouse, inbox, keep }, now),
+      )
+      await inbox.prune(addMicros(fromMicros(now), BigInt(keep) * -1000n)).catch(() => 0)
       await clock.sleep(betweenPrunings, this.#signal)
+    }
+  }
+
+  /** Work without which everything else goes on. */
+  async #without(what: string, work: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.parts.context.log.warn({ error: describeError(error) }, what)
     }
   }
 

@@ -5,9 +5,11 @@ import { Worker } from 'node:worker_threads'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
+import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { knownTenants, readForgotten } from '../../engine/warehouse/tenants.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import { listenedTo } from '../events/inbox.js'
 import type { EventSettings } from '../events/settings.js'
 import { readSynced } from '../events/synced.js'
 import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
@@ -56,7 +58,7 @@ export function receiverCall(
     resources: new Map(announced.map(({ entity, name }) => [entity, name])),
     also: new Map(Object.entries(settings.also ?? rungByDeclaration())),
     listenerId: randomUUID(),
-    source: `${config.api.baseUrl} ${config.api.partnerId}`,
+    source: listenedTo(sourceAddress(config.api)),
   }
 }
 

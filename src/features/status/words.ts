@@ -10,6 +10,7 @@ import { right, table } from '../../shell/texttable.js'
 import type { ToldIncident } from '../alerts/openincidents.js'
 import type { CursorStatus } from './cursorstatus.js'
 import { perResource, perTenant } from './cursortables.js'
+import { heardText } from './heardwords.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './work.js'
 
@@ -46,6 +47,7 @@ export function statusText(
     setBack(report),
     sharedServices(report),
     lateness(report, terminal),
+    failing ? '' : heardText(report.events, now),
     quarantine(report),
     forgotten(report),
     next(report, troubled),

@@ -14,6 +14,7 @@ import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
+import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type CursorStatus, readCursorStates } from './cursorstatus.js'
 
@@ -63,6 +64,8 @@ export interface StatusReport {
   readonly failed_works: readonly FailedWork[]
   /** What somebody was to be told of, and is not over. */
   readonly incidents: readonly ToldIncident[]
+  /** What was heard of the source; absent where nobody ever listened. */
+  readonly events?: EventsStatus
 }
 
 export interface StatusOptions {
@@ -140,6 +143,10 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
   }
   const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
+  const events = await readEventsStatus(options.warehouse, options.nowMicros, {
+    tenants: options.tenants,
+    resources: options.named ?? null,
+  })
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
@@ -166,6 +173,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
         tenants: options.tenants,
         resources: options.named ?? null,
       }),
+      ...(events && { events }),
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })

@@ -6,4 +6,5 @@ export const telemetry: Feature = {
   afterWork: async (context, { onRecord, exitCode }) => {
     if (onRecord && exitCode !== 2) await (await import('./work.js')).writeMetrics(context)
   },
+  whileListening: async (context) => (await import('./work.js')).writeMetrics(context),
 }

@@ -1,4 +1,5 @@
 import { keptCounters, keptGauges, keptHistograms, type Metric } from '../../engine/run/lifetimecounters.js'
+import { acceptRanges, settleRanges } from '../events/counts.js'
 
 /** Metrics that say how the warehouse is now. */
 export const stateGauges = {
@@ -34,6 +35,43 @@ export const stateGauges = {
   },
 } as const
 
+/** Totals of events, in sync_event_counts. They and what follows are shown where somebody has listened. */
+export const eventCounters = {
+  shopsync_events_received_total: {
+    help: 'Events that were received, by what was answered: stored, double, ignored, unknown, unknown_tenant or forgotten, all with 200; else why they were refused.',
+    labels: ['type', 'action', 'answer'],
+  },
+  shopsync_events_settled_total: {
+    help: 'Events that are over, by the list that they made due and by what became of them.',
+    labels: ['resource', 'state'],
+  },
+} as const satisfies Record<string, Metric>
+
+export const eventHistograms = {
+  shopsync_events_accept_seconds: {
+    help: 'How long an event took to be stored and answered, in seconds.',
+    labels: [],
+    bounds: acceptRanges,
+  },
+  shopsync_events_settle_seconds: {
+    help: 'How long an event waited until a walk had settled it, in seconds.',
+    labels: [],
+    bounds: settleRanges,
+  },
+} as const satisfies Record<string, Metric & { readonly bounds: readonly number[] }>
+
+export const eventGauges = {
+  shopsync_events_waiting: { help: 'Events that no walk has settled yet.', labels: [] },
+  shopsync_events_oldest_waiting_seconds: {
+    help: 'How long ago the oldest of them was received; 0: none waits.',
+    labels: [],
+  },
+  shopsync_events_unannounced_records: {
+    help: 'Changes of the last 30 days that walks brought and no event announced, while somebody listened.',
+    labels: ['resource'],
+  },
+} as const satisfies Record<string, Metric>
+
 const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
   Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
 
@@ -43,6 +81,9 @@ export const metricNames = [
   ...typed('counter', keptCounters),
   ...typed('histogram', keptHistograms),
   ...typed('gauge', keptGauges),
+  ...typed('counter', eventCounters),
+  ...typed('histogram', eventHistograms),
+  ...typed('gauge', eventGauges),
 ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** The table of docs/operations.md. Used by the build. */

@@ -13,8 +13,9 @@ import {
   sumPart,
 } from '../../engine/run/lifetimecounters.js'
 import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
+import { type EventTotals, readEventTotals } from '../events/eventview.js'
 import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'
-import { stateGauges } from './metricnames.js'
+import { eventCounters, eventGauges, eventHistograms, stateGauges } from './metricnames.js'
 
 export interface MetricsOptions extends GaugesOptions {
   readonly version: string
@@ -41,7 +42,30 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
   }
   for (const [name, metric] of Object.entries(keptHistograms))
     registry.registerMetric(new KeptHistogram(describe(name, metric), metric.bounds, kept.get(name) ?? []))
+  const events = await readEventTotals(options.warehouse, options.nowMicros)
+  if (events) showEvents(registry, events)
   return registry.metrics()
+}
+
+/** In sync_event_counts, metrics have the names that tell them apart there. */
+const ownName = (name: string): string => name.replace(/^shopsync_events_/, '').replace(/_total$/, '')
+
+function showEvents(registry: Registry, { counts, waiting, oldestSeconds, unannounced }: EventTotals): void {
+  const kept = grouped(counts, ({ metric }) => metric)
+  for (const [name, metric] of Object.entries(eventCounters)) {
+    const counter = new Counter({ ...describe(name, metric), registers: [registry] })
+    for (const { labels, value } of kept.get(ownName(name)) ?? []) counter.inc(labels, value)
+  }
+  for (const [name, metric] of Object.entries(eventHistograms))
+    registry.registerMetric(
+      new KeptHistogram(describe(name, metric), metric.bounds, kept.get(ownName(name)) ?? []),
+    )
+  const gauge = (name: keyof typeof eventGauges): Gauge =>
+    new Gauge({ ...describe(name, eventGauges[name]), registers: [registry] })
+  gauge('shopsync_events_waiting').set(waiting)
+  gauge('shopsync_events_oldest_waiting_seconds').set(oldestSeconds)
+  const silent = gauge('shopsync_events_unannounced_records')
+  for (const { resource, unannounced: records } of unannounced) silent.set({ resource }, records)
 }
 
 function grouped(

@@ -1,6 +1,7 @@
-import { indent, plural } from '../../engine/base/format.js'
+import { indent, plural, span } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
+import { type LastEvent, secondsBetween } from '../events/eventview.js'
 import { mostRows, type Told, type Why } from './work.js'
 
 /** Tenants that are named where somebody has mistyped one. */
@@ -57,6 +58,7 @@ function rowText(told: Told): string {
     ...(brought.confirmed_at === brought.at
       ? []
       : [`last seen so at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
+    ...(told.event ? [eventText(told.event)] : []),
     ...told.earlier.map(
       ({ run_id, step, started_at, rows_upserted }) =>
         `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${rows_upserted} rows of this cursor`,
@@ -86,6 +88,22 @@ function broughtText({ certainty, run_id, mode, way, at, page, request_id }: Tol
   const request = request_id === null ? '' : `, request id ${request_id}`
   const sure = certainty === 'likely' ? ', going by its place in the list' : ''
   return `brought at ${at} by ${way}, ${shape}${request}${by(run_id)}${mode === null ? '' : ` (${mode})`}${sure}`
+}
+
+function eventText({
+  event_id,
+  type,
+  action,
+  received_at,
+  state,
+  reason,
+  settled_at,
+  run_id,
+}: LastEvent): string {
+  const after = secondsBetween(received_at, settled_at)
+  const end = after === null ? '' : ` after ${span(after * 1000)}${by(run_id)}`
+  const why = reason === null ? '' : ` (${reason})`
+  return `rung last by event ${event_id} (${type} ${action}), received at ${received_at}: ${state}${why}${end}`
 }
 
 const shown = (value: unknown): string => (value === null ? 'nothing' : toJson(value))

@@ -18,6 +18,7 @@ import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type LastEvent, lastEventOf, withInboxThere } from '../events/eventview.js'
 import type { Quarantined } from '../quarantine/work.js'
 import { type BelongsTo, belongsTo } from '../status/belongsto.js'
 import { type ContentDifference, compareContent } from '../verify/content.js'
@@ -43,6 +44,8 @@ export interface Told {
   /** Runs of its cursor that wrote rows before that. */
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
+  /** The event that rang last for its record; absent where nobody ever listened, null where none came. */
+  readonly event?: LastEvent | null
   /** Versions of the record that have ended, the newest first; empty where none are kept. */
   readonly versions: readonly EndedVersion[]
   /** The record that the row is part of, as the source has it now. */
@@ -226,6 +229,7 @@ async function tell(
   const record = isPart ? await readRecord(deps.warehouse, resource, tenantId, id) : row
   const deleted = typeof record?._deleted_at === 'string'
   const version = typeof record?.updated_at === 'string' ? record.updated_at : null
+  const event = await withInboxThere(deps.warehouse, (inbox) => lastEventOf(inbox, { ...cursor, id }))
   return {
     table: table.name,
     tenant_id: tenantId,
@@ -235,6 +239,7 @@ async function tell(
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
     quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
+    ...(event !== undefined && { event }),
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
     source: await ask(deps, resource, tenantId, id),
   }

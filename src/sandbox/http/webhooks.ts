@@ -92,6 +92,11 @@ export class Webhooks {
     return jsonResponse(201, JSON.stringify(this.#add(String(url), events as string[])))
   }
 
+  /** Adds a webhook of all events. */
+  subscribe(url: string): void {
+    this.#add(url, EVENT_NAMES)
+  }
+
   /** Forgets the webhooks and all deliveries; those that wait are never made. */
   clear(): void {
     this.#hooks.length = 0

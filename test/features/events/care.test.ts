@@ -54,9 +54,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 
   it('adopt empties it, unless the data is the same', async () => {
     const to = { baseUrl: 'http://127.0.0.1:1', partnerId: '7' }
+    const up_at = '2026-01-01T00:00:00.000000Z'
+    const { db } = events.inbox
+    await events.inbox.write([
+      db.insertInto('sync_listeners').values({ listener_id: 'one', source: 'http://a 42', up_at }).compile(),
+    ])
     const deps = { warehouse, clock: systemClock, besideTables }
     await adopt(deps, to, true)
-    expect(await tenants()).toHaveLength(2)
+    expect([await events.inbox.source(), (await tenants()).length]).toEqual(['http://127.0.0.1:1 7', 2])
     await adopt(deps, { ...to, partnerId: '8' }, false)
     expect(await tenants()).toEqual([])
   })

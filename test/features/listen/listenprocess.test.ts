@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Listening, startListening } from '../../support/listening.js'
 import { type Place, place } from '../../support/place.js'
@@ -40,6 +41,13 @@ const states = async (): Promise<string[]> => {
     events: { event_id: string; resource: string; state: string }[]
   }>()
   return events.map(({ event_id, resource, state }) => `${event_id} ${resource} ${state}`).sort()
+}
+
+const storedIds = async (): Promise<string[]> => {
+  const { events } = (await here.run('events', 'list', '--last', '100000', '--json')).json<{
+    events: { event_id: string }[]
+  }>()
+  return events.map(({ event_id }) => event_id)
 }
 
 test('hears a change, has it at once, and ends by SIGTERM with 0', async () => {
@@ -154,6 +162,25 @@ test('a certificate that has expired is told, and the one that replaces it is us
   await listening.run.ended
 }, 60_000)
 
+test('a full disk: what was answered is stored, the rest is refused with 503', async () => {
+  const listening = await startListening(here.folder, env, ['--port', '0', '--no-ring'], 'listen', 6000)
+  const stored: string[] = []
+  let refused = 0
+  const filling = 'x'.repeat(100)
+  for (let round = 0; refused === 0; round++) {
+    const ids = Array.from({ length: 200 }, (_, i) => `full ${filling} ${round} ${i}`)
+    const codes = await Promise.all(ids.map((id) => send(listening, eventBody({ id, tenant: tenant() }))))
+    stored.push(...ids.filter((_, i) => codes[i] === 200))
+    refused = codes.filter((code) => code === 503).length
+    expect(codes.filter((code) => code !== 200 && code !== 503)).toEqual([])
+  }
+  expect((await fetch(new URL('/health', listening.url))).status).toBe(200)
+  listening.run.child.kill('SIGTERM')
+  await listening.run.ended
+  const found = new Set(await storedIds())
+  expect(stored.filter((id) => !found.has(id))).toEqual([])
+}, 60_000)
+
 test('refuses with 2 what cannot be listened at', async () => {
   const refused = async (...words: string[]): Promise<string> => {
     const { code, stderr } = await here.run('listen', ...words)
@@ -175,6 +202,12 @@ test('refuses with 2 what cannot be listened at', async () => {
   expect(await refused()).toContain('is that of the report')
   here.configure({ api: { partnerId: '43' }, sync: { resources }, schedule: { listen: { port: 0 } } })
   expect(await refused('--port', '0')).toContain('belongs to the source')
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+  const strange = new BetterSqlite3(join(here.folder, 'data/warehouse.db.events'))
+  strange.exec("update sync_listeners set source = 'https://other.example 7'")
+  expect(await refused('--port', '0')).toContain('are of https://other.example 7')
+  strange.exec('delete from sync_listeners')
+  strange.close()
   here.configure({ events: { also: { notes: ['payments'] } } })
   expect(await refused()).toContain('expected a resource that has events')
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })

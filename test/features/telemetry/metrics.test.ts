@@ -7,6 +7,7 @@ import { Retry } from '../../../src/engine/base/errors.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
 import { startRun } from '../../../src/engine/warehouse/runs.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { metricNames } from '../../../src/features/telemetry/metricnames.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
@@ -235,10 +236,16 @@ describe('every metric', () => {
   it('is shown from the first run on with its type, also where it has no number yet', async () => {
     const [kind] = warehouses()
     const { warehouse } = await worldOf(kind!)
-    const { types } = await metricsOf(warehouse)
-    expect(
-      [...types].map(([name, type]) => ({ name, type })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    ).toEqual(metricNames.map(({ name, type }) => ({ name, type })))
+    const shown = async () =>
+      [...(await metricsOf(warehouse)).types]
+        .map(([name, type]) => ({ name, type }))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const all = metricNames.map(({ name, type }) => ({ name, type }))
+    // Those of events, where somebody has listened.
+    expect(await shown()).toEqual(all.filter(({ name }) => !name.startsWith('shopsync_events_')))
+    const inbox = await Inbox.open(warehouse)
+    await inbox.close()
+    expect(await shown()).toEqual(all)
     expect(new Metrics('a_total{b="c d",e="f\\"g"} 2\n').series).toEqual([
       { name: 'a_total', labels: { b: 'c d', e: 'f\\"g' }, value: 2 },
     ])

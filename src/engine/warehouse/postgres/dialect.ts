@@ -252,6 +252,7 @@ export function postgresDialect(
         close: async () => {},
       }
     },
+    isGone: () => false,
     room: async () => undefined,
     erase: async (tables, work) => {
       await work()

@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time.
  * openwarehouse.ts opens it for commands, thread/writerthread.ts for the writer thread.
  */
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -94,6 +94,13 @@ function open(path: string, where: string, isDurable = false): BetterSqlite3.Dat
   }
 }
 
+async function roomBeside(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize
+}
+
+const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
+
 async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>): Promise<T> {
   raw.exec('begin immediate')
   try {
@@ -140,6 +147,7 @@ export function sqliteDialect(
   const where = `sqlite:${path}`
   const isMissing = existing && !existsSync(path)
   const raw = open(isMissing ? nowhere : path, where, isDurable)
+  const inode = isMissing ? undefined : inodeOf(path)
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
     plugins: [exactIntegers],
@@ -188,11 +196,8 @@ export function sqliteDialect(
       !isMissing && (creates || existsSync(`${path}.${name}`))
         ? sqliteDialect(`sqlite:${path}.${name}`, { isDurable: true })
         : undefined,
-    room: async () => {
-      if (isMissing) return undefined
-      const { bavail, bsize } = await statfs(dirname(path))
-      return bavail * bsize
-    },
+    isGone: () => inode !== undefined && inodeOf(path) !== inode,
+    room: async () => (isMissing ? undefined : roomBeside(path)),
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))

@@ -1,0 +1,76 @@
+/* What of events needs somebody, as incidents. No input or output. Used by incidents.ts. */
+import { count, plural } from '../../engine/base/format.js'
+import type { EventTroubles, LateCursor, OddEvents } from '../events/eventtroubles.js'
+import type { ListenerView } from '../events/eventview.js'
+import { listenerAdvice, listenerCause, listenerMessage } from '../events/listenerwords.js'
+import { adviceOf, cursorMessage } from './alerttext.js'
+import type { Incident } from './incident.js'
+
+/** Events that nobody settles: it may follow from what keeps every run from its work. */
+export const lateCause = 'late'
+
+export const eventIncidents = (troubles: EventTroubles | undefined): Incident[] =>
+  troubles === undefined
+    ? []
+    : [
+        ...troubles.listeners.map(listenerIncident),
+        ...lateIncidents(troubles.late),
+        ...troubles.notListed.map((found) => oddIncident(found, notListed)),
+        ...troubles.left.map((found) => oddIncident(found, left)),
+      ]
+
+const common = { kind: 'events', lasts: 'state' } as const
+
+const listenerIncident = (listener: ListenerView): Incident => ({
+  ...common,
+  ...{ tenantId: 0, resource: '' },
+  since: listener.seen_at,
+  cause: listenerCause(listener),
+  message: listenerMessage(listener),
+  advice: listenerAdvice(listener),
+})
+
+/** One for all cursors: what keeps one of them waiting mostly keeps them all. */
+function lateIncidents(late: readonly LateCursor[]): Incident[] {
+  const [oldest] = late
+  if (!oldest) return []
+  const { tenantId, resource, since } = oldest
+  const others = late.length > 1 ? `, and ${count(late.length - 1)} more` : ''
+  return [
+    {
+      ...common,
+      ...{ tenantId: 0, resource: '', since, cause: lateCause },
+      message: `Events wait too long for ${plural(late.length, 'list')}: tenant ${tenantId}, ${resource}${others}`,
+      advice: adviceOf('events', { tenantId: 0, resource: '' }),
+    },
+  ]
+}
+
+interface Oddity {
+  readonly cause: string
+  readonly found: (amount: number) => string
+  readonly advice: (found: OddEvents) => string
+}
+
+const notListed: Oddity = {
+  cause: 'not_listed',
+  found: (amount) =>
+    `events announced ${plural(amount, 'record')} that the list did not show for 13 minutes; asked for by id, and stored`,
+  advice: (found) =>
+    `${adviceOf('events', found)}, and ask the source's operator why its list lags behind or leaves records out`,
+}
+
+const left: Oddity = {
+  cause: 'left',
+  found: (amount) =>
+    `events announced ${plural(amount, 'deletion')}: too many to be believed, and the rows were left alone`,
+  advice: ({ tenantId, resource }) =>
+    `If that is right, type shopsync reconcile --accept-deletes --tenant ${tenantId} --resource ${resource}`,
+}
+
+const oddIncident = (found: OddEvents, { cause, ...words }: Oddity): Incident => ({
+  ...common,
+  ...{ tenantId: found.tenantId, resource: found.resource, since: found.since, cause },
+  message: cursorMessage({ tenant_id: found.tenantId, resource: found.resource }, words.found(found.amount)),
+  advice: words.advice(found),
+})

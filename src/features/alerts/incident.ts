@@ -1,0 +1,18 @@
+import type { Int64 } from '../../../schema/resource.js'
+import type { AlertKind } from './settings.js'
+
+/** How long an incident lasts: see the column `lasts` of sync_alerts. */
+type Lasting = 'state' | 'asked' | 'reconcile' | 'moment'
+
+export interface Incident {
+  readonly kind: AlertKind
+  /** 0: of the whole run. */
+  readonly tenantId: Int64
+  /** Empty: of all resources. */
+  readonly resource: string
+  readonly since: string
+  readonly cause: string | null
+  readonly message: string
+  readonly advice: string
+  readonly lasts: Lasting
+}

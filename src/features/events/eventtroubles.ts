@@ -1,0 +1,172 @@
+/* What of events needs somebody: a listener that takes none, or has ended; events that wait; records that no list shows. */
+import type { Int64 } from '../../../schema/resource.js'
+import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
+import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
+import type { CursorKey } from '../../engine/warehouse/cursors.js'
+import { listenCommand } from '../../engine/warehouse/lease.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { isLivingListener, type ListenerView, readListeners, withInboxThere } from './eventview.js'
+import type { Inbox } from './inbox.js'
+
+export interface LateCursor extends CursorKey {
+  /** When the oldest of its events should have been settled. */
+  readonly since: string
+}
+
+/** Events of a cursor that ended in an odd way within the last day. */
+export interface OddEvents extends CursorKey {
+  readonly amount: number
+  /** When the first of them did. */
+  readonly since: string
+}
+
+export interface EventTroubles {
+  /** Those that live and report trouble, or the last one, where it has ended without a word. */
+  readonly listeners: readonly ListenerView[]
+  /** The longest first. */
+  readonly late: readonly LateCursor[]
+  /** Announced, and asked for by id since no list showed them. */
+  readonly notListed: readonly OddEvents[]
+  /** Deletions that were too many to be believed. */
+  readonly left: readonly OddEvents[]
+}
+
+export interface EventLimits {
+  readonly nowMicros: bigint
+  /** Milliseconds beyond `due_at`. */
+  readonly lateAfterMs: number
+  /** Milliseconds for which an event that is left to the next run may wait for it. */
+  readonly runAfterMs: number
+}
+
+const dayMs = 86_400_000
+
+/** undefined where nobody has ever received events. */
+export const readEventTroubles = (
+  warehouse: Warehouse,
+  limits: EventLimits,
+): Promise<EventTroubles | undefined> =>
+  withInboxThere(warehouse, async (inbox) => {
+    const { nowMicros, lateAfterMs, runAfterMs } = limits
+    const ago = (milliseconds: number): string =>
+      addMicros(fromMicros(nowMicros), BigInt(milliseconds) * -1000n)
+    const listeners = await readListeners(inbox, nowMicros)
+    const living = listeners.filter(isLivingListener)
+    const lost = listeners.slice(0, 1).filter(({ state }) => state === 'lost')
+    const late = [
+      ...(await dueBefore(inbox, ago(lateAfterMs), lateAfterMs)),
+      ...(await leftBefore(inbox, warehouse, ago(runAfterMs), runAfterMs)),
+    ]
+    return {
+      listeners: [...lost, ...living.filter(({ state }) => state === 'not_ready')],
+      late: await notInHand(warehouse, late, { nowMicros, since: ago(lateAfterMs) }),
+      ...(await oddEvents(inbox, ago(dayMs))),
+    }
+  })
+
+/** Cursors that have been due since before that. */
+async function dueBefore(inbox: Inbox, moment: string, lateAfterMs: number): Promise<LateCursor[]> {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource'])
+      .select((eb) => eb.fn.min<string>('due_at').as('at'))
+      .where('state', '=', 'waiting')
+      .where('due_at', '<', moment)
+      .groupBy(['tenant_id', 'resource'])
+      .orderBy('at')
+      .execute(),
+  )
+  return rows.map(({ tenant_id, resource, at }) => ({
+    ...{ tenantId: tenant_id, resource },
+    since: addMicros(at, BigInt(lateAfterMs) * 1000n),
+  }))
+}
+
+/** Cursors that are left to the next run, where none has come to its end since that moment. */
+async function leftBefore(
+  inbox: Inbox,
+  warehouse: Warehouse,
+  moment: string,
+  runAfterMs: number,
+): Promise<LateCursor[]> {
+  const runs = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_runs')
+      .select('run_id')
+      .where('finished_at', '>=', moment)
+      .where((eb) => eb.or([eb('mode', 'is', null), eb('mode', '!=', 'events')]))
+      .limit(1)
+      .execute(),
+  )
+  if (runs.length > 0) return []
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource'])
+      .select((eb) => eb.fn.min<string>('received_at').as('at'))
+      .where('state', '=', 'waiting')
+      .where('due_at', 'is', null)
+      .where('received_at', '<', moment)
+      .groupBy(['tenant_id', 'resource'])
+      .orderBy('at')
+      .execute(),
+  )
+  return rows.map(({ tenant_id, resource, at }) => ({
+    ...{ tenantId: tenant_id, resource },
+    since: addMicros(at, BigInt(runAfterMs) * 1000n),
+  }))
+}
+
+/** Leaves out the cursors that the run at work has asked for lately: their events are settled when it is done with them. */
+async function notInHand(
+  warehouse: Warehouse,
+  late: readonly LateCursor[],
+  { nowMicros, since }: { readonly nowMicros: bigint; readonly since: string },
+): Promise<LateCursor[]> {
+  const holder = late.length > 0 ? await warehouse.read((db) => readHolder(db, nowMicros)) : null
+  if (holder === null || holder.command === listenCommand) return late.toSorted(byAge)
+  const inHand = await cursorsOf(warehouse, holder, since)
+  return late.filter(({ tenantId, resource }) => !inHand.has(`${tenantId} ${resource}`)).sort(byAge)
+}
+
+const byAge = (a: LateCursor, b: LateCursor): number => (a.since < b.since ? -1 : 1)
+
+async function cursorsOf(
+  warehouse: Warehouse,
+  { run_id }: StatusHolder,
+  since: string,
+): Promise<ReadonlySet<string>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_requests')
+      .select(['tenant_id', 'resource'])
+      .distinct()
+      .where('run_id', '=', run_id)
+      .where('synced_at', '>=', since)
+      .execute(),
+  )
+  return new Set(rows.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
+}
+
+/** Those that ended since then for one of these reasons: seldom ones, by which the table is searched. */
+async function oddEvents(inbox: Inbox, since: string): Promise<Pick<EventTroubles, 'notListed' | 'left'>> {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource', 'state'])
+      .select((eb) => [eb.fn.countAll<Int64>().as('amount'), eb.fn.min<string>('settled_at').as('since')])
+      .where('reason', 'in', ['not_listed', 'breaker'])
+      .where('settled_at', '>=', since)
+      .groupBy(['tenant_id', 'resource', 'state'])
+      .execute(),
+  )
+  const of = (wanted: string): OddEvents[] =>
+    rows
+      .filter(({ state }) => state === wanted)
+      .map(({ tenant_id, resource, amount, since: first }) => ({
+        ...{ tenantId: tenant_id, resource, amount: Number(amount) },
+        since: first,
+      }))
+  return { notListed: of('settled'), left: of('left') }
+}

@@ -1,0 +1,120 @@
+/** What people see of events: the commands, the metrics, and the alerts that `listen` tells where no run comes. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { putEvents } from '../../support/inboxrows.js'
+import { type Listening, startListening } from '../../support/listening.js'
+import { Metrics } from '../../support/metrics.js'
+import { type Place, place } from '../../support/place.js'
+import { eventBody } from '../../support/receiver.js'
+import { until } from '../../support/scheduler.js'
+import { reopen, rowsOf } from '../../support/warehouse.js'
+
+let here: Place
+
+beforeEach(async () => {
+  here = await place({ repairOrders: 6, tenants: 1 })
+  here.configure({
+    sync: { resources: ['repair_orders', 'customers'] },
+    schedule: { listen: { port: 0 } },
+    metrics: { textfile: './shopsync.prom' },
+    alerts: { rules: [{ on: ['events'], command: ['sh', '-c', 'cat >> told.jsonl; echo >> told.jsonl'] }] },
+  })
+  expect((await here.run('sync')).code).toBe(0)
+})
+afterEach(() => here.remove())
+
+const tenant = (): number => here.sandbox.tenantIds[0] ?? 0
+const textfile = (): Metrics => new Metrics(readFileSync(join(here.folder, 'shopsync.prom'), 'utf8'))
+const start = (): Promise<Listening> =>
+  startListening(here.folder, { API_SECRET: here.sandbox.secret }, ['--port', '0'])
+
+async function end({ run }: Listening): Promise<void> {
+  run.child.kill('SIGTERM')
+  expect((await run.ended).code).toBe(0)
+}
+
+const warehouseHere = (): Promise<Warehouse> =>
+  reopen({ url: `sqlite:${here.folder}/data/warehouse.db`, schema: 'shopsync' })
+
+/** Whether it is on record that somebody was told of that: a signal before would leave it to the next look. */
+async function isNoted(type: 'opened' | 'resolved'): Promise<boolean> {
+  const warehouse = await warehouseHere()
+  const rows = await rowsOf(warehouse, 'sync_alerts')
+  await warehouse.close()
+  return rows.some(({ told }) => JSON.stringify(told).includes(type))
+}
+
+async function inInbox(work: (inbox: Inbox) => Promise<unknown>): Promise<void> {
+  const warehouse = await warehouseHere()
+  const inbox = await Inbox.open(warehouse)
+  await work(inbox)
+  await inbox.close()
+  await warehouse.close()
+}
+
+test('nothing of events is shown where nobody has listened; then all of it is', async () => {
+  const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
+  const quiet = [
+    await here.run('status', '--json'),
+    await here.run('why', 'repair_orders', String(id), '--json'),
+  ]
+  expect(quiet[0]?.json()).not.toHaveProperty('events')
+  expect(quiet[1]?.json<{ rows: object[] }>().rows[0]).not.toHaveProperty('event')
+  expect(textfile().text).not.toContain('shopsync_events_')
+  expect(existsSync(join(here.folder, 'data/warehouse.db.events'))).toBe(false)
+
+  const listening = await start()
+  await until(() => textfile().all('events_waiting').length === 1)
+  here.sandbox.store.change(tenant(), 'repair_orders', id, { detail: 'heard' })
+  const headers = { 'x-api-secret': here.sandbox.secret }
+  const body = eventBody({ tenant: tenant(), record: id })
+  expect((await fetch(listening.url, { method: 'POST', headers, body })).status).toBe(200)
+  const settled = async (): Promise<number> =>
+    (await here.run('status', '--json')).json<{ events: { today: { settled: number } } }>().events.today
+      .settled
+  await until(async () => (await settled()) === 1)
+  const status = await here.run('status')
+  expect(status.stdout).toMatch(
+    /\nevents: listening since \d\d:\d\d UTC, last one \S+ s ago\n {2}today \(UTC\) 1 received, 1 settled after/,
+  )
+  expect((await here.run('status', '--failing')).stdout).not.toContain('events:')
+  const why = await here.run('why', 'repair_orders', String(id))
+  expect(why.stdout).toMatch(
+    /rung last by event e1 \(RepairOrder updated\), received at \S+: settled after \S+ s, by run events-/,
+  )
+  await end(listening)
+  expect((await here.run('status')).stdout).toMatch(/events: nobody listens since/)
+  // A run writes them, too.
+  expect((await here.run('sync')).code).toBe(0)
+  expect(textfile().sum('events_received_total', { type: 'RepairOrder', answer: 'stored' })).toBe(1)
+  expect(textfile().sum('events_settled_total', { resource: 'repair_orders', state: 'settled' })).toBe(1)
+})
+
+test('listen alone tells an incident, and that it is over', async () => {
+  const at = fromMicros(BigInt(Date.now()) * 1000n)
+  const odd = { state: 'settled', reason: 'not_listed', received_at: at, settled_at: at }
+  await inInbox((inbox) => putEvents(inbox, [{ tenant_id: tenant(), ...odd }]))
+  const told = (): string[] =>
+    existsSync(join(here.folder, 'told.jsonl'))
+      ? readFileSync(join(here.folder, 'told.jsonl'), 'utf8').trim().split('\n')
+      : []
+  let listening = await start()
+  await until(() => isNoted('opened'))
+  await end(listening)
+  const status = await here.run('status')
+  expect([
+    status.code,
+    /✗ events since .*: events announced 1 record that the list/.test(status.stdout),
+  ]).toEqual([1, true])
+  expect((await here.run('runs', '--json')).json<{ runs: unknown[] }>().runs.length).toBe(1)
+  await inInbox((inbox) => inbox.write([inbox.db.deleteFrom('sync_events').compile()]))
+  listening = await start()
+  await until(() => isNoted('resolved'))
+  await end(listening)
+  expect(told().map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['opened', 'resolved'])
+  expect((await here.run('status')).code).toBe(0)
+})
