@@ -24,3 +24,6 @@ export function atLeastDue(o: string): string {
 /** Days from the closing of an order until today, where it was closed. */
 export const daysSinceClosing = (q: ViewWords, o: string): string =>
   `${q.dayNumber(q.day(q.zone(`${o}.tenant_id`, `${o}.shop_id`), q.now))} - ${q.dayNumber(`${o}.closed_on`)}`
+
+/** Of an order's totals: what was sold, and exists at the source. */
+export const isInvoice = (o: string): string => `${o}.state = 'invoice' and ${o}._deleted_at is null`

@@ -1,3 +1,4 @@
+import { isInvoice } from '../open.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -12,6 +13,10 @@ export default defineView({
     shop_name: common.shop_name,
     time_zone: col.text('The time zone whose days count there.'),
     is_deleted: col.boolean('No longer at the source.'),
+    first_day: col.day(
+      "The shop's day on which it closed its first invoice; null before. A period that began earlier cannot be compared with later ones.",
+    ),
+    is_revoked: col.boolean('Its tenant no longer grants access: its rows are kept as they were, and age.'),
   },
   example: 'select shop_key, shop_name from dim_shops order by shop_name limit 20',
   build: (q) => ({
@@ -24,8 +29,13 @@ export default defineView({
       shop_name: q.name('shops', 'r', 'i.id'),
       time_zone: q.zone('i.tenant_id', 'i.id'),
       is_deleted: 'r._deleted_at is not null',
+      first_day: `(select y.closed_on from {repair_order_totals} y
+        where y.tenant_id = i.tenant_id and y.shop_id = i.id and y.closed_on is not null and ${isInvoice('y')}
+        order by y.closed_on limit 1)`,
+      is_revoked: 'w.revoked_at is not null',
     },
     from: `ids i
-left join {shops} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+left join {shops} r on r.tenant_id = i.tenant_id and r.id = i.id
+left join {tenants} w on w.tenant_id = i.tenant_id`,
   }),
 })

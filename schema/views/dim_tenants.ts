@@ -1,3 +1,4 @@
+import { isInvoice } from '../open.js'
 import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
@@ -10,6 +11,7 @@ export default defineView({
     tenant_name: common.tenant_name,
     is_revoked: col.boolean('No longer granted; its rows are kept as they were.'),
     revoked_at: col.timestamp('When it was found to be no longer granted.'),
+    first_day: col.day('The day on which its first shop closed its first invoice; null before.'),
   },
   example: 'select tenant_id, tenant_name from dim_tenants order by tenant_name',
   build: (q) => ({
@@ -18,6 +20,9 @@ export default defineView({
       tenant_key: 'cast(t.tenant_id as text)',
       tenant_name: q.tenantName('t.tenant_id'),
       is_revoked: 't.revoked_at is not null',
+      first_day: `(select y.closed_on from {repair_order_totals} y
+        where y.tenant_id = t.tenant_id and y.closed_on is not null and ${isInvoice('y')}
+        order by y.closed_on limit 1)`,
     },
     from: '{tenants} t',
   }),

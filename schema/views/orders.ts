@@ -137,6 +137,15 @@ export default defineView({
     closed_at: col.timestamp('When it was closed.'),
     picked_up_at: col.timestamp('When the vehicle was picked up.'),
     due_out_at: col.timestamp('When the vehicle was to be ready.'),
+    taxable: col.boolean(
+      'Whether the order is taxed at all. Where it is false all four taxes are 0, whatever its lines say; null where the API does not say.',
+    ),
+    labor_tax_rate: col.number(
+      'Tax rate on labor, as the API sends it (report.taxRates says in which unit).',
+    ),
+    part_tax_rate: col.number('Tax rate on parts and the supply fee, as the API sends it.'),
+    sublet_tax_rate: col.number('Tax rate on sublets, as the API sends it.'),
+    hazmat_tax_rate: col.number('Tax rate on hazmats, as the API sends it.'),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
@@ -147,7 +156,8 @@ limit 20`,
   build: (q) => ({
     select: {
       ...takes('t', ...ofTotals),
-      ...takes('o', 'created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_out_at'),
+      ...takes('o', 'created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_out_at', 'taxable'),
+      ...takes('o', 'labor_tax_rate', 'part_tax_rate', 'sublet_tax_rate', 'hazmat_tax_rate'),
       label: 'o.label_text',
       tenant_name: q.tenantName('t.tenant_id'),
       shop_key: q.key('t.tenant_id', 't.shop_id'),

@@ -17,11 +17,15 @@ export default defineView({
     type_name: col.text('Name of the type, such as the brand of a card; `(none)` where blank.'),
     payments: col.count('Payments, refunds among them.'),
     amount_cents: col.cents('Their sum: refunds are negative.'),
-    refunds: col.count('How many of them are negative.'),
+    refunds: col.count(
+      'How many of them are negative: a count, as `refund_payments`. Their sum is `refund_cents`.',
+    ),
     amounts_unknown: col.count('Payments whose amount is unknown or absurd: they are not in `amount_cents`.'),
+    refund_cents: col.cents('Sum of the negative payments: at most 0, and part of `amount_cents`.'),
+    refund_payments: col.count('How many payments are negative.'),
   },
   example:
-    'select type, sum(amount_cents) as amount_cents, sum(refunds) as refunds from payments_daily group by type order by type',
+    'select type, sum(amount_cents) as amount_cents, sum(refund_cents) as refund_cents from payments_daily group by type order by type',
   build: (q) => ({
     select: {
       day: 'x.day',
@@ -36,11 +40,14 @@ export default defineView({
       amount_cents: 'x.amount_cents',
       refunds: 'x.refunds',
       amounts_unknown: 'x.amounts_unknown',
+      refund_cents: 'x.refund_cents',
+      refund_payments: 'x.refunds',
     },
     from: `(
       select y.tenant_id, y.shop_id, y.day, y.type, y.type_name, count(*) as payments,
         coalesce(sum(y.amount_cents), 0) as amount_cents,
         coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds,
+        coalesce(sum(case when y.amount_cents < 0 then y.amount_cents end), 0) as refund_cents,
         count(*) - count(y.amount_cents) as amounts_unknown
       from (
         select o.tenant_id, o.shop_id, ${entered(q).day} as day,

@@ -22,6 +22,7 @@ export default defineView({
     ),
     labor_cents: col.cents('What the labors come to, before discount.'),
     hours_unknown: col.count('Lines whose hours are unknown or absurd: they are in none of the sums.'),
+    lines: col.count('Their labors on these invoices, those whose hours are unknown among them.'),
   },
   example:
     'select technician_key, technician_name, sum(sold_hours) as sold_hours, sum(hours_unknown) as hours_unknown, sum(labor_cents) as labor_cents from technician_hours group by technician_key, technician_name order by sold_hours desc, technician_key',
@@ -41,13 +42,14 @@ export default defineView({
       rated_hours: q.fromNine('x.rated_nine'),
       labor_cents: 'x.labor_cents',
       hours_unknown: 'x.hours_unknown',
+      lines: 'x.lines',
     },
     from: `(
       select o.tenant_id, o.shop_id, o.closed_on as day, l.technician_id,
         count(distinct l.repair_order_id) as invoices,
         ${q.sumNine('l.hours')} as sold_nine,
         ${q.sumNine('case when s.labor_rate_cents is not null then l.hours end')} as rated_nine,
-        ${countUnknown(q, 'l.hours')} as hours_unknown,
+        ${countUnknown(q, 'l.hours')} as hours_unknown, count(*) as lines,
         coalesce(sum(${worth(q, 'l.hours', 's.labor_rate_cents')}), 0) as labor_cents
       from ${laborsOf('l', 's')} ${joinOrder('l')}
       where o.state = 'invoice'

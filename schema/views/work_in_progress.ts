@@ -34,9 +34,12 @@ export default defineView({
       'Whole minutes from its start, or from its creation where it is an estimate, until now.',
     ),
     is_late: col.boolean('Whether it is past `due_out_at`; null without that.'),
+    is_estimate: col.boolean(
+      'Whether it is an estimate still: nothing of it is sold, and no work on it has begun.',
+    ),
   },
   example:
-    'select shop_key, shop_name, state, count(*) as orders, sum(sales_cents) as sales_cents from work_in_progress group by shop_key, shop_name, state order by shop_name, shop_key, state',
+    'select shop_key, shop_name, count(*) as orders, sum(sales_cents) as sales_cents from work_in_progress where not is_estimate group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => ({
     select: {
       created_on: 'o.created_on',
@@ -69,6 +72,7 @@ export default defineView({
       sales_cents: 'o.sales_cents',
       minutes_open: q.minutes('coalesce(r.started_at, r.created_at)', q.now),
       is_late: isLate(q, 'r'),
+      is_estimate: "o.state = 'estimate'",
     },
     from: `{repair_order_totals} o
       left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id

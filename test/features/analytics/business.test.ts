@@ -170,14 +170,14 @@ describe.each(warehouses())('$name', (kind) => {
     expect(
       await rows(
         'payments_daily',
-        'shop_id day type type_name payments amount_cents refunds',
+        'shop_id day type type_name payments amount_cents refunds refund_payments refund_cents',
         'where tenant_id = 1 order by shop_id, type',
       ),
     ).toEqual(
       expect.arrayContaining([
-        [1, '2026-03-04', '(none)', '(none)', 1, 1, 0],
-        [1, '2026-03-04', 'Cash', '(none)', 1, 45_444, 0],
-        [2, '2026-03-05', 'Credit Card', 'Visa', 2, 4000, 1],
+        [1, '2026-03-04', '(none)', '(none)', 1, 1, 0, 0, 0],
+        [1, '2026-03-04', 'Cash', '(none)', 1, 45_444, 0, 0, 0],
+        [2, '2026-03-05', 'Credit Card', 'Visa', 2, 4000, 1, 1, -500],
       ]),
     )
     expect(await rows('payments_daily', 'payments')).toHaveLength(3)

@@ -106,8 +106,42 @@ describe.each(warehouses())('in $name, the views', (kind) => {
         { tenant_id: 102, id: 1, ...row, shop_id: 7, staff_id: 3, _deleted_at: at },
       ])
       .execute()
+    await warehouse.db
+      .insertInto('tenants')
+      .values([{ tenant_id: 101 }, { tenant_id: 102, revoked_at: at }] as never)
+      .execute()
+    const invoice = { _synced_at: at, shop_id: 7, state: 'invoice', _deleted_at: null }
+    const totals = [
+      { ...invoice, tenant_id: 101, repair_order_id: 1, closed_on: '2026-01-06' },
+      { ...invoice, tenant_id: 101, repair_order_id: 2, closed_on: '2026-01-04' },
+      { ...invoice, tenant_id: 101, repair_order_id: 3, closed_on: '2026-01-02', _deleted_at: at },
+      { ...invoice, tenant_id: 101, repair_order_id: 4, closed_on: '2026-01-01', state: 'estimate' },
+      { ...invoice, tenant_id: 101, repair_order_id: 5, closed_on: null },
+      { ...invoice, tenant_id: 102, repair_order_id: 1, closed_on: '2025-12-31', shop_id: 9 },
+    ]
+    await warehouse.db
+      .insertInto('repair_order_totals' as 'tenants')
+      .values(
+        totals.map((row) => ({
+          ...row,
+          repair_order_key: `${row.tenant_id}-${row.repair_order_id}`,
+        })) as never,
+      )
+      .execute()
     await prepareViews(warehouse, { shopTimeZones: { '102/7': 'Europe/Berlin' } })
-    expect(await ask(warehouse, 'dim_shops', 'select * from {view} order by shop_key')).toEqual([
+    expect(
+      await ask(
+        warehouse,
+        'dim_tenants',
+        'select tenant_id, first_day, is_revoked from {view} order by tenant_id',
+      ),
+    ).toEqual([
+      { tenant_id: 101, first_day: '2026-01-04', is_revoked: false },
+      { tenant_id: 102, first_day: '2025-12-31', is_revoked: true },
+    ])
+    expect(
+      await ask(warehouse, 'dim_shops', 'select * from {view} where shop_id = 7 order by shop_key'),
+    ).toEqual([
       {
         shop_key: '101-7',
         tenant_id: 101,
@@ -116,6 +150,8 @@ describe.each(warehouses())('in $name, the views', (kind) => {
         shop_name: 'shop 7',
         time_zone: 'UTC',
         is_deleted: false,
+        first_day: '2026-01-04',
+        is_revoked: false,
       },
       {
         shop_key: '102-7',
@@ -125,6 +161,8 @@ describe.each(warehouses())('in $name, the views', (kind) => {
         shop_name: 'shop 7',
         time_zone: 'Europe/Berlin',
         is_deleted: false,
+        first_day: null,
+        is_revoked: true,
       },
     ])
     expect(await ask(warehouse, 'dim_staffs', 'select staff_key, staff_name from {view}')).toEqual([

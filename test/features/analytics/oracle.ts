@@ -409,6 +409,7 @@ function technicianHours(business: Business): Row[] {
         rated_hours: shownNanos(sum(rated.map(({ line }) => line.units))),
         labor_cents: sum(own.map(({ line }) => line.amount)),
         hours_unknown: unknowns(own.map(({ line }) => line.units)),
+        lines: own.length,
       }
     },
   )
@@ -471,6 +472,8 @@ function paymentsDaily(business: Business): Row[] {
     payments: own.length,
     amount_cents: sum(own.map(({ amount }) => amount)),
     refunds: own.filter(({ amount }) => amount !== null && amount < 0n).length,
+    refund_payments: own.filter(({ amount }) => amount !== null && amount < 0n).length,
+    refund_cents: sum(own.map(({ amount }) => (amount !== null && amount < 0n ? amount : 0n))),
     amounts_unknown: unknowns(own.map(({ amount }) => amount)),
   }))
 }
@@ -620,8 +623,43 @@ function orders(business: Business): Row[] {
     balance_cents: bill.balance,
     lines_without_price: unknowns(lines.map(({ amount }) => amount)),
     lines_without_cost: unknowns(lines.filter(({ costs }) => costs).map(({ cost }) => cost)),
+    taxable: order.taxable ?? null,
+    ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }
+
+function workInProgress(business: Business): Row[] {
+  return business.bills
+    .filter(({ order }) => order.state !== 'invoice')
+    .map(({ order, sales }) => ({
+      tenant_id: business.tenant,
+      repair_order_id: order.id,
+      sales_cents: sales,
+      is_estimate: order.started_at === null || order.started_at === undefined,
+    }))
+}
+
+/** The first of them, in the order of the calendar. */
+const first = (days: readonly (string | null)[]): string | null =>
+  days.filter((day) => day !== null).sort()[0] ?? null
+
+/** Only shops that have sold something: the others stand in the dim for whatever names them. */
+function shops(business: Business): Row[] {
+  return groups(business.invoices, ({ order }) => [order.shop_id]).map(([{ order }, bills]) => ({
+    tenant_id: business.tenant,
+    shop_id: order.shop_id,
+    first_day: first(bills.map((bill) => business.closed(bill.order))),
+    is_revoked: false,
+  }))
+}
+
+const tenants = (business: Business): Row[] => [
+  {
+    tenant_id: business.tenant,
+    first_day: first(business.invoices.map(({ order }) => business.closed(order))),
+    is_revoked: false,
+  },
+]
 
 const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   orders,
@@ -637,6 +675,9 @@ const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   purchases,
   receivables,
   totals_check: totalsCheck,
+  work_in_progress: workInProgress,
+  dim_shops: shops,
+  dim_tenants: tenants,
 }
 
 export const checkedViews = Object.keys(views)
