@@ -5,8 +5,9 @@ import type { TurnEnd } from '../../src/features/events/turn.js'
 import { type ApiRecord, createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
 import { HandClock } from './clocks.js'
 import { EventBench, type TestEvent } from './events.js'
+import type { Address } from './place.js'
 import { type RunOptions, sync } from './run.js'
-import { type Kind, open, rowsOf } from './warehouse.js'
+import { type Kind, reopen, rowsOf } from './warehouse.js'
 
 export const minute = 60_000
 export const list = 'repair_orders'
@@ -16,6 +17,7 @@ export class EventWorld {
   private constructor(
     readonly clock: HandClock,
     readonly sandbox: Sandbox,
+    readonly address: Address,
     readonly warehouse: Warehouse,
     readonly events: EventBench,
   ) {}
@@ -24,9 +26,10 @@ export class EventWorld {
     // A tick, so that no two stamps are the same.
     const clock = new HandClock(new Date().toISOString(), 1n)
     const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 5, clock, ...options })
-    const warehouse = await open(kind)
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
     const events = await EventBench.open(sandbox, warehouse, clock.still)
-    const world = new EventWorld(clock, sandbox, warehouse, events)
+    const world = new EventWorld(clock, sandbox, address, warehouse, events)
     const report = await world.sync(runs)
     if (report.status !== 'ok') throw new Error(`The first sync is ${report.status}`)
     sandbox.resetRequests()

@@ -4,7 +4,7 @@ import type { Source } from '../../../src/engine/source/source.js'
 import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
-import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   let world: EventWorld
@@ -225,6 +225,33 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(end).toEqual({ by: 'wanted' })
     await world.sync({ beside: world.events.beside })
     expect(await world.events.states()).toEqual(['settled'])
+  })
+
+  it('a listener that was stopped for longer than its lease writes nothing when it wakes', async () => {
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    const { db } = world.warehouse
+    const expired = db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
+    let isStopped = true
+    const turn = world.turn({
+      around: (source) =>
+        new Between(source, async (_, ask) => {
+          const page = await ask()
+          // While it stands still its lease expires, and a command has taken over.
+          await world.warehouse.write([expired.compile()])
+          const other = await reopen(world.address)
+          await other.claim({ runId: 'other', command: 'forget', leaseMs: 60_000 })
+          await other.close()
+          isStopped = false
+          return page
+        }),
+    })
+    await expect(turn).rejects.toMatchObject({ exitCode: 4 })
+    expect(isStopped).toBe(false)
+    expect(await world.row(id)).not.toMatchObject({ detail: 'changed' })
+    expect(await world.events.states()).toEqual(['waiting'])
+    expect((await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')).toEqual([])
   })
 
   it('is on record in one row an hour, and is no run that anybody waits for', async () => {
