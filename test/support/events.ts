@@ -70,6 +70,10 @@ export class EventBench {
     if (rows.length > 0) await this.inbox.insert(rows, [])
   }
 
+  async empty(): Promise<void> {
+    await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
+  }
+
   /** Lets pauses be over. */
   async hurry(): Promise<void> {
     const due_at = '2026-01-01T00:00:00.000000Z'
