@@ -4,7 +4,7 @@
  * after each of them. Beside it a warehouse follows the same source that hears nothing.
  */
 import { resources } from '../../schema/index.js'
-import { canonical, fromMicros } from '../../src/engine/base/timestamp.js'
+import { addMicros, canonical, fromMicros } from '../../src/engine/base/timestamp.js'
 import { Secret } from '../../src/engine/config/secret.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -22,8 +22,8 @@ import { type Kind, open, rowsOf } from './warehouse.js'
 const minute = 60_000
 const everything = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as const
 
-/** What befalls events on their way: shares, and the longest delay in ms. */
-export const way = { dropped: 0.05, twice: 0.1, late: 0.2, latestMs: 30 * minute } as const
+/** What befalls events on their way: shares, and the longest delay in ms. `forged`: of what nobody has done. */
+export const way = { dropped: 0.05, twice: 0.1, late: 0.2, latestMs: 30 * minute, forged: 0.04 } as const
 
 /** A change that no claim has covered yet; `updatedAt` is null where the record was deleted. */
 interface Owed {
@@ -39,6 +39,7 @@ export interface DayTally {
   dropped: number
   doubled: number
   late: number
+  forged: number
   turns: number
   runs: number
   requests: number
@@ -51,7 +52,7 @@ const nameOf = ({ tenant, resource, id }: Pick<Owed, 'tenant' | 'resource' | 'id
 
 export class EventDay {
   readonly tally: DayTally = {
-    ...{ changes: 0, events: 0, dropped: 0, doubled: 0, late: 0, turns: 0, runs: 0, requests: 0 },
+    ...{ changes: 0, events: 0, dropped: 0, doubled: 0, late: 0, forged: 0, turns: 0, runs: 0, requests: 0 },
     claims: {},
   }
   /** Events under way, by when they arrive, in ms. */
@@ -171,6 +172,11 @@ export class EventDay {
       triggeredAt: fromMicros(this.clock.micros),
     }
     this.#send(event)
+    if (action === 'deleted' || this.random() > way.forged) return
+    this.tally.forged += 1
+    const version = updatedAt && addMicros(updatedAt, 1_000_000n)
+    const lie = this.random() < 0.5 ? { action: 'deleted', version: null } : { version }
+    this.#send({ ...event, id: `forged ${number}`, ...lie })
   }
 
   #send(event: ReceivedEvent): void {

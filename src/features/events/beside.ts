@@ -4,7 +4,7 @@ import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runco
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
-import { Ringing, RingMemory, type RingSettings, textOf } from './ringing.js'
+import { isExpected, Ringing, RingMemory, type RingSettings, textOf } from './ringing.js'
 import { eventSettings } from './settings.js'
 import { beforeWalk } from './settling.js'
 import { readSynced } from './synced.js'
@@ -17,8 +17,15 @@ export async function besideRunsOf(
   context: CommandContext,
   warehouse: Warehouse,
 ): Promise<BesideWork | undefined> {
-  const { config, clock, invocation } = context
-  const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
+  const { config, clock, invocation, log } = context
+  const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal }).catch(
+    (error: unknown) => {
+      // A run brings everything that events could: it does not fail for want of them.
+      if (!isExpected(error)) throw error
+      log.warn({ error: textOf(error) }, 'The events that were received could not be opened: they wait')
+      return undefined
+    },
+  )
   if (!inbox) return undefined
   context.onClose(() => inbox.close())
   return besideRuns(config, inbox, eventSettings(config))

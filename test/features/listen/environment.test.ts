@@ -1,4 +1,5 @@
 /** One environment: what receives events of one source writes into the warehouse of that source, and of no other. */
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
@@ -38,4 +39,14 @@ test('so does a command that rings', async () => {
   const ended = await here.run('events', 'ring')
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain('belongs to the source')
+})
+
+test('a sync goes on where the inbox cannot be opened', async () => {
+  here.configure({ sync: { resources: ['repair_orders'] }, events: { port: 0 } })
+  const file = join(here.folder, 'data/warehouse.db.events')
+  for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+  writeFileSync(file, 'not a database, and long enough to be read as one'.repeat(100))
+  const ended = await here.run('sync')
+  expect([ended.code, ended.stdout + ended.stderr]).toEqual([0, expect.stringContaining('they wait')])
+  expect((await here.run('events', 'list')).code).toBe(3)
 })

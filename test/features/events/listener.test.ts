@@ -1,0 +1,75 @@
+/** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { Listener } from '../../../src/features/events/listener.js'
+import { EventWorld } from '../../support/eventworld.js'
+import { depsOf } from '../../support/run.js'
+import { until } from '../../support/scheduler.js'
+import { through } from '../../support/through.js'
+import { bothWarehouses } from '../../support/warehouse.js'
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let world: EventWorld
+  beforeEach(async () => {
+    world = await EventWorld.open(kind)
+  })
+  afterEach(() => world.close())
+
+  it('does not claim again with each event while a run holds the warehouse, and takes its turn afterwards', async () => {
+    let claims = 0
+    const watched = through(world.warehouse, {
+      transaction: (work) => {
+        claims += 1
+        return world.warehouse.dialect.transaction(work)
+      },
+    })
+    const { deps, close } = await depsOf(world.sandbox, watched)
+    const log = { warn: () => {}, info: () => {} }
+    const { inbox } = world.events
+    const listener = new Listener({ deps, inbox, settings: { settle: 0, requestShare: 0.5 }, log })
+    const run = await world.warehouse.claim({ runId: 'run', command: 'sync', leaseMs: 60_000 })
+    const end = new AbortController()
+    const listening = listener.run(end.signal)
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    for (let i = 0; i < 150; i++) {
+      listener.received()
+      await systemClock.sleep(10)
+    }
+    // One a second.
+    expect(claims).toBeGreaterThan(0)
+    expect(claims).toBeLessThan(10)
+    await run.release()
+    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
+    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
+    end.abort()
+    await listening
+    await close()
+  })
+
+  it('takes no turn while a job does its work, and one at once when that is done', async () => {
+    const { deps, close } = await depsOf(world.sandbox, world.warehouse)
+    const log = { warn: () => {}, info: () => {} }
+    const settings = { settle: 0, requestShare: 0.5 }
+    const listener = new Listener({ deps, inbox: world.events.inbox, settings, log })
+    const end = new AbortController()
+    const listening = listener.run(end.signal)
+    const [id = 0] = world.orders
+    const states = await listener.aside(async () => {
+      const run = await world.warehouse.claim({ runId: 'job', command: 'hourly', leaseMs: 60_000 })
+      await world.put({ id })
+      listener.received()
+      await systemClock.sleep(100)
+      const before = await world.events.states()
+      await run.release()
+      await systemClock.sleep(100)
+      return [...before, ...(await world.events.states())]
+    })
+    expect(states).toEqual(['waiting', 'waiting'])
+    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
+    end.abort()
+    await listening
+    await close()
+  })
+})
