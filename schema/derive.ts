@@ -38,14 +38,16 @@ type Fields = Readonly<Record<string, Field>>
 /** A row without its key, its tenant and its stamps: a value for each declared column. */
 export type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
 
+export type Lines = Readonly<Record<string, readonly Stored[]>>
+
 /** What a rule makes of one record. */
 export interface Derivation<F extends Fields = Fields> {
   readonly rows: readonly RuleRow<F>[]
   /**
-   * Values for computed columns of the record's nested tables (`Resource.computed`), by table: for each row that the rule
-   * was given, in that order, a value for each of these columns.
+   * Values for computed columns of the record's nested tables (`Resource.computed`), by table: a value for each of these
+   * columns, row after row as the rule was given them.
    */
-  readonly lines?: Readonly<Record<string, readonly (readonly Stored[])[]>>
+  readonly lines?: Lines
 }
 
 export interface Derived<

@@ -5,7 +5,7 @@
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
 import { minus, nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
-import { type NetLines, netsOf } from './nets.js'
+import { type NetLines, netsOf, untaxed } from './nets.js'
 
 /** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
 const absurdNumber = 1e9 * unit
@@ -145,13 +145,37 @@ function taxOf({ lines, discount = 0, fee = 0 }: TaxBase, rate: Stored | undefin
   return exact === null ? null : below(rounded(times(base, exact), times(parts, perCent * unit)), absurdSum)
 }
 
+/** A rate as a fraction of whole numbers that are as small as can be: products of them are rarely beyond a double. */
+interface Fraction {
+  readonly share: Whole
+  readonly whole: Whole
+}
+
+const fractions = new Map<Whole, Fraction>()
+const mostFractions = 1000
+
+function fractionOf(nanos: Whole, perCent: number): Fraction {
+  const whole = perCent * unit
+  if (typeof nanos !== 'number') return { share: nanos, whole }
+  const key = perCent === 1 ? -nanos : nanos
+  const known = fractions.get(key)
+  if (known) return known
+  let [divisor, rest] = [whole, Math.abs(nanos)]
+  while (rest > 0) [divisor, rest] = [rest, divisor % rest]
+  const fraction = { share: nanos / divisor, whole: whole / divisor }
+  // Rates are few; a source whose rates are all different does not fill the memory with them.
+  if (fractions.size < mostFractions) fractions.set(key, fraction)
+  return fraction
+}
+
 /** The tax on the first of the lines, as `taxOf` has that on all of them; nothing where nothing is taxed. */
 function taxerOf({ lines: { cents }, discount = 0 }: TaxBase, rate: Stored | undefined, perCent: number) {
   const exact = numberOf(rate)
-  if (exact === null || exact === 0 || cents === 0) return () => 0
-  const whole = perCent * unit
-  if (discount === 0) return (taxable: Whole) => rounded(times(taxable, exact), whole)
-  const [each, parts] = [times(minus(cents, discount), exact), times(cents, whole)]
+  if (exact === null || exact === 0 || cents === 0) return untaxed
+  const { share, whole } = fractionOf(exact, perCent)
+  if (discount === 0) return (taxable: Whole) => rounded(times(taxable, share), whole)
+  const each = times(minus(cents, discount), share)
+  const parts = times(cents, whole)
   return (taxable: Whole) => rounded(times(taxable, each), parts)
 }
 
@@ -251,8 +275,11 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
   const isKnown = withoutPrice === 0 && inQuarantine === 0
   const payments = rowsOf(record, 'repair_order_payments')
+  const { lines, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   return {
-    ...shareOut(order, bases, taxes, settings),
+    lines,
+    supplyFeeTax,
+    unsharedDiscount,
     hours,
     ratedHours,
     gross: { labor: labor.cents, parts: parts.cents, sublets: sublets.cents, hazmats: hazmats.cents },

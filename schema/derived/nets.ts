@@ -78,57 +78,65 @@ export interface OnLines {
   readonly taxUpTo: ((taxable: Whole) => Whole) | null
 }
 
+/** The tax on lines where nothing is taxed. */
+export const untaxed = (): Whole => 0
+
 export interface SharedNets {
-  /** For each line a value for each of the columns. */
-  readonly values: readonly (readonly Stored[])[]
+  /** Line after line a value for each of the columns. */
+  readonly values: readonly Stored[]
   /** The tax of all lines; null where it is unknown. */
   readonly tax: Whole | null
 }
 
 const isAfter = (a: StoredRow | undefined, b: StoredRow | undefined): boolean => {
-  const [first, second] = [a?.service_id ?? 0, b?.service_id ?? 0]
+  const first = a?.service_id ?? 0
+  const second = b?.service_id ?? 0
   return first === second ? (a?.id ?? 0) > (b?.id ?? 0) : first > second
 }
 
-/** The places of the lines in the order in which they take their shares. They nearly always come so. */
-function placesOf(rows: readonly StoredRow[]): number[] {
-  const places = rows.map((_, place) => place)
-  return rows.some((row, place) => place > 0 && isAfter(rows[place - 1], row))
-    ? places.sort((a, b) => (isAfter(rows[a], rows[b]) ? 1 : -1))
-    : places
+/** The places of the lines in the order in which they take their shares; undefined where they come so. */
+function placesOf(rows: readonly StoredRow[]): number[] | undefined {
+  let place = 1
+  while (place < rows.length && !isAfter(rows[place - 1], rows[place])) place++
+  return place < rows.length
+    ? rows.map((_, at) => at).sort((a, b) => (isAfter(rows[a], rows[b]) ? 1 : -1))
+    : undefined
 }
+
+const width = 4
 
 /** A line whose amount is unknown takes no share. */
 export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedNets {
   const { rows, amounts, costs, cents } = lines
-  const values: Stored[][] = new Array(rows.length)
+  const values: Stored[] = new Array(rows.length * width).fill(null)
   const isShared = discount !== 0 && cents !== 0
+  const isTaxed = taxUpTo !== null && taxUpTo !== untaxed
+  const places = isShared || isTaxed ? placesOf(rows) : undefined
   let sum: Whole = 0
   let taxable: Whole = 0
   let off: Whole = 0
   let taxed: Whole = 0
-  for (const place of placesOf(rows)) {
+  for (let i = 0; i < rows.length; i++) {
+    const place = places?.[i] ?? i
+    const at = place * width
     const amount = amounts[place] ?? null
-    const cost = costs[place] ?? null
-    if (amount === null) {
-      values[place] = [null, null, null, cost]
-      continue
-    }
-    let share: Whole = 0
-    let tax: Whole | null = taxUpTo && 0
+    values[at + 3] = costs[place] ?? null
+    if (amount === null) continue
+    values[at] = amount
+    values[at + 1] = 0
     if (isShared) {
       sum = plus(sum, amount)
       const upTo = held(rounded(times(discount, sum), cents))
-      share = minus(upTo, off)
+      values[at + 1] = minus(upTo, off)
       off = upTo
     }
-    if (taxUpTo && rows[place]?.taxable !== false) {
+    values[at + 2] = taxUpTo === null ? null : 0
+    if (isTaxed && rows[place]?.taxable !== false) {
       taxable = plus(taxable, amount)
       const upTo = held(taxUpTo(taxable))
-      tax = minus(upTo, taxed)
+      values[at + 2] = minus(upTo, taxed)
       taxed = upTo
     }
-    values[place] = [amount, share, tax, cost]
   }
-  return { values, tax: taxUpTo && taxed }
+  return { values, tax: taxUpTo === null ? null : taxed }
 }

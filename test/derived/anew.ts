@@ -4,11 +4,19 @@ import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
-/** Empties the derived tables and what is known of them, and computes them anew from the stored rows. */
+/** Empties the derived tables, computed columns and what is known of them, and computes them anew from the stored rows. */
 export async function computeAnew(warehouse: Warehouse): Promise<void> {
   const { db } = warehouse
   for (const { table } of known.list.flatMap(({ derived }) => derived))
     await db.deleteFrom(table.name as 'tenants').execute()
+  for (const { name, columns } of known.tables) {
+    const computed = columns.filter(({ computedBy }) => computedBy !== undefined)
+    if (computed.length > 0)
+      await db
+        .updateTable(name as 'tenants')
+        .set(Object.fromEntries(computed.map((column) => [column.name, null])))
+        .execute()
+  }
   await db.deleteFrom('sync_derived').execute()
   const stored = await db.selectFrom('repair_orders').select('tenant_id').distinct().execute()
   for (const { tenant_id } of stored)

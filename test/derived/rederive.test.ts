@@ -34,7 +34,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([
-      { tenant_id: 101, name: table, version: 1, records: 0, done_to: null },
+      { tenant_id: 101, name: table, version: 2, records: 0, done_to: null },
     ])
     expect(await rowsOf(warehouse, table)).toHaveLength(30)
     await warehouse.close()
@@ -44,11 +44,22 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
+    const parts = await rowsOf(warehouse, 'repair_order_parts')
     warehouse.rules = fractions(warehouse)
     expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
     const after = await rowsOf(warehouse, table)
     const taxed = before.filter(({ tax_cents }) => Number(tax_cents) > 0)
     expect(taxed.length).toBeGreaterThan(10)
+    // The taxes of lines are those of their orders; nothing else of them has changed.
+    const sumOf = (rows: readonly Record<string, unknown>[], name: string): number =>
+      rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)
+    const partsAfter = await rowsOf(warehouse, 'repair_order_parts')
+    expect(sumOf(partsAfter, '_tax_cents')).toBe(
+      sumOf(after, 'parts_tax_cents') - sumOf(after, 'supply_fee_tax_cents'),
+    )
+    const untaxed = (rows: readonly Record<string, unknown>[]) =>
+      rows.map((row) => ({ ...row, _tax_cents: 0 }))
+    expect(untaxed(partsAfter)).toEqual(untaxed(parts))
     expect(after.filter(({ tax_cents }, i) => tax_cents === before[i]?.tax_cents)).toHaveLength(
       30 - taxed.length,
     )

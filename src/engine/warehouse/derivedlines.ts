@@ -2,7 +2,7 @@
  * Writes computed columns of stored lines, where the values have changed (derived.ts). A change of a zone concerns no
  * line, and one of a rate only those that are taxed: the others are not touched.
  */
-import type { Derivation, Stored, StoredRow } from '../../../schema/derive.js'
+import type { Lines, Stored, StoredRow } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import type { Column, Table } from '../model/table.js'
@@ -50,14 +50,10 @@ export class ChangedLines {
   }
 
   /** `rows`: of one record, as the rule has read them; `lines`: what it gives them. */
-  add(
-    id: Int64,
-    rows: Readonly<Record<string, readonly StoredRow[]>>,
-    lines: NonNullable<Derivation['lines']>,
-  ): void {
+  add(id: Int64, rows: Readonly<Record<string, readonly StoredRow[]>>, lines: Lines): void {
     for (const { table, key, computed, rows: changed } of this.#targets)
       for (const [i, row] of (rows[table.name] ?? []).entries()) {
-        const values = lines[table.name]?.[i] ?? []
+        const values = lines[table.name]?.slice(i * computed.length, (i + 1) * computed.length) ?? []
         if (computed.every(({ name }, j) => (row[name] ?? null) === (values[j] ?? null))) continue
         const own = key.map(({ name }) => (name === table.owner ? id : (row[name] ?? null)))
         changed.push([...own, ...computed.map((_, j) => values[j] ?? null)])

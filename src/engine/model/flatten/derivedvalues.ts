@@ -2,7 +2,7 @@
  * Makes the rows of derived tables: of the records of one page, from the tuples that flatten made of them, or of stored
  * records, from their rows. Used by the warehouse, which stores them with the records.
  */
-import type { Derivation, RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
+import type { Lines, RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import type { DerivedModel, ResourceModel } from '../resourcemodel.js'
@@ -45,11 +45,17 @@ interface TableReading {
   readonly owner: number
 }
 
+/** A table with columns that the rule computes. They stand behind all others: the place of the first in a tuple. */
+interface Filling {
+  readonly name: string
+  readonly first: number
+  readonly width: number
+}
+
 /** What a derived table needs of each page and record, found once. */
 interface Plan {
   readonly reads: readonly TableReading[]
-  /** Of each table that has columns which the rule computes: the place of the first in a tuple, behind all others. */
-  readonly fills: ReadonlyMap<string, number>
+  readonly fills: readonly Filling[]
   /** The columns of a tuple behind the record's id. */
   readonly columns: readonly Column[]
 }
@@ -67,9 +73,9 @@ function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
   })
   const fills = tables.flatMap((table) => {
     const first = tupleColumns(table).findIndex(({ computedBy }) => computedBy === one.declared.name)
-    return first < 0 ? [] : ([[table.name, first]] as const)
+    return first < 0 ? [] : [{ name: table.name, first, width: tupleColumns(table).length - first }]
   })
-  const plan = { reads, fills: new Map(fills), columns: tupleColumns(one.table).slice(1) }
+  const plan = { reads, fills, columns: tupleColumns(one.table).slice(1) }
   plans.set(one, plan)
   return plan
 }
@@ -108,8 +114,9 @@ const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
   kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
 
 /** What follows from one record. */
-export interface DerivedRecord extends Pick<Derivation, 'lines'> {
+export interface DerivedRecord {
   readonly tuples: Tuple[]
+  readonly lines: Lines | undefined
 }
 
 /** The tuples of one record's rows, and what its lines are given. */
@@ -126,19 +133,22 @@ export function deriveRecord(
     for (const column of columns) tuple.push(heldAs(row[column.name] ?? null, column, form))
     return tuple
   })
-  return { tuples, ...(lines && { lines }) }
+  return { tuples, lines }
 }
 
 /** Puts what the rule computes of the record's lines into their tuples. */
 function fillLines(
-  fills: Plan['fills'],
+  fills: readonly Filling[],
   rows: Readonly<Record<string, readonly TupleRow[]>>,
-  lines: NonNullable<Derivation['lines']>,
+  lines: Lines,
 ): void {
-  for (const [table, first] of fills) {
-    const values = lines[table] ?? none
-    for (const [i, { tuple }] of (rows[table] ?? none).entries())
-      for (const [j, value] of (values[i] ?? none).entries()) tuple[first + j] = value
+  for (const { name, first, width } of fills) {
+    const of = rows[name] ?? none
+    const values = lines[name] ?? none
+    for (let i = 0; i < of.length; i++) {
+      const tuple = of[i]?.tuple
+      if (tuple) for (let j = 0; j < width; j++) tuple[first + j] = values[i * width + j] ?? null
+    }
   }
 }
 
