@@ -1,15 +1,16 @@
 import { systemClock } from '../../src/engine/base/clock.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
 /** Empties the derived tables, computed columns and what is known of them, and computes them anew from the stored rows. */
-export async function computeAnew(warehouse: Warehouse): Promise<void> {
+export async function computeAnew(warehouse: Warehouse, model: Model = known): Promise<void> {
   const { db } = warehouse
-  for (const { table } of known.list.flatMap(({ derived }) => derived))
+  for (const { table } of model.list.flatMap(({ derived }) => derived))
     await db.deleteFrom(table.name as 'tenants').execute()
-  for (const { name, columns } of known.tables) {
+  for (const { name, columns } of model.tables) {
     const computed = columns.filter(({ computedBy }) => computedBy !== undefined)
     if (computed.length > 0)
       await db
@@ -27,5 +28,5 @@ export async function computeAnew(warehouse: Warehouse): Promise<void> {
       .execute()
   await using lease = await openLease({ warehouse, clock: systemClock }, 'test')
   const at = (): string => '2026-02-01T00:00:00.000000Z'
-  await recompute(lease.warehouse, known, { signal: lease.signal, at })
+  await recompute(lease.warehouse, model, { signal: lease.signal, at })
 }

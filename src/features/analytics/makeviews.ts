@@ -162,7 +162,8 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   if (await isHalfComputed(warehouse, settings.model)) return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
-  const hasFormer = await warehouse.has(formerStretches)
+  // What was found there once may have been dropped since, in this process.
+  const hasFormer = (await dialect.liveColumns()).some(({ table }) => table === formerStretches)
   try {
     return await warehouse.transaction(async (session) => {
       await dialect.prepare(session)
