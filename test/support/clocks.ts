@@ -37,6 +37,14 @@ export class HandClock implements Clock {
     return { nowMicros: () => this.nowMicros(), sleep: async () => {} }
   }
 
+  /** The same time for a program that goes on at once whenever it sleeps; only the test moves it. */
+  get still(): Clock {
+    return {
+      nowMicros: () => this.nowMicros(),
+      sleep: () => new Promise((resolve) => setTimeout(resolve, 1)),
+    }
+  }
+
   /** The same time, as a program sees it whose machine's clock is wrong. */
   get skewed(): Clock {
     return {

@@ -1,13 +1,15 @@
 /** An inbox into which the tests put events as a receiver would, and the turns of a listener. */
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import type { BesideWork } from '../../src/engine/run/runcontext.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { besideRuns } from '../../src/features/events/beside.js'
 import { Inbox } from '../../src/features/events/inbox.js'
-import { RingMemory } from '../../src/features/events/ringing.js'
+import { RingMemory, type RingSettings } from '../../src/features/events/ringing.js'
 import { type TurnEnd, takeTurn } from '../../src/features/events/turn.js'
 import { depsOf, type RunOptions, type Target } from './run.js'
 
-export const ringSettings = { settle: 0, requestShare: 0.5 }
+export const ringSettings: RingSettings = { settle: 0, requestShare: 0.5 }
 
 export interface TestEvent {
   readonly tenant: number
@@ -20,6 +22,7 @@ export interface TestEvent {
 
 export class EventBench {
   readonly memory = new RingMemory()
+  settings = ringSettings
   #number = 0
 
   private constructor(
@@ -34,35 +37,41 @@ export class EventBench {
   }
 
   /** For runs that ring beside their plan. */
-  get beside() {
-    return besideRuns(
-      { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as never,
-      this.inbox,
-      ringSettings,
-      this.memory,
-    )
+  get beside(): BesideWork {
+    const config = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } }
+    return besideRuns(config as never, this.inbox, this.settings, this.memory)
   }
 
-  async put({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }: TestEvent) {
-    this.#number += 1
-    const at = '2026-01-01T00:00:00.000000Z'
-    await this.inbox.write([
-      this.inbox.db
-        .insertInto('sync_events')
-        .values({
-          ...{
-            tenant_id: tenant,
-            event_id: `e${this.#number}`,
-            resource,
-            type,
-            action,
-            record_id: id,
-            version,
-          },
-          ...{ received_at: at, deliveries: 1, state: 'waiting', tries: 0, due_at: at },
-        })
-        .compile(),
-    ])
+  /** For runs that settle what waits, and ring nothing. */
+  get settling(): BesideWork {
+    return { ...this.beside, during: () => ({ [Symbol.asyncDispose]: async () => {} }) }
+  }
+
+  async put(event: TestEvent): Promise<void> {
+    await this.putAll([event])
+  }
+
+  async putAll(events: readonly TestEvent[]): Promise<void> {
+    const at = fromMicros(this.clock.nowMicros())
+    const rows = events.map(
+      ({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }) => ({
+        ...{
+          tenant_id: tenant,
+          event_id: `e${++this.#number}`,
+          resource,
+          type,
+          action,
+          record_id: id,
+          version,
+        },
+        ...{ received_at: at, deliveries: 1, state: 'waiting', tries: 0, due_at: at },
+      }),
+    )
+    if (rows.length > 0) await this.inbox.insert(rows, [])
+  }
+
+  async empty(): Promise<void> {
+    await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
   }
 
   /** Lets pauses be over. */
@@ -75,28 +84,25 @@ export class EventBench {
 
   async turn(options: RunOptions = {}): Promise<TurnEnd> {
     const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock, ...options })
+    const { inbox, settings, memory } = this
     try {
-      return await takeTurn({
-        ...{
-          deps,
-          inbox: this.inbox,
-          settings: ringSettings,
-          memory: this.memory,
-          asksAuthorizations: false,
-        },
-      })
+      return await takeTurn({ deps, inbox, settings, memory, asksAuthorizations: false })
     } finally {
       await close()
     }
   }
 
+  rows() {
+    return this.inbox.read(async (db) => {
+      const rows = await db.selectFrom('sync_events').selectAll().execute()
+      return rows.toSorted((a, b) => Number(a.event_id.slice(1)) - Number(b.event_id.slice(1)))
+    })
+  }
+
   /** State and reason of each event, in the order in which they came. */
   async states(): Promise<string[]> {
-    const rows = await this.inbox.read((db) =>
-      db.selectFrom('sync_events').select(['event_id', 'state', 'reason']).execute(),
+    return (await this.rows()).map(({ state, reason }) =>
+      reason === null ? `${state}` : `${state} ${reason}`,
     )
-    return rows
-      .toSorted((a, b) => Number(a.event_id.slice(1)) - Number(b.event_id.slice(1)))
-      .map(({ state, reason }) => (reason === null ? `${state}` : `${state} ${reason}`))
   }
 }

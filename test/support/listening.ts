@@ -9,6 +9,13 @@ export interface Listening {
   stderr(): string
 }
 
+/** Sends an event as the source does; resolves to the status of the answer. */
+export async function sendEvent(url: string, secret: string, body: string): Promise<number> {
+  const response = await fetch(url, { method: 'POST', headers: { 'x-api-secret': secret }, body })
+  await response.arrayBuffer()
+  return response.status
+}
+
 /** Starts one in a folder with a configuration; resolves when it listens. */
 export async function startListening(
   cwd: string,

@@ -1,3 +1,4 @@
+import type { BesideWork } from '../../src/engine/run/runcontext.js'
 import type { CursorReport, RunReport } from '../../src/engine/run/runreport.js'
 import type { Source } from '../../src/engine/source/source.js'
 import type { Verdict } from '../../src/engine/walk/verdict.js'
@@ -58,6 +59,20 @@ class Killed extends Error {
   override readonly name = 'Killed'
 }
 
+/** Events that come before each run, and what the run does with them. */
+export interface Hears {
+  before(): Promise<BesideWork>
+  /** Once the run has ended, or was cut short. */
+  after(): Promise<void>
+}
+
+/** What came of one run. */
+export interface Told {
+  readonly claim: Pick<CursorReport, 'completeness' | 'reason' | 'watermark'> | undefined
+  /** Requests for the moving list since the scenario began. */
+  readonly requests: number
+}
+
 interface Row {
   readonly serial: number
   readonly updatedAt: string
@@ -71,11 +86,17 @@ export class Play {
   readonly #tally: Tally
   /** The newest version that the warehouse ever held, by id. */
   readonly #held = new Map<number, number>()
+  readonly #hears: Hears | undefined
+  readonly told: Told[] = []
   /** The number of the request before which the present walk began. */
   #begun: number | undefined
   #misled = false
 
-  constructor(parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally }, script: MotionScript) {
+  constructor(
+    parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally; hears?: Hears | undefined },
+    script: MotionScript,
+  ) {
+    this.#hears = parts.hears
     this.#world = parts.world
     this.#warehouse = parts.warehouse
     this.#tally = parts.tally
@@ -94,6 +115,7 @@ export class Play {
     this.#tally.runs++
     this.#world.prepare(steps)
     this.#begun ??= this.#world.requests
+    const beside = await this.#hears?.before()
     const stop = new AbortController()
     this.#world.onRequest = (n) => {
       if (death?.how === 'signal' && n === death.at) stop.abort()
@@ -102,7 +124,8 @@ export class Play {
     try {
       report = await syncInOrder(this.#world.sandbox, this.#warehouse, {
         mode,
-        clock: this.#world.clock.sleepless,
+        clock: beside ? this.#world.clock.still : this.#world.clock.sleepless,
+        ...(beside && { beside }),
         resources: [resource],
         overlapMs: this.#script.overlapMs,
         pageSizes: this.#script.pageSizes,
@@ -115,7 +138,10 @@ export class Play {
       if (!(error instanceof Killed)) throw error
       this.#tally.deaths++
     }
-    await this.#judge(report?.cursors.find((cursor) => cursor.tenant_id === moving))
+    const cursor = report?.cursors.find((one) => one.tenant_id === moving)
+    this.told.push({ claim: cursor && claimOf(cursor), requests: this.#world.requests })
+    await this.#judge(cursor)
+    if (beside) await this.#hearOn()
     if (report && !stop.signal.aborted) this.#isolated(report)
     return report
   }
@@ -160,8 +186,29 @@ export class Play {
     this.#begun = undefined
   }
 
+  /** What the cursor claims by now: rings beside the run, and after it, have moved it. */
+  async #hearOn(): Promise<void> {
+    await this.#judgeState()
+    this.#begun = this.#world.requests
+    await this.#hears?.after()
+    await this.#judgeState()
+    this.#begun = undefined
+  }
+
+  async #judgeState(): Promise<void> {
+    const state = await this.#warehouse.db
+      .selectFrom('sync_cursors')
+      .select(['status', 'completeness', 'watermark'])
+      .where('tenant_id', '=', moving)
+      .where('resource', '=', resource)
+      .executeTakeFirst()
+    const completeness = state?.completeness as Verdict | null | undefined
+    if (state?.status !== 'ok' || !completeness || completeness === 'unproven' || this.#misled) return
+    this.#verify({ completeness, watermark: state.watermark }, await rowsById(this.#warehouse))
+  }
+
   /** Every record that lay at or before the watermark when the last answer was given is there, as it was then. */
-  #verify(cursor: CursorReport, rows: ReadonlyMap<number, Row>): void {
+  #verify(cursor: Pick<CursorReport, 'completeness' | 'watermark'>, rows: ReadonlyMap<number, Row>): void {
     const watermark = micros(cursor.watermark)
     const nextFloor = watermark - BigInt(this.#script.overlapMs) * 1000n
     if (this.#during(this.#world.late)) this.#tally.withLate++
@@ -235,6 +282,10 @@ function dying(death: Death): ConstructorParameters<typeof Between>[1] {
     return page
   }
 }
+
+const claimOf = ({ completeness, reason, watermark }: CursorReport): Told['claim'] => ({
+  ...{ completeness, reason, watermark },
+})
 
 const shown = (row: Row | undefined): string => (row ? `v${row.serial}` : 'nothing')
 const micros = (time: string | null): bigint =>

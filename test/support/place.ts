@@ -27,6 +27,7 @@ export function configure(
     readonly schedule?: object
     readonly alerts?: object
     readonly metrics?: object
+    readonly events?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -40,6 +41,7 @@ export function configure(
     ...(more.schedule && { schedule: more.schedule }),
     ...(more.alerts && { alerts: more.alerts }),
     ...(more.metrics && { metrics: more.metrics }),
+    ...(more.events && { events: more.events }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

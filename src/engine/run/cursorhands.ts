@@ -56,9 +56,9 @@ export class CursorHands {
     return this.#planned.has(cursorName(key))
   }
 
-  /** Whether the plan comes to any cursor later, or has one in hand. */
-  get isBusy(): boolean {
-    return this.#planned.size > 0 || this.#held.size > 0
+  /** Whether the plan comes to any cursor later, or has one in hand. `beside`: so many are in hand that it knows nothing of. */
+  isBusy(beside: number): boolean {
+    return this.#planned.size > 0 || this.#held.size > beside
   }
 
   /** Lets the plan come to a cursor before all others. */

@@ -205,7 +205,8 @@ class HttpSource implements Source {
     const { throttle } = this.shared.exchange
     const waited = throttle.waited() - this.#waitedBefore
     const clocks = { serverTime: throttle.serverTime(), window: throttle.window() }
-    return { requests, retries, rateLimited, bytes, traffic, waited, ...clocks }
+    const { isWaiting } = throttle
+    return { requests, retries, rateLimited, bytes, traffic, waited, isWaiting, ...clocks }
   }
 
   tagged(): Source {

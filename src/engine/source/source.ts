@@ -128,6 +128,8 @@ export interface SourceTraffic {
   readonly traffic: Pick<Traffic, 'answers' | 'times'>
   /** Milliseconds in which requests stood still because of the rate limit. */
   readonly waited: number
+  /** Whether they do now. */
+  readonly isWaiting: boolean
 }
 
 /**

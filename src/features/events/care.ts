@@ -3,6 +3,7 @@
  * and says of which source they are.
  */
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { toJson } from '../../engine/base/printjson.js'
@@ -44,17 +45,24 @@ const adopt = async (warehouse: Opened, to: SourceAddress, sameData: boolean): P
 
 type CopiedName = 'sync_events' | 'sync_event_counts'
 
-/** One table, in the order of its key, so many rows at a time. */
+/** One table, in the order of its key, so many rows at a time, each from behind the last: others come meanwhile. */
 async function* rowsOf(inbox: Inbox, name: CopiedName): AsyncGenerator<Record<string, unknown>[]> {
   const key = eventTables[name].key as readonly never[]
-  for (let at = 0; ; at += rowsAtOnce) {
+  const columns = sql.join(key.map((column) => sql.ref(column)))
+  let last: Record<string, unknown> | undefined
+  for (;;) {
     const rows: Record<string, unknown>[] = await inbox.read((db) => {
       let query = db.selectFrom(name).selectAll()
+      if (last) {
+        const values = sql.join(key.map((column) => last?.[column]))
+        query = query.where(sql<boolean>`(${columns}) > (${values})`)
+      }
       for (const column of key) query = query.orderBy(column)
-      return query.offset(at).limit(rowsAtOnce).execute()
+      return query.limit(rowsAtOnce).execute()
     })
     if (rows.length > 0) yield rows
     if (rows.length < rowsAtOnce) return
+    last = rows.at(-1)
   }
 }
 
@@ -74,31 +82,38 @@ const upsert = (db: EventDb, name: CopiedName, rows: readonly Record<string, unk
     .compile()
 }
 
-const lineOf = (name: CopiedName, row: Record<string, unknown>): string =>
-  toJson(Object.keys(eventTables[name].fields).map((column) => row[column] ?? null))
+/** Two databases may order the same texts differently: the sum of its rows' digests says what a table holds. */
+class TableDigest {
+  #sum = 0n
+  rows = 0
+
+  constructor(private readonly name: CopiedName) {}
+
+  add(row: Record<string, unknown>): void {
+    const line = toJson(Object.keys(eventTables[this.name].fields).map((column) => row[column] ?? null))
+    this.#sum += BigInt(`0x${createHash('sha256').update(line).digest('hex')}`)
+    this.rows += 1
+  }
+
+  get text(): string {
+    return createHash('sha256').update(`${this.rows} ${this.#sum}`).digest('hex')
+  }
+}
 
 /** What was written is read again: events that come meanwhile are in neither count. */
 async function copyTable(from: Inbox, to: Inbox, name: CopiedName): Promise<CopiedBeside> {
-  const digest = createHash('sha256')
-  let rows = 0
+  const [original, copied] = [new TableDigest(name), new TableDigest(name)]
   for await (const batch of rowsOf(from, name)) {
     await to.write([upsert(to.db, name, batch)])
-    for (const row of batch) digest.update(`${lineOf(name, row)}\n`)
-    rows += batch.length
+    for (const row of batch) original.add(row)
   }
-  const copied = createHash('sha256')
-  let there = 0
-  for await (const batch of rowsOf(to, name)) {
-    for (const row of batch) copied.update(`${lineOf(name, row)}\n`)
-    there += batch.length
-  }
-  const [expected, found] = [digest.digest('hex'), copied.digest('hex')]
-  if (rows !== there || expected !== found)
-    throw new Stop(`Of ${name}, ${there} rows were found in the copy, expected ${rows} of the same values`, {
-      exitCode: 1,
-      hint: 'Type the same command again',
-    })
-  return { table: name, rows, digest: found }
+  for await (const batch of rowsOf(to, name)) for (const row of batch) copied.add(row)
+  if (original.text !== copied.text)
+    throw new Stop(
+      `Of ${name}, ${copied.rows} rows were found in the copy, expected ${original.rows} of the same values`,
+      { exitCode: 1, hint: 'Type the same command again' },
+    )
+  return { table: name, rows: original.rows, digest: copied.text }
 }
 
 const copy = async (from: Opened, to: Opened): Promise<readonly CopiedBeside[]> =>

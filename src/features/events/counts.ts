@@ -11,6 +11,9 @@ import type { EventDb } from './tables.js'
 export const acceptRanges = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const
 export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as const
 
+/** What is counted of events for as long as the warehouse lives. */
+export const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
+
 /** The part of a histogram that holds the sum of its seconds, in microseconds. */
 export const secondsPart = 'sum'
 export const beyond = '+Inf'

@@ -12,15 +12,22 @@ import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
 import { markDeleted } from '../reconcile/tombstone.js'
-import type { EventRow, Settled } from './waiting.js'
+import type { EventRow } from './waiting.js'
 
 /** Deletions of so long a time count together for the guard, in microseconds: each event is a landslide of one. */
 const hour = 3_600_000_000n
 
 export interface AskedDeletions {
-  readonly settled: readonly (readonly [Settled, readonly EventRow[]])[]
+  /** Events whose records the warehouse does not have, or has as deleted already. */
+  readonly notLive: readonly EventRow[]
+  /** Events whose records were marked as deleted. */
+  readonly deleted: readonly EventRow[]
+  /** Events whose records are gone, as far as anybody can say, and were left alone. */
+  readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
   /** Events whose records are there. */
-  readonly exists: EventRow[]
+  readonly exists: readonly EventRow[]
+  /** Events of whose records the source says nothing. */
+  readonly unread: readonly EventRow[]
 }
 
 export class DeletedEvents {
@@ -31,17 +38,18 @@ export class DeletedEvents {
     const live = await this.#live([...new Set(rows.map(({ record_id }) => record_id))])
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
     const notLive = rows.filter(({ record_id }) => !live.has(record_id))
-    const settled: [Settled, readonly EventRow[]][] = [[{ state: 'settled' }, notLive]]
-    if (live.size === 0) return { settled, exists: [] }
-    const { gone, isKnown } = await this.#confirm(live)
+    if (live.size === 0) return { notLive, deleted: [], exists: [], unread: [] }
+    const { gone, there, isKnown, isById } = await this.#confirm(live)
     const goneIds = new Set(gone.map(({ id }) => id))
-    const isBelieved = isKnown && (await this.#isBelieved(gone.length))
-    if (isBelieved) await markDeleted(this.cursor.warehouse, this.cursor, gone)
+    const rest = new Set([...live.keys()].filter((id) => !goneIds.has(id) && !there.has(id)))
+    const shared = { notLive, exists: of(there), unread: of(rest) }
+    if (isKnown && (await this.#isBelieved(gone.length, isById))) {
+      await markDeleted(this.cursor.warehouse, this.cursor, gone)
+      return { ...shared, deleted: of(goneIds) }
+    }
     const reason = isKnown ? 'breaker' : 'nothing_to_ask'
-    settled.push([isBelieved ? { state: 'deleted' } : { state: 'left', reason }, of(goneIds)])
-    if (!isBelieved && gone.length > 0) this.#tellLeft(gone.length, reason)
-    const others = new Set([...live.keys()].filter((id) => !goneIds.has(id)))
-    return { settled, exists: of(others) }
+    if (gone.length > 0) this.#tellLeft(gone.length, reason)
+    return { ...shared, deleted: [], left: { rows: of(goneIds), reason } }
   }
 
   /** Versions of the live rows among these records. */
@@ -67,12 +75,17 @@ export class DeletedEvents {
     const confirmation = new Confirmation(list, cursor.run.stamps, cursor.note, () => true)
     const candidates = [...live].map(([id, updatedAt]) => ({ id, updatedAt }))
     const { gone, moved } = await confirmation.ask(candidates)
-    for (const fetched of moved) await store.storeFlat(fetched)
-    return { gone, isKnown: gone.length === 0 || list.probeId !== undefined }
+    const there = new Set<Int64>()
+    for (const fetched of moved) {
+      await store.storeFlat(fetched)
+      for (const { id } of fetched.flattened.records) if (live.has(id)) there.add(id)
+    }
+    const isKnown = gone.length === 0 || list.probeId !== undefined
+    return { gone, there, isKnown, isById: confirmation.isById }
   }
 
   /** The rule of `reconcile`, over all deletions of the last hour. */
-  async #isBelieved(more: number): Promise<boolean> {
+  async #isBelieved(more: number, isById: boolean): Promise<boolean> {
     if (more === 0) return true
     const { warehouse, root, tenantId, run } = this.cursor
     const since = addMicros(this.cursor.now(), -hour)
@@ -88,7 +101,7 @@ export class DeletedEvents {
     const live = (await warehouse.countRows(root, tenantId)) + before
     const { acceptDeletes: accepted, maxDeletes: share } = deletionLimit(run)
     const guard = new DeletionGuard({ live, share, accepted })
-    return guard.isSmall || !guard.trips(before + more)
+    return (guard.isSmall && isById) || !guard.trips(before + more)
   }
 
   #tellLeft(records: number, reason: string): void {

@@ -4,6 +4,7 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { listenCommand } from '../../engine/warehouse/lease.js'
+import { ofRuns } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isLivingListener, type ListenerView, readListeners, withInboxThere } from './eventview.js'
 import type { Inbox } from './inbox.js'
@@ -95,7 +96,7 @@ async function leftBefore(
       .selectFrom('sync_runs')
       .select('run_id')
       .where('finished_at', '>=', moment)
-      .where((eb) => eb.or([eb('mode', 'is', null), eb('mode', '!=', 'events')]))
+      .where(ofRuns)
       .limit(1)
       .execute(),
   )

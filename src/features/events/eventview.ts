@@ -7,7 +7,7 @@ import { since } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CounterEntry } from '../../engine/warehouse/counters.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { isOwnEvent } from './counts.js'
+import { isOwnEvent, lifetimeMetrics } from './counts.js'
 import { Inbox } from './inbox.js'
 import type { EventDb } from './tables.js'
 import { readUnannounced, type Unannounced } from './unannounced.js'
@@ -235,7 +235,7 @@ export async function lastEventOf(
 
 /** What the metrics show. */
 export interface EventTotals {
-  /** The rows of sync_event_counts. */
+  /** Rows of sync_event_counts: those of lifetimeMetrics. */
   readonly counts: readonly CounterEntry[]
   readonly waiting: number
   /** 0 where none waits. */
@@ -247,7 +247,13 @@ export interface EventTotals {
 export const readEventTotals = (warehouse: Opened, nowMicros: bigint): Promise<EventTotals | undefined> =>
   withInboxThere(warehouse, async (inbox) => {
     const rows = await inbox.read((db) =>
-      db.selectFrom('sync_event_counts').selectAll().orderBy('metric').orderBy('labels').execute(),
+      db
+        .selectFrom('sync_event_counts')
+        .selectAll()
+        .where('metric', 'in', lifetimeMetrics)
+        .orderBy('metric')
+        .orderBy('labels')
+        .execute(),
     )
     const waiting = await inbox.read((db) =>
       db

@@ -5,7 +5,7 @@
 import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
-import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
+import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { LeaseHeld } from '../../engine/warehouse/lease.js'
 import type { Inbox } from './inbox.js'
 import { isExpected, RingMemory, type RingSettings } from './ringing.js'
@@ -32,6 +32,8 @@ export class Listener {
   /** The turn under way; a job that is about to claim the lease ends it. */
   #turn: AbortController | undefined
   #isPaused = 0
+  /** No turn before then, in ms since the epoch: of the rate limit's window, the lease, or what failed. */
+  #restsUntil = 0
   #asksAt = 0
   #ended: Promise<void> = Promise.resolve()
 
@@ -65,21 +67,35 @@ export class Listener {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.parts.deps
     this.#asksAt = this.#now + betweenQuestions
+    // No signal is made of one that lives as long as the program: what is made of it would stay as long.
+    const end = (): void => {
+      this.#wake.abort()
+      this.#turn?.abort(signal.reason)
+    }
+    signal.addEventListener('abort', end, { once: true })
     while (!signal.aborted) {
       this.#wake = new AbortController()
-      let pause = Math.min(betweenLooks, await this.#dueIn())
-      if (this.#isPaused > 0) pause = betweenLooks
-      else if (pause === 0) {
-        const turn = this.#take(signal)
-        this.#ended = turn.then(() => {})
-        pause = await turn
+      const pause = await this.#pause()
+      if (pause > 0) {
+        if (!signal.aborted) await clock.sleep(pause, this.#wake.signal)
+        continue
       }
-      if (pause > 0) await clock.sleep(pause, AbortSignal.any([signal, this.#wake.signal]))
+      const turn = this.#take(signal)
+      this.#ended = turn.then(() => {})
+      this.#restsUntil = this.#now + (await turn)
     }
+    signal.removeEventListener('abort', end)
   }
 
   get #now(): number {
     return Number(this.parts.deps.clock.nowMicros() / 1000n)
+  }
+
+  /** For how many ms no turn is taken. Events that come meanwhile do not shorten what the last turn has asked for. */
+  async #pause(): Promise<number> {
+    const rests = this.#restsUntil - this.#now
+    if (rests > 0) return rests
+    return this.#isPaused > 0 ? betweenLooks : Math.min(betweenLooks, await this.#dueIn())
   }
 
   /** In how many ms a turn would ring anything: a claim of the lease costs more than this look. */
@@ -90,20 +106,21 @@ export class Listener {
       return []
     })
     const rest = (key: CursorKey): number =>
-      Math.max(0, (this.#memory.beganAt.get(cursorName(key)) ?? 0) + settings.settle - this.#now)
+      Math.max(0, this.#memory.restsUntil(key, settings.settle) - this.#now)
     return this.#asksAt <= this.#now ? 0 : Math.min(Number.POSITIVE_INFINITY, ...due.map(rest))
   }
 
   /** Takes a turn; resolves to the milliseconds after which another one may be taken. */
   async #take(signal: AbortSignal): Promise<number> {
     const { deps, inbox, settings, log } = this.parts
+    if (signal.aborted || this.#isPaused > 0) return 0
     const its = new AbortController()
     this.#turn = its
     const asksAuthorizations = this.#asksAt <= this.#now
     try {
       const end = await takeTurn({
         ...{ inbox, settings, memory: this.#memory, asksAuthorizations },
-        deps: { ...deps, signal: AbortSignal.any([signal, its.signal]) },
+        deps: { ...deps, signal: its.signal },
       })
       if (asksAuthorizations) this.#asksAt = this.#now + betweenQuestions
       if (end.by === 'window') return Math.max(betweenLooks, end.resetsAt - this.#now)

@@ -9,7 +9,7 @@ import type { CursorHands } from '../../engine/run/cursorhands.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
-import { type CursorState, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
+import { type CursorKey, type CursorState, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { walkOf } from '../reconcile/work.js'
 import type { Inbox } from './inbox.js'
@@ -20,9 +20,29 @@ import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from '
 /** What is known of rings from one look, turn and run to the next, within this process. */
 export class RingMemory {
   /** When the last ring of each cursor began, in ms since the epoch. */
-  readonly beganAt = new Map<string, number>()
+  readonly #beganAt = new Map<string, number>()
+  /** Cursors whose last ring failed, and until when no event makes them due. */
+  readonly #failedUntil = new Map<string, number>()
   /** The rate window, by its end, and the requests that rings have sent in it. */
   window = { resetsAt: 0, requests: 0 }
+
+  began(key: CursorKey, at: number): void {
+    this.#beganAt.set(cursorName(key), at)
+  }
+
+  failed(key: CursorKey, until: number): void {
+    this.#failedUntil.set(cursorName(key), until)
+  }
+
+  worked(key: CursorKey): void {
+    this.#failedUntil.delete(cursorName(key))
+  }
+
+  /** From when on the cursor may be rung, in ms since the epoch. */
+  restsUntil(key: CursorKey, settle: number): number {
+    const name = cursorName(key)
+    return Math.max((this.#beganAt.get(name) ?? 0) + settle, this.#failedUntil.get(name) ?? 0)
+  }
 }
 
 export interface RingSettings {
@@ -35,8 +55,10 @@ export interface RingSettings {
 /** Rings that are under way at once. */
 const mostRings = 8
 
-/** Milliseconds after which a cursor is rung again whose walk failed; then it is left to the next run. */
+/** Milliseconds after which a cursor is rung again whose walk failed; then what waits is left to the next run. */
 const failurePausesMs = [10_000, 60_000, 300_000] as const
+/** Milliseconds for which new events do not ring a cursor that has failed more often than that. */
+const longestRestMs = 300_000
 
 /** Why an event waits whose cursor's walk failed. */
 const walkFailed = 'walk_failed'
@@ -84,7 +106,7 @@ export class Ringing implements AsyncDisposable {
     for (const due of await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))) {
       const task = await this.#taskOf(due)
       if (!task) continue
-      const rests = (this.memory.beganAt.get(cursorName(due)) ?? 0) + this.settings.settle - now
+      const rests = this.memory.restsUntil(due, this.settings.settle) - now
       if (rests > 0) {
         waiting += 1
         inMs = Math.min(inMs, rests)
@@ -110,9 +132,10 @@ export class Ringing implements AsyncDisposable {
   get #isRoom(): boolean {
     if (this.#underWay.size >= mostRings) return false
     const { window } = this.#run.source.stats()
-    if (!window || !this.hands.isBusy) return true
+    if (!window || !this.hands.isBusy(this.#underWay.size)) return true
+    // A ring under way is counted when it has ended, and takes one request at the least.
     const { requests } = this.#windowOf(window.resetsAt)
-    return requests < window.limit * this.settings.requestShare
+    return requests + this.#underWay.size < window.limit * this.settings.requestShare
   }
 
   /** Answers tell the end of a window to the second, so that it moves a little. */
@@ -124,7 +147,7 @@ export class Ringing implements AsyncDisposable {
   #begin(task: CursorTask): void {
     const hold = this.hands.tryHold(keyOf(task))
     if (!hold) return
-    this.memory.beganAt.set(cursorName(keyOf(task)), Number(this.#run.clock.nowMicros() / 1000n))
+    this.memory.began(keyOf(task), Number(this.#run.clock.nowMicros() / 1000n))
     const ring = this.#ring(task)
       .catch((error: unknown) => {
         if (!this.#run.signal.aborted) this.#failure ??= error
@@ -142,8 +165,16 @@ export class Ringing implements AsyncDisposable {
     const state = await readCursor(warehouse, key)
     if (!state || !isLoaded(state)) return this.#leaveToRun(task)
     const runId = eventsRunId(clock.nowMicros())
+    let hasMoved = false
     const run: WritingRun = {
       ...this.#run,
+      beforeWalk: async (cursor) => {
+        const after = await this.#run.beforeWalk?.(cursor)
+        return async (floor) => {
+          hasMoved = true
+          await after?.(floor)
+        }
+      },
       runId,
       warehouse: warehouse.as(runId),
       cursors: new Map([[cursorName(key), state]]),
@@ -155,7 +186,9 @@ export class Ringing implements AsyncDisposable {
     await recordRing(run, runId, end)
     const moved = await readCursor(warehouse, key)
     if (moved) this.hands.moved(key, moved)
-    if (end.report.status !== 'ok') await this.#failed(task)
+    // A walk to its end has settled what it met, whatever else is told of the list.
+    if (hasMoved || end.report.status === 'ok') this.memory.worked(key)
+    else await this.#failed(task)
   }
 
   /** A ring does no first load: the walk that does it settles what waits. */
@@ -173,7 +206,9 @@ export class Ringing implements AsyncDisposable {
       ...rows.map(({ reason, tries: its }) => (reason === walkFailed ? Number(its) : 0)),
     )
     const pause = failurePausesMs[tries]
-    const dueAt = pause === undefined ? null : fromMicros(clock.nowMicros() + BigInt(pause) * 1000n)
+    const now = clock.nowMicros()
+    this.memory.failed(keyOf(task), Number(now / 1000n) + (pause ?? longestRestMs))
+    const dueAt = pause === undefined ? null : fromMicros(now + BigInt(pause) * 1000n)
     await waitAgain(this.inbox, rows, { reason: walkFailed, tries: tries + 1, dueAt })
     if (dueAt === null)
       observer.warning?.('A cursor failed each time that an event made it due: it is left to the next run', {

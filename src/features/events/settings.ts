@@ -94,6 +94,12 @@ function alsoProblems(also: Readonly<Record<string, readonly string[]>> = {}): P
   const unknown = names.find((name) => !Object.hasOwn(resources, name))
   if (unknown !== undefined)
     return [{ path: 'events.also', found: JSON.stringify(unknown), expected: 'the name of a resource' }]
+  const isList = (name: string): boolean => resources[name]?.list !== 'strings'
+  const plain = names.find((name) => !isList(name))
+  if (plain !== undefined)
+    return [
+      { path: 'events.also', found: JSON.stringify(plain), expected: 'a resource whose records have ids' },
+    ]
   const silent = Object.keys(also).find((name) => resources[name]?.announced !== true)
   if (silent === undefined) return []
   return [

@@ -30,17 +30,33 @@ interface Kept {
 
 /** Asked before each walk: what follows when the walk has come to its end; undefined where nothing waits. */
 export async function beforeWalk(inbox: Inbox, cursor: Cursor): Promise<AfterWalk | undefined> {
+  const begunAt = cursor.now()
   const waiting = await waitingOf(inbox, cursor.key)
   if (waiting.length === 0) return undefined
-  return (floor) => new Settling(inbox, cursor, floor).run(waiting)
+  return (floor) => new Settling(inbox, cursor, { begunAt, floor }).run(waiting)
 }
+
+/** Where a walk began: in the list, and in time. */
+interface WalkBegan {
+  readonly begunAt: string
+  readonly floor: string
+}
+
+/** A busy cursor is walked every few seconds: what waits for a later look is not asked about by each of these walks. */
+const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>
+  due_at === null || due_at <= at || Number(tries ?? 0) === 0
+
+const triesFor = (reason: string, row: EventRow): number =>
+  row.reason === reason ? Number(row.tries ?? 0) : 0
+
+const isLastTry = (reason: string, row: EventRow): boolean => triesFor(reason, row) >= pausesMs.length
 
 /** What one walk settles of one cursor. */
 class Settling {
   constructor(
     private readonly inbox: Inbox,
     private readonly cursor: Cursor,
-    private readonly floor: string,
+    private readonly began: WalkBegan,
   ) {}
 
   async run(waiting: readonly EventRow[]): Promise<void> {
@@ -51,19 +67,41 @@ class Settling {
     const unseen = await this.#unseen(announced)
     const seen = waiting.filter((row) => !deleted.includes(row) && !unseen.includes(row))
     await this.#settle(seen, { state: 'settled' })
-    const { again, over } = this.#tried(unseen)
+    const { again, over } = this.#tried(unseen.filter((row) => isDue(row, this.began.begunAt)))
     await this.#waitAgain(again, 'not_listed')
+    const gone = await this.#asking(over, () => this.#ask(over))
+    const asked = [...deleted.filter((row) => isDue(row, this.began.begunAt)), ...(gone ?? [])]
+    await this.#asking(asked, () => this.#delete(asked))
+  }
+
+  /** The walk is at its end, and stands: what could not be asked is asked after a later one. */
+  async #asking<T>(rows: readonly EventRow[], ask: () => Promise<T>): Promise<T | undefined> {
+    if (rows.length === 0) return undefined
     try {
-      const gone = over.length > 0 ? await this.#ask(over) : []
-      await this.#delete([...deleted, ...gone])
+      return await ask()
     } catch (error) {
-      // The walk is at its end, and stands: what could not be asked is asked after the next one.
       if (!(error instanceof Skip || error instanceof Retry)) throw error
-      this.cursor.warn('What events announced could not be asked for: the next walk asks again', {
+      this.cursor.warn('What events announced could not be asked for: a later walk asks again', {
         error: error.message,
       })
-      await this.#waitAgain([...over, ...deleted], 'not_asked')
+      await this.#notAsked(rows)
+      return undefined
     }
+  }
+
+  /** A record whose answer always fails is asked for so many times, as one that no list shows is looked for. */
+  async #notAsked(rows: readonly EventRow[]): Promise<void> {
+    const over = rows.filter((row) => isLastTry('not_asked', row))
+    const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
+    await this.#settle(over.filter(isDeletion), { state: 'left', reason: 'not_asked' })
+    await this.#settle(
+      over.filter((row) => !isDeletion(row)),
+      { state: 'unseen', reason: 'not_asked' },
+    )
+    await this.#waitAgain(
+      rows.filter((row) => !over.includes(row)),
+      'not_asked',
+    )
   }
 
   /** Of these events, those whose record the walk has not left at the announced version or a newer one. */
@@ -129,30 +167,36 @@ class Settling {
 
   /** Which of these are looked for again by a later walk, and for which that is over. */
   #tried(rows: readonly EventRow[]) {
-    const isOver = ({ reason, tries }: EventRow): boolean =>
-      reason === 'not_listed' && Number(tries ?? 0) >= pausesMs.length
+    const isOver = (row: EventRow): boolean => row.reason === 'not_asked' || isLastTry('not_listed', row)
     return { over: rows.filter(isOver), again: rows.filter((row) => !isOver(row)) }
   }
 
   /** Asks for records by id that no walk has shown. Returns the events of those that do not exist. */
   async #ask(over: readonly EventRow[]): Promise<EventRow[]> {
-    const { absent, stored, unseen } = await askUnlisted(this.cursor, this.floor, over)
+    const { absent, stored, unseen, unread } = await askUnlisted(this.cursor, this.began.floor, over)
     await this.#settle(stored, { state: 'settled', reason: 'not_listed' })
     await this.#settle(unseen, { state: 'unseen', reason: 'not_listed' })
+    await this.#notAsked(unread)
     return absent
   }
 
+  /** `rows`: events of deletions, and those whose record was asked for by id and is not there. */
   async #delete(rows: readonly EventRow[]): Promise<void> {
-    if (rows.length === 0) return
-    const { settled, exists } = await new DeletedEvents(this.cursor).ask(rows)
-    for (const [state, its] of settled) await this.#settle(its, state)
-    const isOver = ({ reason, tries }: EventRow): boolean =>
-      reason === 'exists' && Number(tries ?? 0) >= pausesMs.length
-    await this.#settle(exists.filter(isOver), { state: 'exists' })
+    const { deleted, left, notLive, exists, unread } = await new DeletedEvents(this.cursor).ask(rows)
+    const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
+    const never = [...notLive, ...exists].filter((row) => !isDeletion(row))
+    await this.#settle(never, { state: 'unseen', reason: 'not_listed' })
+    await this.#settle(notLive.filter(isDeletion), { state: 'settled' })
+    await this.#settle(deleted, { state: 'deleted' })
+    if (left) await this.#settle(left.rows, { state: 'left', reason: left.reason })
+    const there = exists.filter(isDeletion)
+    const isOver = (row: EventRow): boolean => isLastTry('exists', row)
+    await this.#settle(there.filter(isOver), { state: 'exists' })
     await this.#waitAgain(
-      exists.filter((row) => !isOver(row)),
+      there.filter((row) => !isOver(row)),
       'exists',
     )
+    await this.#notAsked(unread)
   }
 
   #settle(rows: readonly EventRow[], settled: Settled): Promise<void> {
@@ -162,11 +206,10 @@ class Settling {
 
   async #waitAgain(rows: readonly EventRow[], reason: string): Promise<void> {
     const now = this.cursor.run.clock.nowMicros()
-    const triesOf = (row: EventRow): number => (row.reason === reason ? Number(row.tries ?? 0) : 0)
-    for (const tries of new Set(rows.map(triesOf))) {
+    for (const tries of new Set(rows.map((row) => triesFor(reason, row)))) {
       const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] ?? 0
       const dueAt = fromMicros(now + BigInt(pause) * 1000n)
-      const alike = rows.filter((row) => triesOf(row) === tries)
+      const alike = rows.filter((row) => triesFor(reason, row) === tries)
       await waitAgain(this.inbox, alike, { reason, tries: tries + 1, dueAt })
     }
   }

@@ -73,10 +73,9 @@ export async function takeTurn({
   }
 }
 
-/** When the rate limit's window ends, in ms since the epoch, where nothing of it is left. */
+/** When the rate limit's window ends, in ms since the epoch, where nothing of it is left for us. */
 function spentWindow({ source, clock }: WritingRun): number | undefined {
-  const { window, serverTime } = source.stats()
-  if (!window || window.remaining > 0) return undefined
-  const now = serverTime ?? Number(clock.nowMicros() / 1000n)
-  return window.resetsAt > now ? window.resetsAt : undefined
+  const { window, isWaiting } = source.stats()
+  if (!window || (window.remaining > 0 && !isWaiting)) return undefined
+  return window.resetsAt > Number(clock.nowMicros() / 1000n) ? window.resetsAt : undefined
 }

@@ -3,9 +3,11 @@
  * as any record is, and counts as late, so that walks go back further from then on.
  */
 
-import { flatList } from '../../engine/run/cursorlist.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import { mayBeOfRecords } from '../../engine/run/isolate.js'
 import { LatenessMeter } from '../../engine/run/lateness.js'
-import { PageStore } from '../../engine/run/store.js'
+import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
@@ -18,6 +20,8 @@ interface Asked {
   readonly stored: readonly EventRow[]
   /** Events whose record came in an older version: nobody but the event has seen the announced one. */
   readonly unseen: readonly EventRow[]
+  /** Events whose record breaks the answer. */
+  readonly unread: readonly EventRow[]
 }
 
 /** `floor`: where the last walk began; what is stamped later than that, the walk should have shown. */
@@ -28,10 +32,15 @@ export async function askUnlisted(
 ): Promise<Asked> {
   const list = flatList(cursor, 'lookup')
   const store = new PageStore(cursor, 'webhook')
-  const [absent, stored, unseen]: [EventRow[], EventRow[], EventRow[]] = [[], [], []]
+  const [absent, stored]: [EventRow[], EventRow[]] = [[], []]
+  const [unseen, unread]: [EventRow[], EventRow[]] = [[], []]
   for (const id of new Set(rows.map(({ record_id }) => record_id))) {
     const its = rows.filter(({ record_id }) => record_id === id)
-    const fetched = await list.item(id)
+    const fetched = await itemOf(list, id)
+    if (fetched === 'unread') {
+      unread.push(...its)
+      continue
+    }
     const [record] = fetched?.flattened.records ?? []
     if (!fetched) absent.push(...its)
     // A record that cannot be stored is in quarantine by now, and told there.
@@ -53,11 +62,21 @@ export async function askUnlisted(
         records: stored.map(({ record_id }) => record_id),
       },
     )
-  return { absent, stored, unseen }
+  return { absent, stored, unseen, unread }
+}
+
+/** A record that breaks its answer keeps no other from being asked for. */
+async function itemOf(list: CursorList, id: Int64): Promise<Fetched | 'unread' | undefined> {
+  try {
+    return await list.item(id)
+  } catch (error) {
+    if (mayBeOfRecords(error)) return 'unread'
+    throw error
+  }
 }
 
 async function countLate(
-  { warehouse, key, state, stats, now }: CursorRun<LeasedWarehouse>,
+  cursor: CursorRun<LeasedWarehouse>,
   floor: string,
   {
     record,
@@ -68,7 +87,8 @@ async function countLate(
   },
 ): Promise<void> {
   if (record.updatedAt > floor) return
-  const at = now()
+  const { warehouse, key, state, stats } = cursor
+  const at = cursor.now()
   const tell = (micros: number): void => stats.late(key.resource, micros)
   const meter = new LatenessMeter(state?.walkedAt ?? at, { lateOnly: true, tell })
   meter.take([record], previous)

@@ -66,6 +66,26 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await tenants()).toEqual([])
   })
 
+  it.each(bothWarehouses())('copy to $name reads on while events come', async (other) => {
+    const copied = await reopen(other.address())
+    await copied.migrate()
+    const [tenant = 0] = sandbox.tenantIds
+    const put = (n: number): Promise<void> =>
+      events.putAll(Array.from({ length: n }, () => ({ tenant, resource: 'repair_orders', id: 1 })))
+    await put(1200)
+    let isCopying = true
+    const copying = inboxCare.copy(warehouse, copied).finally(() => {
+      isCopying = false
+    })
+    while (isCopying) {
+      await put(5)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const [table] = await copying
+    expect(table?.rows).toBeGreaterThanOrEqual(1202)
+    await copied.close()
+  })
+
   it.each(bothWarehouses())('copy to $name takes it along', async (other) => {
     await warehouse.close()
     const to = other.address()

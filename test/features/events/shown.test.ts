@@ -4,7 +4,7 @@ import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { lastEventOf, readEventsStatus } from '../../../src/features/events/eventview.js'
 import type { Inbox } from '../../../src/features/events/inbox.js'
-import { ignoreEvents, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
+import { dueCursors, ignoreEvents, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
 import { heardText } from '../../../src/features/status/heardwords.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { EventBench } from '../../support/events.js'
@@ -68,6 +68,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await events.put({ tenant, resource: 'repair_orders', id })
     await events.turn()
     expect(await counted('settled')).toEqual({ '{"resource":"repair_orders","state":"settled"}': 1 })
+  })
+
+  it('is due at once where nobody has met it, whatever the clock of its receiver says', async () => {
+    await putEvents(inbox, [
+      { received_at: at(50), due_at: at(50), tries: null },
+      { received_at: at(50), due_at: at(50), tries: 1, resource: 'payments' },
+    ])
+    expect(await dueCursors(inbox, at(0))).toMatchObject([{ resource: 'repair_orders' }])
   })
 
   it('status: who listens, what waits, and what came today', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { inboxCare } from '../../../src/features/events/care.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { judgeUnannounced, readUnannounced } from '../../../src/features/events/unannounced.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -113,5 +114,19 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await change(ids()[0] ?? 0)
     await Promise.all([judge(62n * minute), judge(62n * minute)])
     expect(await found()).toEqual([{ resource: 'repair_orders', changes: 1, unannounced: 1 }])
+  })
+
+  it('how far a tenant was judged is forgotten with it, and no other', async () => {
+    await judge(0n)
+    const tenants = async (): Promise<unknown[]> => {
+      const rows = await inbox.read((db) =>
+        db.selectFrom('sync_event_counts').select('labels').where('metric', '=', 'judged_through').execute(),
+      )
+      return [...new Set(rows.map(({ labels }) => (JSON.parse(labels) as { tenant: string }).tenant))].sort()
+    }
+    const [first = 0, second = 0] = sandbox.tenantIds
+    expect(await tenants()).toEqual([first, second].map(String).sort())
+    await inboxCare.eraseTenant(warehouse, first)
+    expect(await tenants()).toEqual([String(second)])
   })
 })

@@ -1,6 +1,6 @@
 /** What the receiver answers, and what it stores before it does. */
 import { rmSync } from 'node:fs'
-import { createConnection } from 'node:net'
+import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
@@ -155,6 +155,17 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/)
   }, 30_000)
 
+  it('holds 64 MB of bodies at once, and asks others to come again', async () => {
+    const bytes = 4 * 1024 * 1024
+    const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
+    await receiver.ask('/health')
+    const answer = await announced(receiver, bytes)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/)
+    for (const socket of held) socket.destroy()
+    let status = 0
+    while (status !== 200) status = (await receiver.send(eventBody())).status
+  })
+
   it('stands beside another one, but not on its port', async () => {
     const other = await TestReceiver.open(address, warehouse)
     await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
@@ -205,11 +216,23 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   }, 60_000)
 })
 
+const headOf = (bytes: number): string =>
+  `POST /webhooks HTTP/1.1\r\nhost: a\r\nx-api-secret: ${rightSecret}\r\ncontent-length: ${bytes}\r\n\r\n`
+
+/** A request that has begun to send its body. */
+const begun = async ({ origin }: TestReceiver, bytes: number): Promise<Socket> => {
+  const socket = createConnection(Number(new URL(origin).port), '127.0.0.1')
+  await new Promise((resolve) => socket.once('connect', resolve))
+  await new Promise((resolve) => socket.write(`${headOf(bytes)}{`, resolve))
+  return socket
+}
+
 /** What is answered to a body of so many bytes, before any of it is sent. */
 const announced = ({ origin }: TestReceiver, bytes: number): Promise<string> =>
   new Promise((resolve, reject) => {
-    const head = `POST /webhooks HTTP/1.1\r\nhost: a\r\nx-api-secret: ${rightSecret}\r\ncontent-length: ${bytes}\r\n\r\n`
-    const socket = createConnection(Number(new URL(origin).port), '127.0.0.1', () => socket.write(head))
+    const socket = createConnection(Number(new URL(origin).port), '127.0.0.1', () =>
+      socket.write(headOf(bytes)),
+    )
     socket.once('error', reject).once('data', (chunk: Buffer) => {
       socket.destroy()
       resolve(chunk.toString())

@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { Play, Tally } from '../motion.js'
+import { type Hears, Play, Tally, type Told } from '../motion.js'
 import { exchange, type MotionScript, scripts } from '../motionscript.js'
 import { MotionWorld } from '../motionworld.js'
 import type { Address } from '../place.js'
@@ -165,9 +165,20 @@ export class Motion implements Law<MotionScript> {
     return new Motion(await warehouseAt(addresses), worlds)
   }
 
-  play(script: MotionScript): Promise<void> {
+  async play(script: MotionScript): Promise<void> {
+    await this.told(script)
+  }
+
+  /** What each run of the scenario has told. */
+  async told(
+    script: MotionScript,
+    hearing?: (world: MotionWorld, warehouse: Warehouse, script: MotionScript) => Hears,
+  ): Promise<readonly Told[]> {
     const { warehouse, worlds, tally } = this
-    return new Play({ world: worlds.get(script.digits)!, warehouse, tally }, script).run()
+    const world = worlds.get(script.digits)!
+    const play = new Play({ world, warehouse, tally, hears: hearing?.(world, warehouse, script) }, script)
+    await play.run()
+    return play.told
   }
 
   async close(): Promise<void> {

@@ -118,6 +118,11 @@ export class Throttle {
     return this.#slept + (since === undefined ? 0 : Math.max(0, this.now() - since))
   }
 
+  /** Whether requests wait for it now. */
+  get isWaiting(): boolean {
+    return this.#asleepSince !== undefined
+  }
+
   acquire(claim: RequestClaim): Promise<Permit> {
     const { signal, flow } = claim
     if (this.#closed) return Promise.reject(closed())

@@ -138,6 +138,18 @@ interface SqliteOptions {
   readonly existing?: boolean | undefined
 }
 
+/** A file that nobody came to fill, since the disk was full or the process died, is as one that is not there. */
+async function fileBeside(
+  path: string,
+  { table, creates }: { readonly table: string; readonly creates: boolean },
+): Promise<Dialect | undefined> {
+  if (!creates && !existsSync(path)) return undefined
+  const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true })
+  if (creates || (await dialect.liveColumns()).some((column) => column.table === table)) return dialect
+  await dialect.close()
+  return undefined
+}
+
 /** `url`: `sqlite:PATH`; the file and its folder are created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
@@ -193,10 +205,7 @@ export function sqliteDialect(
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
     // In the file itself, whoever inserts would wait for as long as a run stores pages without a pause.
-    beside: async ({ name, creates }) =>
-      !isMissing && (creates || existsSync(`${path}.${name}`))
-        ? sqliteDialect(`sqlite:${path}.${name}`, { isDurable: true })
-        : undefined,
+    beside: async ({ name, ...how }) => (isMissing ? undefined : fileBeside(`${path}.${name}`, how)),
     isGone: () => inode !== undefined && inodeOf(path) !== inode,
     room: async () => (isMissing ? undefined : roomBeside(path)),
     erase: async (_, work) => {

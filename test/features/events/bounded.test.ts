@@ -1,0 +1,276 @@
+/** What rings may take: time between two of one cursor, requests, the lease; and what a cursor that fails may. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Source } from '../../../src/engine/source/source.js'
+import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
+import { Between } from '../../support/between.js'
+import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
+import { until } from '../../support/scheduler.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let world: EventWorld
+  beforeEach(async () => {
+    world = await EventWorld.open(kind)
+  })
+  afterEach(() => world.close())
+
+  const floorsAsked = (): string[] =>
+    world.sandbox.requests
+      .filter(({ path }) => path.endsWith(list))
+      .map(({ updated_after }) => updated_after ?? '')
+
+  it('events of one cursor are one ring, and the next one waits until the first has settled', async () => {
+    const [id = 0] = world.orders
+    world.events.settings = { ...world.events.settings, settle: 2000 }
+    for (let i = 0; i < 50; i++) await world.put({ id })
+    await world.turn()
+    expect(world.requests().lists).toBe(1)
+    await world.put({ id })
+    world.clock.pass(900)
+    expect(await world.turn()).toEqual({ by: 'done' })
+    expect(world.requests().lists).toBe(0)
+    world.clock.pass(1200)
+    await world.turn()
+    expect(world.requests().lists).toBe(1)
+  })
+
+  it('goes back by the whole overlap, and by less where it is known how late records come', async () => {
+    const [id = 0] = world.orders
+    const overlapMs = 20 * minute
+    const watermark = Date.parse(String((await world.cursor())?.watermark))
+    const back = async (run: () => Promise<unknown>): Promise<number> => {
+      await world.put({ id })
+      world.sandbox.resetRequests()
+      await run()
+      return Math.floor((watermark - Date.parse(floorsAsked()[0] ?? '')) / 1000)
+    }
+    const turn = () => world.turn({ overlapMs })
+    expect(await back(turn)).toBe(20 * 60)
+    const late = async (records: number, largestMicros: number): Promise<void> => {
+      const day = { resource: list, day: world.now.slice(0, 10), way: 'walk' } as const
+      const buckets = [{ upToMs: 2 ** 15, records, largestMicros }]
+      await world.warehouse.write(addLateness(world.warehouse.db, day, buckets))
+    }
+    await late(999, 1_000_000)
+    expect(await back(turn)).toBe(20 * 60)
+    await late(1, 1_000_000)
+    expect(await back(turn)).toBe(30)
+    await late(1, 60_000_000)
+    expect(await back(turn)).toBe(120)
+    // A planned walk goes back by the whole overlap as ever.
+    const planned = () => world.sync({ overlapMs, resources: [list], tenants: [world.tenant] })
+    expect(await back(planned)).toBe(20 * 60)
+  })
+
+  it('keeps no progress: cut short, it begins again, and the watermark goes nowhere', async () => {
+    for (const id of world.orders) world.change(id, { detail: 'anew' })
+    const [id = 0] = world.orders
+    await world.put({ id })
+    const before = await world.cursor()
+    const stop = new AbortController()
+    let n = 0
+    const around = (source: Source) =>
+      new Between(source, async (_, ask) => {
+        const page = await ask()
+        if (++n === 2) stop.abort()
+        return page
+      })
+    await world.turn({ signal: stop.signal, around, pageSizes: [3, 4, 5], readAhead: 0 })
+    expect(await world.events.states()).toEqual(['waiting'])
+    expect(await world.cursor()).toMatchObject({ walk: null, watermark: before?.watermark })
+    await world.turn()
+    expect(await world.events.states()).toEqual(['settled'])
+    expect(await world.cursor()).toMatchObject({ walk: null, completeness: 'proven' })
+  })
+
+  it('leaves the progress of a planned walk as it is', async () => {
+    for (const id of world.orders) world.change(id, { detail: 'anew' })
+    const stop = new AbortController()
+    let n = 0
+    const around = (source: Source) =>
+      new Between(source, async (_, ask) => {
+        const page = await ask()
+        if (++n === 2) stop.abort()
+        return page
+      })
+    const full = { mode: 'full' as const, resources: [list], tenants: [world.tenant], pageSizes: [3, 4, 5] }
+    await world.sync({ ...full, readAhead: 0, signal: stop.signal, around })
+    const cut = await world.cursor()
+    expect(cut?.walk).not.toBeNull()
+    const [id = 0] = world.orders
+    await world.put({ id })
+    await world.turn()
+    expect(await world.events.states()).toEqual(['settled'])
+    const after = await world.cursor()
+    expect(after?.walk).toEqual(cut?.walk)
+    expect(String(after?.watermark) > String(cut?.watermark)).toBe(true)
+  })
+
+  it('does no first load', async () => {
+    await world.events.put({ tenant: world.tenant, resource: 'notes', id: 1 })
+    await world.turn()
+    expect(world.requests()).toEqual({ lists: 0, items: 0 })
+    expect(await world.events.states()).toEqual(['waiting not_loaded'])
+    await world.sync({ resources: ['notes'], beside: world.events.beside })
+    expect(await world.events.states()).toEqual(['settled'])
+  })
+
+  it('a cursor that fails is rung after 10 s, 1 min and 5 min, then left to the next run; others go on', async () => {
+    const [id = 0] = world.orders
+    world.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
+    const notices: [string, Record<string, unknown>][] = []
+    const ring = async (): Promise<boolean> => {
+      // What comes meanwhile does not ring it before its time.
+      await world.put({ id })
+      await world.events.put({ tenant: world.tenant, resource: 'customers', id: 1, type: 'Customer' })
+      world.sandbox.resetRequests()
+      await world.turn({ notices })
+      expect(world.sandbox.requests.filter(({ path }) => path.endsWith('customers')).length).toBe(1)
+      return world.sandbox.requests.some(({ path }) => path.endsWith(list))
+    }
+    expect(await ring()).toBe(true)
+    for (const pause of [10_000, minute, 5 * minute]) {
+      world.clock.pass(pause - 2000)
+      expect(await ring()).toBe(false)
+      world.clock.pass(3000)
+      expect(await ring()).toBe(true)
+    }
+    const told = notices.filter(([message]) => message.includes('left to the next run'))
+    expect(told.map(([, fields]) => fields)).toEqual([{ tenant_id: world.tenant, resource: list }])
+    const rows = (await world.events.rows()).filter(
+      ({ state, resource }) => state === 'waiting' && resource === list,
+    )
+    expect(new Set(rows.map(({ reason, due_at }) => `${reason} ${due_at}`))).toEqual(
+      new Set(['walk_failed null']),
+    )
+    world.clock.pass(60 * minute)
+    world.sandbox.resetRequests()
+    await world.turn()
+    expect(world.requests()).toEqual({ lists: 0, items: 0 })
+    world.sandbox.script([])
+    await world.sync({ beside: world.events.beside })
+    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+    // It is rung at once again.
+    await world.put({ id })
+    await world.turn()
+    expect((await world.events.states()).at(-1)).toBe('settled')
+  })
+
+  it('leaves half of a window to planned work that waits, and takes all of it where none does', async () => {
+    const [id = 0] = world.orders
+    world.events.settings = { settle: 0, requestShare: 0.1 }
+    const around = (source: Source): Source =>
+      new Proxy(source, {
+        get: (its, name) => {
+          const window = { limit: 20, remaining: 10, resetsAt: Number(world.clock.micros / 1000n) + 60_000 }
+          if (name === 'stats') return () => ({ ...its.stats(), window })
+          if (name === 'tagged') return () => around(its.tagged())
+          const value = Reflect.get(its, name) as unknown
+          return typeof value === 'function' ? value.bind(its) : value
+        },
+      })
+    // A planned list that takes long: rings may send two requests beside it.
+    let rings = 0
+    await world.sync({
+      mode: 'full',
+      resources: ['customers'],
+      tenants: [world.tenant],
+      beside: world.events.beside,
+      around: (source) =>
+        new Between(around(source), async ({ path }, ask) => {
+          if (path === list) rings += 1
+          else if (rings < 2)
+            for (let wanted = 1; wanted <= 2; wanted++) {
+              await world.put({ id })
+              await until(() => rings >= wanted)
+            }
+          else {
+            // Looks come and go: none of them may ring a third time.
+            await world.put({ id })
+            await new Promise((resolve) => setTimeout(resolve, 200))
+          }
+          return ask()
+        }),
+    })
+    expect(rings).toBe(2)
+    for (let i = 0; i < 4; i++) {
+      await world.put({ id })
+      await world.turn({ around })
+    }
+    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+  })
+
+  it('a turn ends with the window; the next one goes on at its reset', async () => {
+    world.sandbox.script([{ when: { nth: 1 }, before: { kind: 'consume', requests: 0 } }])
+    const rate = { limit: 3, remaining: 0, reset: Math.ceil(Number(world.clock.micros) / 1e6) + 40 }
+    world.sandbox.script([{ when: { kind: 'list' }, fault: { kind: 'rate', ...rate } }])
+    for (const tenant of world.sandbox.tenantIds)
+      for (const resource of resources) await world.events.put({ tenant, resource, id: 1, type: 'None' })
+    const end = await world.turn()
+    expect(end).toMatchObject({ by: 'window' })
+    const left = (await world.events.states()).filter((state) => state === 'waiting')
+    expect(left.length).toBeGreaterThan(0)
+    world.sandbox.script([])
+    world.clock.pass(60_000)
+    await world.turn()
+    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+  })
+
+  it('gives the lease back as soon as somebody wants it', async () => {
+    const [id = 0] = world.orders
+    await world.put({ id })
+    const end = await world.turn({
+      around: (source) =>
+        new Between(source, async (_, ask) => {
+          await world.warehouse.want()
+          // The answer never comes: what is in flight is ended.
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          return ask()
+        }),
+    })
+    expect(end).toEqual({ by: 'wanted' })
+    await world.sync({ beside: world.events.beside })
+    expect(await world.events.states()).toEqual(['settled'])
+  })
+
+  it('a listener that was stopped for longer than its lease writes nothing when it wakes', async () => {
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    const { db } = world.warehouse
+    const expired = db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
+    let isStopped = true
+    const turn = world.turn({
+      around: (source) =>
+        new Between(source, async (_, ask) => {
+          const page = await ask()
+          // While it stands still its lease expires, and a command has taken over.
+          await world.warehouse.write([expired.compile()])
+          const other = await reopen(world.address)
+          await other.claim({ runId: 'other', command: 'forget', leaseMs: 60_000 })
+          await other.close()
+          isStopped = false
+          return page
+        }),
+    })
+    await expect(turn).rejects.toMatchObject({ exitCode: 4 })
+    expect(isStopped).toBe(false)
+    expect(await world.row(id)).not.toMatchObject({ detail: 'changed' })
+    expect(await world.events.states()).toEqual(['waiting'])
+    expect((await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')).toEqual([])
+  })
+
+  it('is on record in one row an hour, and is no run that anybody waits for', async () => {
+    const [id = 0] = world.orders
+    await world.put({ id })
+    await world.turn()
+    world.clock.pass(60 * minute)
+    await world.put({ id })
+    await world.turn()
+    const runs = (await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')
+    expect(runs.map(({ status, requests, job }) => [status, Number(requests), job])).toEqual([
+      ['ok', 1, null],
+      ['ok', 1, null],
+    ])
+  })
+})

@@ -1,0 +1,18 @@
+/** An inbox that its first listener was kept from making: nothing else may fail of it. */
+import { writeFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+it('reads as none, and is made by the next listener', async () => {
+  const [kind] = bothWarehouses()
+  const address = await kind!.migrated()
+  writeFileSync(`${address.url.slice('sqlite:'.length)}.events`, '')
+  const warehouse = await reopen(address)
+  expect(await Inbox.there(warehouse)).toBeUndefined()
+  await (await Inbox.open(warehouse)).close()
+  const inbox = await Inbox.there(warehouse)
+  expect(inbox).toBeDefined()
+  await inbox?.close()
+  await warehouse.close()
+})

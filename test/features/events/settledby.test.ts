@@ -1,0 +1,133 @@
+/**
+ * An event is settled by a walk that began after it was received, and by no other: one that arrives while the walk reads
+ * may tell of a change behind its back.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ListRequest, Source } from '../../../src/engine/source/source.js'
+import { Between } from '../../support/between.js'
+import { EventWorld, list } from '../../support/eventworld.js'
+import { syncInOrder } from '../../support/run.js'
+import { bothWarehouses } from '../../support/warehouse.js'
+
+/** Does something when the n-th answer of the list of orders has come, before the walk has seen it. */
+const during =
+  (work: () => Promise<void> | void, nth = 1) =>
+  (source: Source): Source => {
+    let n = 0
+    return new Between(source, async ({ path }: ListRequest, ask) => {
+      const page = await ask()
+      if (path === list && ++n === nth) await work()
+      return page
+    })
+  }
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let world: EventWorld
+  beforeEach(async () => {
+    world = await EventWorld.open(kind)
+  })
+  afterEach(() => world.close())
+
+  const run = (options: object) => world.sync({ beside: world.events.settling, ...options })
+
+  it('one that arrives while the walk reads waits for the next walk', async () => {
+    const [id = 0, other = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    await run({
+      resources: [list],
+      around: during(async () => {
+        world.change(other, { detail: 'behind its back' })
+        await world.put({ id: other })
+      }),
+    })
+    expect(await world.events.states()).toEqual(['settled', 'waiting'])
+    expect(await world.row(other)).not.toMatchObject({ detail: 'behind its back' })
+    await world.turn()
+    expect(await world.events.states()).toEqual(['settled', 'settled'])
+    expect(await world.row(other)).toMatchObject({ detail: 'behind its back' })
+  })
+
+  it('whichever walk meets it settles it, also where nothing new came', async () => {
+    for (const mode of ['sync', 'full', 'reconcile'] as const) {
+      await world.put({ id: world.orders[0] ?? 0 })
+      await run({ mode, resources: [list] })
+    }
+    expect(await world.events.states()).toEqual(['settled', 'settled', 'settled'])
+  })
+
+  it('a backfill settles none', async () => {
+    await world.put({ id: world.orders[0] ?? 0 })
+    const ranges = [{ from: '2020-01-01T00:00:00.000000Z', to: world.now }]
+    expect((await run({ mode: 'backfill', ranges, resources: [list] })).status).toBe('ok')
+    expect(await world.events.states()).toEqual(['waiting'])
+  })
+
+  it('a walk that goes on where one was cut short settles none: the one behind it does', async () => {
+    for (const id of world.orders) world.change(id, { detail: 'anew' })
+    const stop = new AbortController()
+    const small = { resources: [list], tenants: [world.tenant], pageSizes: [3, 4, 5], readAhead: 0 }
+    await syncInOrder(world.sandbox, world.warehouse, {
+      ...{ clock: world.clock.still, ...small, signal: stop.signal },
+      around: during(() => stop.abort(), 2),
+    })
+    expect((await world.cursor())?.walk).not.toBeNull()
+    const [id = 0] = world.orders
+    await world.put({ id })
+    const states: string[][] = []
+    // The walk that goes on is cut short again, then comes to its end.
+    const again = new AbortController()
+    await run({ ...small, signal: again.signal, around: during(() => again.abort(), 2) })
+    states.push(await world.events.states())
+    let isBehind = false
+    await run({
+      ...small,
+      around: (source: Source) =>
+        new Between(source, async ({ page, updatedAfter }, ask) => {
+          // The watermark moves with the end of the walk that went on; then the walk behind it begins.
+          isBehind ||= page === 1 && updatedAfter > world.later(world.now, -3_600_000)
+          if (isBehind && states.length === 1) states.push(await world.events.states())
+          return ask()
+        }),
+    })
+    states.push(await world.events.states())
+    expect(states).toEqual([['waiting'], ['waiting'], ['settled']])
+  })
+
+  it('where a hole stays, the walk settles what it has met', async () => {
+    const [id = 0, other = 0] = world.orders
+    world.change(other, { detail: 'hidden by a hole' })
+    world.sandbox.script([
+      { when: { nth: 1 }, before: { kind: 'poison', tenant: world.tenant, resource: list, ids: [other] } },
+    ])
+    world.change(id)
+    await world.put({ id, version: world.version(id) })
+    await run({ resources: [list], tenants: [world.tenant] })
+    expect(await world.cursor()).toMatchObject({ completeness: 'unproven', reason: 'unreadable' })
+    expect(await world.events.states()).toEqual(['settled'])
+    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
+    // Its cursor is rung like any other, and begins behind the second of the hole.
+    world.clock.pass(2000)
+    await world.put({ id, version: world.change(id, { detail: 'again' }) })
+    await world.turn()
+    await world.put({ id, version: world.change(id, { detail: 'and again' }) })
+    await world.turn()
+    expect(await world.events.states()).toEqual(['settled', 'settled', 'settled'])
+    expect(await world.row(id)).toMatchObject({ detail: 'and again' })
+  })
+
+  it('a walk whose books stay open settles none', async () => {
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    world.sandbox.script([{ when: { resource: list, kind: 'list' }, fault: { kind: 'total', by: 3 } }])
+    const report = await run({ resources: [list], tenants: [world.tenant] })
+    expect(report.cursors).toMatchObject([{ completeness: 'unproven' }])
+    const moves = report.cursors[0]?.reason === 'counted_not_shown'
+    expect(await world.events.states()).toEqual([moves ? 'settled' : 'waiting'])
+    world.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
+    await world.put({ id })
+    await run({ resources: [list], tenants: [world.tenant] })
+    expect((await world.events.states()).at(-1)).toBe('waiting')
+  })
+})

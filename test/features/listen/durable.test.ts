@@ -1,0 +1,76 @@
+/** What was answered is on the disk: a listener that is killed right after its answers has lost none of them. */
+import { dirname } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { sendEvent, startListening } from '../../support/listening.js'
+import { type Address, configure } from '../../support/place.js'
+import { eventBody } from '../../support/receiver.js'
+import { sync } from '../../support/run.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+describe.each(bothWarehouses())('on $name', (kind) => {
+  let sandbox: Sandbox
+  let warehouse: Warehouse
+  let address: Address
+  let config: string
+
+  beforeEach(async () => {
+    sandbox = await createSandbox({ tenants: 1, repairOrders: 2 })
+    address = await kind.migrated()
+    warehouse = await reopen(address)
+    await sync(sandbox, warehouse, { resources: ['repair_orders'] })
+    config = configure(sandbox, address, ['repair_orders'], { schedule: { listen: { port: 0 } } })
+  })
+  afterEach(async () => {
+    await warehouse.close()
+    await sandbox.close()
+  })
+
+  it('each event that was answered 2xx is there after SIGKILL', async () => {
+    const [tenant = 0] = sandbox.tenantIds
+    const flags = ['--config', config, '--port', '0', '--no-ring']
+    for (const killedAfter of [1, 60]) {
+      const { run, url } = await startListening(dirname(config), {}, flags)
+      const answered: string[] = []
+      let n = 0
+      const sender = async (): Promise<void> => {
+        for (;;) {
+          const id = `${killedAfter} ${n++}`
+          const status = await sendEvent(url, sandbox.secret, eventBody({ id, tenant })).catch(() => 0)
+          if (status === 0) return
+          expect(status).toBe(200)
+          answered.push(id)
+          if (answered.length === killedAfter) run.kill('SIGKILL')
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, sender))
+      expect((await run.ended).signal).toBe('SIGKILL')
+      const inbox = await Inbox.there(warehouse)
+      const rows = await inbox?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
+      await inbox?.close()
+      const there = new Set(rows?.map(({ event_id }) => event_id))
+      expect(answered.filter((id) => !there.has(id))).toEqual([])
+      expect(answered.length).toBeGreaterThanOrEqual(killedAfter)
+    }
+  })
+
+  it('its commits survive a power cut, whatever the database does otherwise', async () => {
+    // A server may be told not to wait for its disk.
+    const careless = new URL(address.url)
+    if (kind.name === 'postgres') careless.searchParams.set('options', '-c synchronous_commit=off')
+    const other = await reopen({ ...address, url: kind.name === 'postgres' ? careless.href : address.url })
+    await (await Inbox.open(other)).close()
+    const dialect = await other.dialect.beside({ name: 'events', table: 'sync_events', creates: false })
+    const asked = kind.name === 'postgres' ? sql`show synchronous_commit` : sql`pragma synchronous`
+    const rows = await dialect?.transaction(
+      async (session) => (await session.run(asked.compile(dialect.db))).rows,
+    )
+    // SQLite's 2 is FULL.
+    expect(rows).toEqual([kind.name === 'postgres' ? { synchronous_commit: 'on' } : { synchronous: 2 }])
+    await dialect?.close()
+    await other.close()
+  })
+})

@@ -1,0 +1,41 @@
+/** One environment: what receives events of one source writes into the warehouse of that source, and of no other. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { type Place, place } from '../../support/place.js'
+import { reopen } from '../../support/warehouse.js'
+
+let here: Place
+let other: Sandbox
+
+beforeAll(async () => {
+  here = await place({ repairOrders: 2, tenants: 1 })
+  here.configure({ sync: { resources: ['repair_orders'] }, events: { port: 0 } })
+  expect((await here.run('sync')).code).toBe(0)
+  other = await createSandbox({ tenants: 1, repairOrders: 2 })
+})
+afterAll(async () => {
+  await other.close()
+  await here.remove()
+})
+
+test('listen refuses the warehouse of another source before it listens', async () => {
+  here.configure({ api: { baseUrl: other.url }, sync: { resources: ['repair_orders'] }, events: { port: 0 } })
+  const ended = await here.run('listen')
+  expect([ended.code, ended.stdout]).toEqual([2, ''])
+  expect(ended.stderr).toContain(`belongs to the source ${here.sandbox.url}`)
+  expect(ended.stderr).toContain('shopsync adopt')
+  // Nothing was made for the other one's events.
+  expect((await here.run('events', 'list')).stdout).toContain('Nobody has received events')
+})
+
+test('so does a command that rings', async () => {
+  const warehouse = await reopen({ url: `sqlite:${join(here.folder, 'data/warehouse.db')}`, schema: '' })
+  await (await Inbox.open(warehouse)).close()
+  await warehouse.close()
+  here.configure({ api: { baseUrl: other.url }, sync: { resources: ['repair_orders'] }, events: { port: 0 } })
+  const ended = await here.run('events', 'ring')
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toContain('belongs to the source')
+})

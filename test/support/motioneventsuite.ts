@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { EventBench, type TestEvent } from './events.js'
+import { cases, Motion } from './laws/motion.js'
+import type { Hears, Told } from './motion.js'
+import type { MotionScript } from './motionscript.js'
+import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
+import { randomFrom } from './random.js'
+import { bothWarehouses } from './warehouse.js'
+
+/** A bench for each source: worlds of different precision share a warehouse. */
+class Benches {
+  readonly #benches = new Map<MotionWorld, EventBench>()
+
+  async of(world: MotionWorld, warehouse: Warehouse): Promise<EventBench> {
+    const bench =
+      this.#benches.get(world) ?? (await EventBench.open(world.sandbox, warehouse, world.clock.still))
+    this.#benches.set(world, bench)
+    return bench
+  }
+
+  async close(): Promise<void> {
+    for (const { inbox } of this.#benches.values()) await inbox.close()
+  }
+}
+
+/** Some events of either tenant: of records that are there, in their versions or others, and that never were. */
+function someEvents(world: MotionWorld, random: () => number, deletes: boolean): TestEvent[] {
+  const standing = [...world.standing()]
+  return Array.from({ length: Math.floor(random() * 8) }, () => {
+    const [id, { micros }] = standing[Math.floor(random() * standing.length)] ?? [
+      777,
+      { micros: world.clock.micros },
+    ]
+    const versions = [null, fromMicros(micros), fromMicros(micros + 1n), fromMicros(world.clock.micros)]
+    const action = deletes && random() < 0.3 ? ('deleted' as const) : ('updated' as const)
+    const tenant = random() < 0.9 ? moving : quiet
+    const version = versions[Math.floor(random() * versions.length)] ?? null
+    return { ...{ tenant, resource, type: 'Note', id: random() < 0.9 ? id : 777_777, action, version } }
+  })
+}
+
+export interface MotionEventSuite {
+  readonly seed: number
+  readonly scenarios: number
+}
+
+/** Laws 6 and 9 over random scenarios in which the source is heard. */
+export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
+  describe.each(bothWarehouses())('on $name', (kind) => {
+    let law: Motion
+    const benches = new Benches()
+    /** Events that rings have settled, and of those the deletions. */
+    const tally = { rung: 0, deleted: 0 }
+    beforeAll(async () => {
+      law = await Motion.open([await kind.migrated()])
+    })
+    afterAll(async () => {
+      await benches.close()
+      await law.close()
+      console.log(`motion with events on ${kind.name}: ${JSON.stringify(tally)} ${law.tally}`)
+    })
+
+    const hearing =
+      (how: 'settling' | 'beside', random: () => number) =>
+      (world: MotionWorld, warehouse: Warehouse, script: MotionScript): Hears => {
+        let isFirst = true
+        return {
+          before: async () => {
+            const bench = await benches.of(world, warehouse)
+            if (isFirst) {
+              for (const { run_id, state } of await bench.rows()) {
+                if (run_id?.startsWith('events-')) tally.rung += 1
+                if (state === 'deleted') tally.deleted += 1
+              }
+              await bench.empty()
+            }
+            isFirst = false
+            await bench.putAll(someEvents(world, random, how === 'beside'))
+            return bench[how]
+          },
+          after: async () => {
+            if (how === 'settling') return
+            const bench = await benches.of(world, warehouse)
+            await bench.putAll(someEvents(world, random, true))
+            const { overlapMs, pageSizes, readAhead } = script
+            await bench.turn({ overlapMs, pageSizes, readAhead })
+          },
+        }
+      }
+
+    const sampled = (more: number) => fc.sample(cases.any, { seed: seed + more, numRuns: scenarios })
+
+    /** Without watermarks: each look at the clock moves it by a microsecond. */
+    const claims = (told: readonly Told[]) =>
+      told.map(({ claim, requests }) => ({
+        completeness: claim?.completeness,
+        reason: claim?.reason,
+        requests,
+      }))
+
+    it('verdicts and requests are the same as without events', { timeout: 3_600_000 }, async () => {
+      for (const [n, drawn] of sampled(0).entries()) {
+        // How many pages are read together is a matter of speed.
+        const script = { ...drawn, readAhead: 0 }
+        const without = await law.told(script)
+        const told = await law.told(script, hearing('settling', randomFrom(seed + n)))
+        expect(claims(told), JSON.stringify(script)).toEqual(claims(without))
+      }
+    })
+
+    it('rings beside the runs claim nothing that is not so', { timeout: 3_600_000 }, async () => {
+      for (const [n, script] of sampled(1).entries())
+        await law.told(script, hearing('beside', randomFrom(seed + n))).catch((error: unknown) => {
+          throw new Error(JSON.stringify(script), { cause: error })
+        })
+      expect(tally.rung).toBeGreaterThan(0)
+      expect(law.tally.wrong).toEqual({ proven: 0, repaired: 0, listed: 0, unproven: 0 })
+    })
+  })

@@ -1,0 +1,234 @@
+/** What holds where the source is heard (docs/webhooks.md): one function of it is broken at a time. */
+
+import type * as lateness from '../../../src/engine/run/lateness.js'
+import type * as resume from '../../../src/engine/run/resumecursor.js'
+import type * as leases from '../../../src/engine/warehouse/lease.js'
+import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
+import type * as deletions from '../../../src/features/events/deletedevents.js'
+import type * as ringing from '../../../src/features/events/ringing.js'
+import type * as settling from '../../../src/features/events/settling.js'
+import type * as synced from '../../../src/features/events/synced.js'
+import type * as unlisted from '../../../src/features/events/unlisted.js'
+import type * as waiting from '../../../src/features/events/waiting.js'
+import type * as intake from '../../../src/features/listen/intake.js'
+import type * as secrets from '../../../src/features/listen/secretcheck.js'
+import type * as guard from '../../../src/features/reconcile/deletionguard.js'
+import { breaking } from '../breakage.js'
+import { both, type Promised } from './promise.js'
+
+const secondLook = 'test/features/events/secondlook.test.ts'
+const deleted = 'test/features/events/deletions.test.ts'
+const bounded = 'test/features/events/bounded.test.ts'
+const settled = 'test/features/events/settledby.test.ts'
+const settlingFile = 'src/features/events/settling.ts'
+const waitingFile = 'src/features/events/waiting.ts'
+const ringingFile = 'src/features/events/ringing.ts'
+
+export const events: readonly Promised[] = [
+  {
+    promise: 'an event that was answered is on the disk',
+    broken: 'answers before the commit',
+    breakage: breaking<typeof intake>('src/features/listen/intake.ts').method(
+      'Intake',
+      'store',
+      (sound) =>
+        async function (rows) {
+          sound.call(this, rows).catch(() => {})
+          return false
+        },
+    ),
+    test: 'test/features/listen/durable.test.ts',
+    name: 'each event that was answered 2xx is there after SIGKILL',
+    on: both,
+  },
+  {
+    promise: 'an event changes no row',
+    broken: 'moves the watermark to the version that an event announces',
+    breakage: breaking<typeof settling>(settlingFile).function(
+      'beforeWalk',
+      (sound) => async (inbox, cursor) => {
+        const rows = await inbox.read((db) => db.selectFrom('sync_events').select('version').execute())
+        const watermark = rows
+          .map(({ version }) => version ?? '')
+          .sort()
+          .at(-1)
+        const after = await sound(inbox, cursor)
+        return async (floor) => {
+          await after?.(floor)
+          if (!watermark) return
+          const { db } = cursor.warehouse
+          await cursor.warehouse.write([db.updateTable('sync_cursors').set({ watermark }).compile()])
+        }
+      },
+    ),
+    test: 'test/features/events/changesnothing.test.ts',
+    name: 'whatever events say',
+    on: both,
+  },
+  {
+    promise: 'an event is settled by a walk that began after it came',
+    broken: 'settles what waits when the walk ends',
+    breakage: breaking<typeof settling>(settlingFile).function(
+      'beforeWalk',
+      (sound) => async (inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
+    ),
+    test: settled,
+    name: 'one that arrives while the walk reads',
+    on: both,
+  },
+  {
+    promise: 'what an event announces is looked for again',
+    broken: 'takes every version for the announced one',
+    breakage: breaking<typeof waiting>(waitingFile).function('isOlder', () => () => false),
+    test: secondLook,
+    name: 'a list that lags',
+    on: both,
+  },
+  {
+    promise: 'what an event announces is looked for again',
+    broken: 'asks for nothing by id',
+    breakage: breaking<typeof unlisted>('src/features/events/unlisted.ts').function(
+      'askUnlisted',
+      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, unread: [] }),
+    ),
+    test: secondLook,
+    name: 'a list that hides a record',
+    on: both,
+  },
+  {
+    promise: 'what an event announces is looked for again',
+    broken: 'counts what an event brought late as in time',
+    breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').method(
+      'LatenessMeter',
+      'take',
+      (sound) =>
+        function (records, previous) {
+          if (records.length > 1) sound.call(this, records, previous)
+        },
+    ),
+    test: secondLook,
+    name: 'a record that is committed ten minutes late',
+    on: both,
+  },
+  {
+    promise: 'a forged event costs little',
+    broken: 'believes that nothing waits for its time',
+    breakage: breaking<typeof waiting>(waitingFile).function(
+      'waitingOf',
+      (sound) =>
+        async (...given) =>
+          (await sound(...given)).map((row) => ({ ...row, due_at: null })),
+    ),
+    test: secondLook,
+    name: 'costs no more where the list is walked all the time',
+    on: both,
+  },
+  {
+    promise: 'a deletion is the source’s word',
+    broken: 'takes each record for gone that an event says was deleted',
+    breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').method(
+      'DeletedEvents',
+      'ask',
+      () => async (rows) => ({ notLive: [], deleted: rows, exists: [], unread: [] }),
+    ),
+    test: deleted,
+    name: 'a record that is there stays',
+    on: both,
+  },
+  {
+    promise: 'a deletion is the source’s word',
+    broken: 'believes any number of deletions in an hour',
+    breakage: breaking<typeof guard>('src/features/reconcile/deletionguard.ts').method(
+      'DeletionGuard',
+      'trips',
+      () => () => false,
+    ),
+    test: deleted,
+    name: 'more than is believed of an hour',
+    on: both,
+  },
+  {
+    promise: 'an event rings only what is synced',
+    broken: 'does not look at who is granted and chosen',
+    breakage: breaking<typeof synced>('src/features/events/synced.ts').function(
+      'isSynced',
+      (sound) => (those, key) =>
+        sound({ ...those, tenants: new Set([...those.tenants, key.tenantId]), unavailable: new Set() }, key),
+    ),
+    test: 'test/features/events/onlysynced.test.ts',
+    name: 'is not asked for',
+    on: both,
+  },
+  {
+    promise: 'events are of one environment',
+    broken: 'takes any secret',
+    breakage: breaking<typeof secrets>('src/features/listen/secretcheck.ts').method(
+      'SecretCheck',
+      'isRight',
+      () => () => true,
+    ),
+    test: 'test/features/listen/receiver.test.ts',
+    name: 'accepts both secrets while one is replaced',
+    on: both,
+  },
+  {
+    promise: 'events are of one environment',
+    broken: 'listens for the warehouse of another source',
+    breakage: breaking<typeof identity>('src/engine/warehouse/sourceidentity.ts').function(
+      'checkSourceIdentity',
+      (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
+    ),
+    test: 'test/features/listen/environment.test.ts',
+    name: 'so does a command that rings',
+    on: [],
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'rings a cursor with each event',
+    breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'restsUntil', () => () => 0),
+    test: bounded,
+    name: 'events of one cursor are one ring',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'rings a cursor that fails as if it did not',
+    breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'failed', () => () => {}),
+    test: bounded,
+    name: 'a cursor that fails is rung after',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'goes back as far as a planned walk',
+    breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').function(
+      'quickOverlapOf',
+      () => (overlap) => (overlap === 'auto' ? 300_000 : overlap),
+    ),
+    test: bounded,
+    name: 'goes back by the whole overlap',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'takes a ring for a planned walk',
+    breakage: breaking<typeof resume>('src/engine/run/resumecursor.ts').function(
+      'isQuick',
+      () => () => false,
+    ),
+    test: bounded,
+    name: 'leaves the progress of a planned walk',
+    on: both,
+  },
+  {
+    promise: 'no command waits for a listener in vain',
+    broken: 'does not see who wants the lease',
+    breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
+      'lockHolder',
+      () => async () => undefined,
+    ),
+    test: bounded,
+    name: 'gives the lease back as soon as somebody wants it',
+    on: both,
+  },
+]
