@@ -1,4 +1,5 @@
 /** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
@@ -6,13 +7,22 @@ import type { Rules } from '../../src/engine/warehouse/derived.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { readOutdated, recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { labor, order, stamp, storeOrders } from '../support/orders.js'
+import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { sessionOf, through } from '../support/through.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
 const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 30 }] as never })
+
+const lineOfEach = {
+  labors: [labor(1)],
+  parts: [part(1, 1000)],
+  sublets: [sublet(500)],
+  hazmats: [hazmat(1, 100)],
+}
 
 const changed = (warehouse: Warehouse, settings: Partial<RuleSettings>, text: string): Rules => {
   const usual = warehouse.rules
@@ -66,6 +76,38 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await noticesOf(warehouse)).toEqual([])
     await warehouse.close()
   })
+
+  it.runIf(kind.name === 'sqlite')(
+    'lines are found by their keys, in a file without statistics too',
+    async () => {
+      const warehouse = await open(kind)
+      await storeOrders(warehouse, [order(1, [lineOfEach])], stamp(100))
+      const asked = new Set<string>()
+      const watched = through(warehouse, {
+        transaction: (work) =>
+          warehouse.dialect.transaction((session) =>
+            work(
+              sessionOf(session, {
+                ask: (text, parameters) => {
+                  if (text.startsWith('update "repair_order_') && text.includes(' from ')) asked.add(text)
+                  return session.ask(text, parameters)
+                },
+              }),
+            ),
+          ),
+      })
+      await computeAnew(watched)
+      expect(asked.size).toBe(4)
+      for (const text of asked) {
+        const { rows } = await sql
+          .raw<{ detail: string }>(`explain query plan ${text.replaceAll('$1', "'[]'")}`)
+          .execute(warehouse.db)
+        const [found] = rows.filter(({ detail }) => /\bl\b/.test(detail))
+        expect(found?.detail).toContain('(tenant_id=? AND repair_order_id=? AND id=?)')
+      }
+      await warehouse.close()
+    },
+  )
 
   it('a table that was dropped comes back with all its rows', async () => {
     const warehouse = await open(kind)

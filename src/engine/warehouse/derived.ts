@@ -130,7 +130,7 @@ async function deriveOne(
     const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))
     const record = { tenantId, rows: own, quarantined: paths.get(String(id)) ?? [] }
     const { tuples, lines } = deriveRecord(one, id, record, context)
-    if (lines) changed.add(id, own, lines)
+    if (lines) changed.add(tenantId, id, own, lines)
     return tuples.map((tuple) => ({
       tenant_id: tenantId,
       ...rowOfTuple(one.table, tuple),

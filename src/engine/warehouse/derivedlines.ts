@@ -17,12 +17,11 @@ const linesAtOnce = 5000
 interface LinesPlace {
   readonly dialect: Dialect
   readonly session: Session
-  readonly tenantId: Int64
 }
 
 interface Target {
   readonly table: Table
-  /** The columns that tell the rows of a record apart. */
+  /** The columns of its key, with the tenant. */
   readonly key: readonly Column[]
   readonly computed: readonly Column[]
   readonly rows: (readonly Stored[])[]
@@ -44,31 +43,33 @@ export class ChangedLines {
   constructor(tables: readonly Table[], by: string) {
     this.#targets = tables.flatMap((table) => {
       const computed = table.columns.filter(({ computedBy }) => computedBy === by)
-      const key = table.key.slice(1).map((name) => columnNamed(table, name))
+      const key = table.key.map((name) => columnNamed(table, name))
       return computed.length > 0 ? [{ table, key, computed, rows: [] }] : []
     })
   }
 
   /** `rows`: of one record, as the rule has read them; `lines`: what it gives them. */
-  add(id: Int64, rows: Readonly<Record<string, readonly StoredRow[]>>, lines: Lines): void {
+  add(tenantId: Int64, id: Int64, rows: Readonly<Record<string, readonly StoredRow[]>>, lines: Lines): void {
     for (const { table, key, computed, rows: changed } of this.#targets)
       for (const [i, row] of (rows[table.name] ?? []).entries()) {
         const values = lines[table.name]?.slice(i * computed.length, (i + 1) * computed.length) ?? []
         if (computed.every(({ name }, j) => (row[name] ?? null) === (values[j] ?? null))) continue
-        const own = key.map(({ name }) => (name === table.owner ? id : (row[name] ?? null)))
-        changed.push([...own, ...computed.map((_, j) => values[j] ?? null)])
+        const own = key.slice(1).map(({ name }) => (name === table.owner ? id : (row[name] ?? null)))
+        changed.push([tenantId, ...own, ...computed.map((_, j) => values[j] ?? null)])
       }
   }
 
-  async write({ dialect, session, tenantId }: LinesPlace): Promise<void> {
+  async write({ dialect, session }: LinesPlace): Promise<void> {
     for (const { table, key, computed, rows } of this.#targets) {
-      const given = dialect.listed('$2', [...key, ...computed])
+      // The tenant is one of the given values: by a parameter, and without statistics, SQLite would read all lines of
+      // the tenant for each of these.
+      const given = dialect.listed('$1', [...key, ...computed])
       const set = computed.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
       const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
-      const text = `update ${dialect.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where l.tenant_id = $1 and ${same.join(' and ')}`
+      const text = `update ${dialect.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where ${same.join(' and ')}`
       for (let i = 0; i < rows.length; i += linesAtOnce) {
         const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
-        await session.ask(text, [tenantId, `[${some.join(',')}]`])
+        await session.ask(text, [`[${some.join(',')}]`])
       }
     }
   }
