@@ -28,6 +28,8 @@ export interface RuleSettings {
   readonly taxRates: 'percent' | 'fraction'
   /** The shop's own day of an instant; null where the calendar has none. */
   dayOf(shopId: Stored, instant: string): string | null
+  /** The shop's own date and time of an instant, `YYYY-MM-DD HH:MM:SS`; null where it has no day. */
+  localOf(shopId: Stored, instant: string): string | null
   /** Whole minutes from one instant to another, rounded down. */
   minutesBetween(from: string, to: string): number
 }
@@ -35,6 +37,18 @@ export interface RuleSettings {
 type Fields = Readonly<Record<string, Field>>
 /** A row without its key, its tenant and its stamps: a value for each declared column. */
 export type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
+
+export type Lines = Readonly<Record<string, readonly Stored[]>>
+
+/** What a rule makes of one record. */
+export interface Derivation<F extends Fields = Fields> {
+  readonly rows: readonly RuleRow<F>[]
+  /**
+   * Values for computed columns of the record's nested tables (`Resource.computed`), by table: a value for each of these
+   * columns, row after row as the rule was given them.
+   */
+  readonly lines?: Lines
+}
 
 export interface Derived<
   N extends string = string,
@@ -50,7 +64,7 @@ export interface Derived<
   readonly ownerColumn: O
   readonly doc: string
   readonly grain: string
-  /** Raised whenever the rule gives other rows than before: stored rows are then computed anew. */
+  /** Raised whenever the rule gives other rows or lines than before: what is stored is then computed anew. */
   readonly version: number
   /** Columns by which the rows of one record are told apart, where a record gives several. */
   readonly key?: readonly string[]
@@ -61,7 +75,7 @@ export interface Derived<
   readonly unique?: readonly string[]
   /** The columns that the rule reads, by table. */
   readonly reads: Readonly<Record<string, readonly string[]>>
-  readonly rule: (record: WholeRecord, settings: RuleSettings) => readonly RuleRow<F>[]
+  readonly rule: (record: WholeRecord, settings: RuleSettings) => Derivation<F>
 }
 
 export const defineDerived = <

@@ -1,3 +1,4 @@
+import { lineNets } from './derived/nets.js'
 import {
   boolean,
   cents,
@@ -67,6 +68,7 @@ export default defineResource({
   source: 'Resources: RepairOrder (RO)',
   grain: 'one repair order of a shop',
   documented: false,
+  computed: lineNets,
   fields: {
     id: id('Id of the repair order.'),
     ...stamps,

@@ -104,6 +104,12 @@ export interface Shape {
   readonly [name: string]: Member
 }
 
+/** Columns of nested tables, by their arrays, that the rule of the derived table `by` computes (schema/derive.ts). */
+export interface Computed {
+  readonly by: string
+  readonly columns: Readonly<Record<string, Readonly<Record<string, Field>>>>
+}
+
 /** One resource of the API, as one file of this folder declares it. */
 export interface Resource<N extends string = string, S extends string = string, F extends Shape = Shape> {
   /** The resource's name: its path segment, its table, its word on the command line. */
@@ -136,6 +142,7 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly rungBy?: readonly string[]
   /** Whether versions that are replaced or deleted are kept: the configuration says so, never a declaration. */
   readonly history?: boolean
+  readonly computed?: Computed
   readonly fields: F
 }
 
@@ -225,7 +232,10 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
   'name' | 'singular' | 'doc' | 'source' | 'entity' | 'grain' | 'fields'
 > &
   Partial<
-    Pick<Resource<N, S, F>, 'documented' | 'scope' | 'path' | 'list' | 'embeddedAs' | 'announced' | 'rungBy'>
+    Pick<
+      Resource<N, S, F>,
+      'documented' | 'scope' | 'path' | 'list' | 'embeddedAs' | 'announced' | 'rungBy' | 'computed'
+    >
   >
 
 export const defineResource = <const N extends string, const S extends string, F extends Shape>(

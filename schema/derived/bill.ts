@@ -5,6 +5,7 @@
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
 import { minus, nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
+import { type NetLines, netsOf, untaxed } from './nets.js'
 
 /** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
 const absurdNumber = 1e9 * unit
@@ -28,16 +29,21 @@ function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null
 }
 
 /** The lines of one kind, added up. */
-class Lines {
+class Lines implements NetLines {
+  readonly amounts: (Whole | null)[] = []
+  readonly costs: (Whole | null)[] = []
   cents: Whole = 0
   taxable: Whole = 0
   unknown = 0
   /** A taxable line has no price: what is to be taxed is unknown. */
   isTaxableUnknown = false
 
+  constructor(readonly rows: readonly StoredRow[]) {}
+
   /** A line of which the API does not say whether it is taxable is. */
   add(line: Whole | null, taxable: Stored | undefined): void {
     const isTaxable = taxable !== false
+    this.amounts.push(line)
     if (line === null) {
       this.unknown++
       this.isTaxableUnknown ||= isTaxable
@@ -48,12 +54,15 @@ class Lines {
   }
 }
 
-/** Costs, added up. */
+/** Costs of lines, added up. */
 class Costs {
   cents: Whole = 0
   unknown = 0
 
+  constructor(private readonly of: Lines) {}
+
   add(cost: Whole | null): void {
+    this.of.costs.push(cost)
     if (cost === null) this.unknown++
     else this.cents = plus(this.cents, cost)
   }
@@ -65,10 +74,10 @@ function laborOf(record: WholeRecord) {
   const rates = new Map(
     rowsOf(record, 'repair_order_services').map((service) => [service.id, service.labor_rate_cents ?? null]),
   )
-  const lines = new Lines()
+  const lines = new Lines(rowsOf(record, 'repair_order_labors'))
   let hours: Whole = 0
   let ratedHours: Whole = 0
-  for (const labor of rowsOf(record, 'repair_order_labors')) {
+  for (const labor of lines.rows) {
     const sold = numberOf(labor.hours)
     const rate = rates.get(labor.service_id ?? null) ?? null
     hours = plus(hours, sold ?? 0)
@@ -79,8 +88,9 @@ function laborOf(record: WholeRecord) {
 }
 
 function partsOf(record: WholeRecord) {
-  const [lines, costs] = [new Lines(), new Costs()]
-  for (const part of rowsOf(record, 'repair_order_parts')) {
+  const lines = new Lines(rowsOf(record, 'repair_order_parts'))
+  const costs = new Costs(lines)
+  for (const part of lines.rows) {
     const quantity = numberOf(part.quantity)
     lines.add(lineOf(quantity, part.quoted_price_cents), part.taxable)
     costs.add(lineOf(quantity, part.cost_cents))
@@ -89,8 +99,9 @@ function partsOf(record: WholeRecord) {
 }
 
 function subletsOf(record: WholeRecord) {
-  const [lines, costs] = [new Lines(), new Costs()]
-  for (const sublet of rowsOf(record, 'repair_order_sublets')) {
+  const lines = new Lines(rowsOf(record, 'repair_order_sublets'))
+  const costs = new Costs(lines)
+  for (const sublet of lines.rows) {
     lines.add(amountOf(sublet.price_cents), sublet.taxable)
     costs.add(amountOf(sublet.cost_cents))
   }
@@ -98,8 +109,8 @@ function subletsOf(record: WholeRecord) {
 }
 
 function hazmatsOf(record: WholeRecord): Lines {
-  const lines = new Lines()
-  for (const hazmat of rowsOf(record, 'repair_order_hazmats'))
+  const lines = new Lines(rowsOf(record, 'repair_order_hazmats'))
+  for (const hazmat of lines.rows)
     lines.add(lineOf(numberOf(hazmat.quantity), hazmat.fee_cents), hazmat.taxable)
   return lines
 }
@@ -134,6 +145,40 @@ function taxOf({ lines, discount = 0, fee = 0 }: TaxBase, rate: Stored | undefin
   return exact === null ? null : below(rounded(times(base, exact), times(parts, perCent * unit)), absurdSum)
 }
 
+/** A rate as a fraction of whole numbers that are as small as can be: products of them are rarely beyond a double. */
+interface Fraction {
+  readonly share: Whole
+  readonly whole: Whole
+}
+
+const fractions = new Map<Whole, Fraction>()
+const mostFractions = 1000
+
+function fractionOf(nanos: Whole, perCent: number): Fraction {
+  const whole = perCent * unit
+  if (typeof nanos !== 'number') return { share: nanos, whole }
+  const key = perCent === 1 ? -nanos : nanos
+  const known = fractions.get(key)
+  if (known) return known
+  let [divisor, rest] = [whole, Math.abs(nanos)]
+  while (rest > 0) [divisor, rest] = [rest, divisor % rest]
+  const fraction = { share: nanos / divisor, whole: whole / divisor }
+  // Rates are few; a source whose rates are all different does not fill the memory with them.
+  if (fractions.size < mostFractions) fractions.set(key, fraction)
+  return fraction
+}
+
+/** The tax on the first of the lines, as `taxOf` has that on all of them; nothing where nothing is taxed. */
+function taxerOf({ lines: { cents }, discount = 0 }: TaxBase, rate: Stored | undefined, perCent: number) {
+  const exact = numberOf(rate)
+  if (exact === null || exact === 0 || cents === 0) return untaxed
+  const { share, whole } = fractionOf(exact, perCent)
+  if (discount === 0) return (taxable: Whole) => rounded(times(taxable, share), whole)
+  const each = times(minus(cents, discount), share)
+  const parts = times(cents, whole)
+  return (taxable: Whole) => rounded(times(taxable, each), parts)
+}
+
 interface Taxes {
   readonly labor: Whole | null
   readonly parts: Whole | null
@@ -143,17 +188,43 @@ interface Taxes {
 
 type Bases = { readonly [K in keyof Taxes]: TaxBase }
 
-function taxesOf(order: StoredRow, bases: Bases, { taxRates }: RuleSettings): Taxes {
+const rateNames = {
+  labor: 'labor_tax_rate',
+  parts: 'part_tax_rate',
+  sublets: 'sublet_tax_rate',
+  hazmats: 'hazmat_tax_rate',
+} as const
+
+/** What one percent is divided by. */
+const perCentOf = ({ taxRates }: RuleSettings): number => (taxRates === 'percent' ? 100 : 1)
+
+function taxesOf(order: StoredRow, bases: Bases, settings: RuleSettings): Taxes {
   if (order.taxable !== true) {
     const each = order.taxable === false ? 0 : null
     return { labor: each, parts: each, sublets: each, hazmats: each }
   }
-  const perCent = taxRates === 'percent' ? 100 : 1
+  const tax = (kind: keyof Taxes) => taxOf(bases[kind], order[rateNames[kind]], perCentOf(settings))
+  return { labor: tax('labor'), parts: tax('parts'), sublets: tax('sublets'), hazmats: tax('hazmats') }
+}
+
+/** What each line adds to the order, and what no line of it takes. */
+function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSettings) {
+  const nets = (kind: keyof Taxes) => {
+    const rate = order.taxable === true ? order[rateNames[kind]] : 0
+    const taxUpTo = taxes[kind] === null ? null : taxerOf(bases[kind], rate, perCentOf(settings))
+    return netsOf(bases[kind].lines, { discount: bases[kind].discount ?? 0, taxUpTo })
+  }
+  const unshared = ({ lines, discount = 0 }: TaxBase): Whole => (lines.cents === 0 ? discount : 0)
+  const parts = nets('parts')
   return {
-    labor: taxOf(bases.labor, order.labor_tax_rate, perCent),
-    parts: taxOf(bases.parts, order.part_tax_rate, perCent),
-    sublets: taxOf(bases.sublets, order.sublet_tax_rate, perCent),
-    hazmats: taxOf(bases.hazmats, order.hazmat_tax_rate, perCent),
+    lines: {
+      repair_order_labors: nets('labor').values,
+      repair_order_parts: parts.values,
+      repair_order_sublets: nets('sublets').values,
+      repair_order_hazmats: nets('hazmats').values,
+    },
+    supplyFeeTax: taxes.parts === null || parts.tax === null ? null : minus(taxes.parts, parts.tax),
+    unsharedDiscount: plus(unshared(bases.labor), unshared(bases.parts)),
   }
 }
 
@@ -204,7 +275,11 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
   const isKnown = withoutPrice === 0 && inQuarantine === 0
   const payments = rowsOf(record, 'repair_order_payments')
+  const { lines, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   return {
+    lines,
+    supplyFeeTax,
+    unsharedDiscount,
     hours,
     ratedHours,
     gross: { labor: labor.cents, parts: parts.cents, sublets: sublets.cents, hazmats: hazmats.cents },

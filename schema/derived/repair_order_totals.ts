@@ -1,6 +1,6 @@
 import {
+  type Derivation,
   defineDerived,
-  type RuleRow,
   type RuleSettings,
   type Stored,
   type StoredRow,
@@ -102,6 +102,22 @@ const fields = {
     'Items and values of the formula that are in quarantine and in no sum. Above 0 the total is unknown.',
   ),
   total_unknown: flag('true where `total_cents` is null.'),
+  supply_fee_tax_cents: nullable(
+    cents(
+      'The part of `parts_tax_cents` that no part takes: the tax on the supply fee; null where `parts_tax_cents` is.',
+    ),
+  ),
+  unshared_discount_cents: cents(
+    'The discounts on labor or parts that no line takes, since the lines they are given on come to 0.',
+  ),
+  created_at_local: nullable(
+    text(
+      "When the order was created by the shop's clock, as `YYYY-MM-DD HH:MM:SS`; null outside of the calendar.",
+    ),
+  ),
+  closed_at_local: nullable(
+    text("When it was closed by the shop's clock, as `YYYY-MM-DD HH:MM:SS`; null until then."),
+  ),
 }
 
 /** The columns that are read of each table. */
@@ -134,10 +150,10 @@ const reads = {
     '_extra',
   ],
   repair_order_services: ['id', 'labor_rate_cents'],
-  repair_order_labors: ['service_id', 'hours', 'taxable'],
-  repair_order_parts: ['quantity', 'quoted_price_cents', 'cost_cents', 'taxable'],
-  repair_order_sublets: ['price_cents', 'cost_cents', 'taxable'],
-  repair_order_hazmats: ['quantity', 'fee_cents', 'taxable'],
+  repair_order_labors: ['id', 'service_id', 'hours', 'taxable'],
+  repair_order_parts: ['id', 'service_id', 'quantity', 'quoted_price_cents', 'cost_cents', 'taxable'],
+  repair_order_sublets: ['id', 'service_id', 'price_cents', 'cost_cents', 'taxable'],
+  repair_order_hazmats: ['id', 'service_id', 'quantity', 'fee_cents', 'taxable'],
   repair_order_payments: ['amount_cents'],
 } as const
 
@@ -150,9 +166,11 @@ function hasFixedPrice(extra: Stored | undefined): boolean {
   )
 }
 
-function daysAndMinutes(order: StoredRow, { dayOf, minutesBetween }: RuleSettings) {
+function daysAndMinutes(order: StoredRow, { dayOf, localOf, minutesBetween }: RuleSettings) {
   const on = (instant: Stored | undefined): string | null =>
     typeof instant === 'string' ? dayOf(order.shop_id ?? null, instant) : null
+  const local = (instant: Stored | undefined): string | null =>
+    typeof instant === 'string' ? localOf(order.shop_id ?? null, instant) : null
   const between = (from: Stored | undefined, to: Stored | undefined): number | null =>
     typeof from === 'string' && typeof to === 'string' ? minutesBetween(from, to) : null
   const { created_at: created, started_at: started, closed_at: closed, picked_up_at: gone } = order
@@ -164,66 +182,75 @@ function daysAndMinutes(order: StoredRow, { dayOf, minutesBetween }: RuleSetting
     minutes_to_start: between(created, started),
     minutes_in_work: between(started, closed),
     minutes_to_pick_up: between(closed, gone),
+    created_at_local: local(created),
+    closed_at_local: local(closed),
   }
 }
 
-function totalsOf(record: WholeRecord, settings: RuleSettings): RuleRow<typeof fields>[] {
+function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
-  if (!order) return []
+  if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
   const { gross, taxes } = bill
   // One literal: an object that begins as a spread is filled name by name, which takes longer than all of the formula.
   const days = daysAndMinutes(order, settings)
-  return [
-    {
-      repair_order_key: `${record.tenantId}-${order.id}`,
-      number: order.number ?? null,
-      shop_id: order.shop_id ?? null,
-      customer_id: order.customer_id ?? null,
-      vehicle_id: order.vehicle_id ?? null,
-      technician_id: order.technician_id ?? null,
-      advisor_id: order.advisor_id ?? null,
-      state: order.state ?? null,
-      status_id: order.status_id ?? null,
-      customer_source: order.customer_source ?? null,
-      created_on: days.created_on,
-      started_on: days.started_on,
-      closed_on: days.closed_on,
-      picked_up_on: days.picked_up_on,
-      labor_hours: asNumber(bill.hours),
-      rated_labor_hours: asNumber(bill.ratedHours),
-      labor_cents: gross.labor,
-      labor_discount_cents: bill.laborDiscount,
-      parts_cents: gross.parts,
-      parts_discount_cents: bill.partsDiscount,
-      sublets_cents: gross.sublets,
-      hazmats_cents: gross.hazmats,
-      sales_cents: bill.sales,
-      supply_fee_cents: bill.supplyFee,
-      labor_tax_cents: taxes.labor,
-      parts_tax_cents: taxes.parts,
-      sublets_tax_cents: taxes.sublets,
-      hazmats_tax_cents: taxes.hazmats,
-      tax_cents: bill.tax,
-      total_cents: bill.total,
-      parts_cost_cents: bill.partsCost,
-      sublets_cost_cents: bill.subletsCost,
-      gross_profit_cents: bill.grossProfit,
-      paid_cents: bill.paid,
-      payments: record.rows.repair_order_payments?.length ?? 0,
-      balance_cents: bill.total === null ? null : minus(bill.total, bill.paid),
-      minutes_to_start: days.minutes_to_start,
-      minutes_in_work: days.minutes_in_work,
-      minutes_to_pick_up: days.minutes_to_pick_up,
-      lines_without_price: bill.withoutPrice,
-      lines_without_cost: bill.withoutCost,
-      supply_fee_unknown: bill.supplyFee === null,
-      discount_exceeds_gross: bill.discountExceedsGross,
-      fixed_price_ignored: hasFixedPrice(order._extra),
-      lines_in_quarantine: bill.inQuarantine,
-      total_unknown: bill.total === null,
-    },
-  ]
+  return {
+    rows: [
+      {
+        repair_order_key: `${record.tenantId}-${order.id}`,
+        number: order.number ?? null,
+        shop_id: order.shop_id ?? null,
+        customer_id: order.customer_id ?? null,
+        vehicle_id: order.vehicle_id ?? null,
+        technician_id: order.technician_id ?? null,
+        advisor_id: order.advisor_id ?? null,
+        state: order.state ?? null,
+        status_id: order.status_id ?? null,
+        customer_source: order.customer_source ?? null,
+        created_on: days.created_on,
+        started_on: days.started_on,
+        closed_on: days.closed_on,
+        picked_up_on: days.picked_up_on,
+        labor_hours: asNumber(bill.hours),
+        rated_labor_hours: asNumber(bill.ratedHours),
+        labor_cents: gross.labor,
+        labor_discount_cents: bill.laborDiscount,
+        parts_cents: gross.parts,
+        parts_discount_cents: bill.partsDiscount,
+        sublets_cents: gross.sublets,
+        hazmats_cents: gross.hazmats,
+        sales_cents: bill.sales,
+        supply_fee_cents: bill.supplyFee,
+        labor_tax_cents: taxes.labor,
+        parts_tax_cents: taxes.parts,
+        sublets_tax_cents: taxes.sublets,
+        hazmats_tax_cents: taxes.hazmats,
+        tax_cents: bill.tax,
+        total_cents: bill.total,
+        parts_cost_cents: bill.partsCost,
+        sublets_cost_cents: bill.subletsCost,
+        gross_profit_cents: bill.grossProfit,
+        paid_cents: bill.paid,
+        payments: record.rows.repair_order_payments?.length ?? 0,
+        balance_cents: bill.total === null ? null : minus(bill.total, bill.paid),
+        minutes_to_start: days.minutes_to_start,
+        minutes_in_work: days.minutes_in_work,
+        minutes_to_pick_up: days.minutes_to_pick_up,
+        lines_without_price: bill.withoutPrice,
+        lines_without_cost: bill.withoutCost,
+        supply_fee_unknown: bill.supplyFee === null,
+        discount_exceeds_gross: bill.discountExceedsGross,
+        fixed_price_ignored: hasFixedPrice(order._extra),
+        lines_in_quarantine: bill.inQuarantine,
+        total_unknown: bill.total === null,
+        supply_fee_tax_cents: bill.supplyFeeTax,
+        unshared_discount_cents: bill.unsharedDiscount,
+        created_at_local: days.created_at_local,
+        closed_at_local: days.closed_at_local,
+      },
+    ],
+    lines: bill.lines,
+  }
 }
 
 export default defineDerived({
@@ -232,7 +259,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'What each repair order comes to, by the formula of docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, deleted ones included',
-  version: 1,
+  version: 2,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

@@ -39,12 +39,11 @@ export default defineView({
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => {
     const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
-    const spent = worth(q, 'l.quantity', 'l.cost_cents')
     return {
       with: `${todays(q)}, sold_lately as (
         select l.tenant_id, l.part_inventory_id as inventory_id,
           ${q.sumNine('l.quantity')} as units_nine, ${countUnknown(q, 'l.quantity')} as units_unknown,
-          coalesce(sum(${spent}), 0) as cost_cents, count(*) - count(${spent}) as without_cost
+          coalesce(sum(l._cost_cents), 0) as cost_cents, count(*) - count(l._cost_cents) as without_cost
         from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
         where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
         group by l.tenant_id, l.part_inventory_id)`,

@@ -50,6 +50,10 @@ const ofTotals = [
   'discount_exceeds_gross',
   'fixed_price_ignored',
   'total_unknown',
+  'supply_fee_tax_cents',
+  'unshared_discount_cents',
+  'created_at_local',
+  'closed_at_local',
 ] as const
 
 export default defineView({
@@ -146,6 +150,15 @@ export default defineView({
     part_tax_rate: col.number('Tax rate on parts and the supply fee, as the API sends it.'),
     sublet_tax_rate: col.number('Tax rate on sublets, as the API sends it.'),
     hazmat_tax_rate: col.number('Tax rate on hazmats, as the API sends it.'),
+    supply_fee_tax_cents: col.cents(
+      'The part of parts_tax_cents that is on the supply fee, and on no line; null where parts_tax_cents is.',
+    ),
+    unshared_discount_cents: col.cents(
+      'Discounts that no line takes, since the lines they are given on come to 0: 0 nearly always.',
+    ),
+    created_at_local: col.text("When it was created by the shop's clock: YYYY-MM-DD HH:MM:SS."),
+    closed_at_local: col.text("When it was closed by the shop's clock: YYYY-MM-DD HH:MM:SS."),
+    closed_hour: col.integer("The hour in which it was closed by the shop's clock, 0 to 23."),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
@@ -159,6 +172,7 @@ limit 20`,
       ...takes('o', 'created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_out_at', 'taxable'),
       ...takes('o', 'labor_tax_rate', 'part_tax_rate', 'sublet_tax_rate', 'hazmat_tax_rate'),
       label: 'o.label_text',
+      closed_hour: 'cast(substr(t.closed_at_local, 12, 2) as bigint)',
       tenant_name: q.tenantName('t.tenant_id'),
       shop_key: q.key('t.tenant_id', 't.shop_id'),
       shop_name: q.name('shops', 's', 't.shop_id'),

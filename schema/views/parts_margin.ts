@@ -1,8 +1,5 @@
-import { joinOrder, worth } from '../lines.js'
+import { joinOrder } from '../lines.js'
 import { col, common, defineView } from '../view.js'
-
-const sold = (q: Parameters<typeof worth>[0]): string => worth(q, 'l.quantity', 'l.quoted_price_cents')
-const spent = (q: Parameters<typeof worth>[0]): string => worth(q, 'l.quantity', 'l.cost_cents')
 
 export default defineView({
   name: 'parts_margin',
@@ -50,9 +47,9 @@ export default defineView({
       quantity: 'l.quantity',
       quoted_price_cents: 'l.quoted_price_cents',
       unit_cost_cents: 'l.cost_cents',
-      sold_cents: `coalesce(${sold(q)}, 0)`,
-      cost_cents: spent(q),
-      margin_cents: `${sold(q)} - ${spent(q)}`,
+      sold_cents: 'coalesce(l._amount_cents, 0)',
+      cost_cents: 'l._cost_cents',
+      margin_cents: 'l._amount_cents - l._cost_cents',
       cost_band: `case when l.cost_cents is null then 'unknown' when l.cost_cents < 500 then '0 under 5'
         when l.cost_cents < 2000 then '1 5 to 20' when l.cost_cents < 5000 then '2 20 to 50'
         when l.cost_cents < 10000 then '3 50 to 100' when l.cost_cents < 25000 then '4 100 to 250'

@@ -1,4 +1,4 @@
-import { countUnknown, joinOrder, sane, serviceDiscount, worth } from '../lines.js'
+import { countUnknown, joinOrder } from '../lines.js'
 import { col, common, defineView, type JoinedFigures, type ViewWords } from '../view.js'
 
 /** Figures over the lines of one kind of the service `s`. */
@@ -14,53 +14,52 @@ const sumOf = (amount: string): string => `coalesce(sum(${amount}), 0)`
 const lacking = (...amounts: readonly string[]): string =>
   amounts.map((amount) => `count(*) - count(${amount})`).join(' + ')
 
+const amount = 'l._amount_cents'
+const cost = 'l._cost_cents'
+
 /** The figures of a service by name, and their joins. */
 function figures(q: ViewWords): JoinedFigures {
-  const labor = worth(q, 'l.hours', 's.labor_rate_cents')
-  const part = worth(q, 'l.quantity', 'l.quoted_price_cents')
-  const partCost = worth(q, 'l.quantity', 'l.cost_cents')
-  const hazmat = worth(q, 'l.quantity', 'l.fee_cents')
-  const [sublet, subletCost] = [sane('l.price_cents'), sane('l.cost_cents')]
   const labors = over(q, 'labors', {
     nine: q.sumNine('l.hours'),
-    cents: sumOf(labor),
-    unknown: lacking(labor),
+    cents: sumOf(amount),
+    off: sumOf('l._discount_cents'),
+    unknown: lacking(amount),
     without_hours: countUnknown(q, 'l.hours'),
   })
   const parts = over(q, 'parts', {
-    cents: sumOf(part),
-    cost: sumOf(partCost),
-    unknown: lacking(part, partCost),
+    cents: sumOf(amount),
+    off: sumOf('l._discount_cents'),
+    cost: sumOf(cost),
+    unknown: lacking(amount, cost),
   })
   const sublets = over(q, 'sublets', {
-    cents: sumOf(sublet),
-    cost: sumOf(subletCost),
-    unknown: lacking(sublet, subletCost),
+    cents: sumOf(amount),
+    cost: sumOf(cost),
+    unknown: lacking(amount, cost),
   })
-  const hazmats = over(q, 'hazmats', { cents: sumOf(hazmat), unknown: lacking(hazmat) })
-  const [laborsOff, partsOff] = [serviceDiscount.labor(q), serviceDiscount.part(q)]
+  const hazmats = over(q, 'hazmats', { cents: sumOf(amount), unknown: lacking(amount) })
   const kinds = [labors, parts, sublets, hazmats]
   return {
     figures: {
       hours_nine: labors.figures.nine,
       lines_without_hours: labors.figures.without_hours,
       labor_cents: labors.figures.cents,
-      labor_discount_cents: laborsOff.figures.cents,
+      labor_discount_cents: labors.figures.off,
       parts_cents: parts.figures.cents,
-      parts_discount_cents: partsOff.figures.cents,
+      parts_discount_cents: parts.figures.off,
       sublets_cents: sublets.figures.cents,
       hazmats_cents: hazmats.figures.cents,
       parts_cost_cents: parts.figures.cost,
       sublets_cost_cents: sublets.figures.cost,
       unknown: kinds.map((kind) => kind.figures.unknown).join(' + '),
     },
-    join: [...kinds, laborsOff, partsOff].map(({ join }) => join).join(' '),
+    join: kinds.map(({ join }) => join).join(' '),
   }
 }
 
 const sales =
   'x.labor_cents - x.labor_discount_cents + x.parts_cents - x.parts_discount_cents + x.sublets_cents + x.hazmats_cents'
-const cost = 'x.parts_cost_cents + x.sublets_cost_cents'
+const costs = 'x.parts_cost_cents + x.sublets_cost_cents'
 
 export default defineView({
   name: 'service_totals',
@@ -127,8 +126,8 @@ export default defineView({
       sublets_cents: 'x.sublets_cents',
       hazmats_cents: 'x.hazmats_cents',
       sales_cents: sales,
-      cost_cents: cost,
-      gross_profit_cents: `case when x.unknown = 0 then ${sales} - (${cost}) end`,
+      cost_cents: costs,
+      gross_profit_cents: `case when x.unknown = 0 then ${sales} - (${costs}) end`,
       lines_without_hours: 'x.lines_without_hours',
     },
     from: `(

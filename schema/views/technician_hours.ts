@@ -1,4 +1,4 @@
-import { countUnknown, joinOrder, laborsOf, worth } from '../lines.js'
+import { countUnknown, joinOrder, laborsOf } from '../lines.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -50,7 +50,7 @@ export default defineView({
         ${q.sumNine('l.hours')} as sold_nine,
         ${q.sumNine('case when s.labor_rate_cents is not null then l.hours end')} as rated_nine,
         ${countUnknown(q, 'l.hours')} as hours_unknown, count(*) as lines,
-        coalesce(sum(${worth(q, 'l.hours', 's.labor_rate_cents')}), 0) as labor_cents
+        coalesce(sum(l._amount_cents), 0) as labor_cents
       from ${laborsOf('l', 's')} ${joinOrder('l')}
       where o.state = 'invoice'
       group by o.tenant_id, o.shop_id, o.closed_on, l.technician_id) x

@@ -213,7 +213,7 @@ export interface Feature {
   settings?(): Promise<ConfigSection>
   /** What it does as a step of a job. */
   step?(): Promise<StepKind>
-  /** What it makes of the tables once they are up to date; what is in its way is said, and takes nothing from the command. */
+  /** What it makes of the tables once they are up to date, and once their rows are computed again; what is in its way is said, and takes nothing from the command. */
   afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
   /** The settings of derived tables as they are now, of all tenants or of one: for whoever begins to write. */
   readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>

@@ -123,7 +123,7 @@ export class OpenContext implements CommandContext {
     if (this.config.warehouse.autoMigrate) {
       const changes = await warehouse.migrate((change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
-      for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
+      await this.#afterMigration(warehouse)
       return warehouse
     }
     const [first, ...more] = await warehouse.plan()
@@ -132,6 +132,10 @@ export class OpenContext implements CommandContext {
       `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected none, since warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },
     )
+  }
+
+  async #afterMigration(warehouse: Warehouse): Promise<void> {
+    for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
   }
 
   /** A key changes once in the life of a warehouse, and takes as long as the table is large. */
@@ -165,6 +169,7 @@ export class OpenContext implements CommandContext {
       besideRows: async (run) => {
         for (const feature of invocation.features) await feature.besideRows?.(run)
       },
+      ...(config.warehouse.autoMigrate && { afterRecompute: () => this.#afterMigration(warehouse) }),
     }
   }
 

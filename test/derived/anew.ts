@@ -1,14 +1,23 @@
 import { systemClock } from '../../src/engine/base/clock.js'
+import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
-/** Empties the derived tables and what is known of them, and computes them anew from the stored rows. */
-export async function computeAnew(warehouse: Warehouse): Promise<void> {
+/** Empties the derived tables, computed columns and what is known of them, and computes them anew from the stored rows. */
+export async function computeAnew(warehouse: Warehouse, model: Model = known): Promise<void> {
   const { db } = warehouse
-  for (const { table } of known.list.flatMap(({ derived }) => derived))
+  for (const { table } of model.list.flatMap(({ derived }) => derived))
     await db.deleteFrom(table.name as 'tenants').execute()
+  for (const { name, columns } of model.tables) {
+    const computed = columns.filter(({ computedBy }) => computedBy !== undefined)
+    if (computed.length > 0)
+      await db
+        .updateTable(name as 'tenants')
+        .set(Object.fromEntries(computed.map((column) => [column.name, null])))
+        .execute()
+  }
   await db.deleteFrom('sync_derived').execute()
   const stored = await db.selectFrom('repair_orders').select('tenant_id').distinct().execute()
   for (const { tenant_id } of stored)
@@ -19,5 +28,5 @@ export async function computeAnew(warehouse: Warehouse): Promise<void> {
       .execute()
   await using lease = await openLease({ warehouse, clock: systemClock }, 'test')
   const at = (): string => '2026-02-01T00:00:00.000000Z'
-  await recompute(lease.warehouse, known, { signal: lease.signal, at })
+  await recompute(lease.warehouse, model, { signal: lease.signal, at })
 }

@@ -18,10 +18,13 @@ export interface TotalsCase {
   readonly name: string
   readonly record: OrderRecord
   readonly row: Readonly<Record<string, unknown>>
+  /** By array: amount, discount, tax and cost of each line, as the record has them. */
+  readonly nets?: Nets | undefined
 }
 
+type Nets = Readonly<Record<string, readonly (readonly (number | null)[])[]>>
 type Row = Readonly<Record<string, unknown>>
-type Written = readonly [name: string, services: readonly ServiceOfOrder[], row: Row, more?: Row]
+type Written = readonly [name: string, services: readonly ServiceOfOrder[], row: Row, more?: Row, nets?: Nets]
 
 const unknownTotal = { total_cents: null, balance_cents: null, total_unknown: true }
 
@@ -555,6 +558,8 @@ const times: Written[] = [
       minutes_to_start: 1,
       minutes_in_work: 1440,
       minutes_to_pick_up: -1,
+      created_at_local: '2026-01-01 00:00:00',
+      closed_at_local: '2026-01-02 00:01:59',
     },
     { started_at: stamp(119), closed_at: stamp(119 + 86_400), picked_up_at: stamp(118 + 86_400) },
   ],
@@ -573,8 +578,131 @@ const times: Written[] = [
   [
     'an instant that the calendar does not have',
     [],
-    { created_on: null, closed_on: '1990-01-01', minutes_in_work: null },
+    {
+      created_on: null,
+      created_at_local: null,
+      closed_on: '1990-01-01',
+      closed_at_local: '1990-01-01 00:00:00',
+      minutes_in_work: null,
+    },
     { created_at: '1989-12-31T23:59:59.999999Z', closed_at: '1990-01-01T00:00:00Z' },
+  ],
+]
+
+const shared: Written[] = [
+  [
+    'a discount is shared out by running sums: the lines sum to it',
+    [{ parts: [part(1, 100, 60), part(1, 100, 60), part(1, 100, 60)] }],
+    { parts_discount_cents: 100, parts_tax_cents: 20, supply_fee_tax_cents: 0, unshared_discount_cents: 0 },
+    { part_discount_cents: 100 },
+    {
+      // 33.3, 66.7, 100; a tenth of 66.7, 133.3, 200.
+      parts: [
+        [100, 33, 7, 60],
+        [100, 34, 6, 60],
+        [100, 33, 7, 60],
+      ],
+    },
+  ],
+  [
+    'lines take their shares by the ids of their services, then by their own',
+    [
+      { id: 9002, labors: [{ id: 7002, ...labor(0.01) }, labor(0.01), { id: 7001, ...labor(0.02) }] },
+      { id: 9001, labors: [{ id: 8001, ...labor(0.01) }] },
+    ],
+    { labor_cents: 500, labor_discount_cents: 3, labor_tax_cents: 50 },
+    { labor_discount_cents: 3 },
+    // In their order: 8001 of 9001 (0.6), 7001 (1.8), 7002 (2.4), the numbered one (3).
+    {
+      labors: [
+        [100, 0, 10, null],
+        [100, 1, 10, null],
+        [200, 1, 20, null],
+        [100, 1, 10, null],
+      ],
+    },
+  ],
+  [
+    'the tax on the supply fee is on no line',
+    [{ parts: [part(1, 1007)] }],
+    { parts_tax_cents: 141, supply_fee_tax_cents: 71 },
+    { supply_fee_cents: 1007, part_tax_rate: 7 },
+    { parts: [[1007, 0, 70, 0]] },
+  ],
+  [
+    'lines that are not taxable bear the discount and no tax',
+    [{ parts: [part(1, 600), part(1, 400, 0, false)] }],
+    { parts_tax_cents: 54, supply_fee_tax_cents: 0 },
+    { part_discount_cents: 100 },
+    {
+      parts: [
+        [600, 60, 54, 0],
+        [400, 40, 0, 0],
+      ],
+    },
+  ],
+  [
+    'a line without a price has no share; its cost is known all the same',
+    [{ parts: [part(1, null, 500, false), part(1, 1000, 400)] }],
+    { parts_discount_cents: 10, parts_tax_cents: 99, lines_without_price: 1 },
+    { part_discount_cents: 10 },
+    {
+      parts: [
+        [null, null, null, 500],
+        [1000, 10, 99, 400],
+      ],
+    },
+  ],
+  [
+    'lines whose tax is unknown have none that is known, and so has the fee',
+    [{ parts: [part(1, 1000)], labors: [labor(1)], sublets: [sublet(700, 300)] }],
+    { parts_tax_cents: null, supply_fee_tax_cents: null },
+    { supply_fee_cents: null, labor_tax_rate: null },
+    { parts: [[1000, 0, null, 0]], labors: [[10_000, 0, null, null]], sublets: [[700, 0, 70, 300]] },
+  ],
+  [
+    'lines of an order that is not taxable have a tax of 0, whatever its rates and its fee',
+    [{ parts: [part(1, 1000)], hazmats: [hazmat(2, 355)] }],
+    { supply_fee_tax_cents: 0 },
+    { taxable: false, supply_fee_cents: null },
+    { parts: [[1000, 0, 0, 0]], hazmats: [[710, 0, 0, null]] },
+  ],
+  [
+    'a discount beyond the gross is shared all the same',
+    [{ labors: [labor(0.1), labor(0.2)] }],
+    { labor_discount_cents: 4500, labor_tax_cents: -150, unshared_discount_cents: 0 },
+    { labor_discount_cents: 4500 },
+    {
+      labors: [
+        [1000, 1500, -50, null],
+        [2000, 3000, -100, null],
+      ],
+    },
+  ],
+  [
+    'what comes to nothing takes no discount',
+    [{ parts: [part(1, 5000), part(-1, 5000)] }],
+    { unshared_discount_cents: 175, parts_tax_cents: 7, supply_fee_tax_cents: 7 },
+    { part_discount_cents: 100, labor_discount_cents: 75, supply_fee_cents: 70 },
+    {
+      parts: [
+        [5000, 0, 0, 0],
+        [-5000, 0, 0, 0],
+      ],
+    },
+  ],
+  [
+    'absurd lines have no nets',
+    [{ labor_rate_cents: 90_000, labors: [labor(100_000), labor(1e9), labor(1)] }],
+    { labor_cents: 90_000, labor_discount_cents: 9000, labor_tax_cents: null },
+    { labor_discount_percentage: 10 },
+    {
+      labors: [
+        [null, null, null, null],
+        [null, null, null, null],
+        [90_000, 9000, null, null],
+      ],
+    },
   ],
 ]
 
@@ -587,4 +715,5 @@ export const cases: readonly TotalsCase[] = [
   ...money,
   ...quarantine,
   ...times,
-].map(([name, services, row, more], i) => ({ name, row, record: order(i + 1, services, more) }))
+  ...shared,
+].map(([name, services, row, more, nets], i) => ({ name, row, nets, record: order(i + 1, services, more) }))

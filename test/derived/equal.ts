@@ -1,12 +1,42 @@
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from '../support/warehouse.js'
-import { totalsBySql } from './oracle.js'
+import { netsBySql, totalsBySql } from './oracle.js'
 
 const nano = 1e9
 const billionths = (hours: unknown): number => Math.round(Number(hours) * nano)
 
-/** Expects the table to be what the oracle says, and returns the number of orders. */
+/** What is stored of each line, as the oracle has it. */
+async function storedNets(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
+  const kinds = ['hazmat', 'labor', 'part', 'sublet'] as const
+  const all = await Promise.all(
+    kinds.map(async (kind) => {
+      const rows = await rowsOf(warehouse, `repair_order_${kind}s`)
+      return rows.map((row) => ({
+        tenant_id: row.tenant_id,
+        repair_order_id: row.repair_order_id,
+        kind,
+        line_id: row.id,
+        _amount_cents: row._amount_cents,
+        _discount_cents: row._discount_cents,
+        _tax_cents: row._tax_cents,
+        _cost_cents: row._cost_cents,
+      }))
+    }),
+  )
+  const order = (row: Record<string, unknown>): number[] => [
+    Number(row.tenant_id),
+    Number(row.repair_order_id),
+    kinds.indexOf(row.kind as 'labor'),
+    Number(row.line_id),
+  ]
+  return all.flat().sort((a, b) => {
+    const [first, second] = [order(a), order(b)]
+    return first.map((n, i) => n - (second[i] ?? 0)).find((n) => n !== 0) ?? 0
+  })
+}
+
+/** Expects the table and the nets of lines to be what the oracle says, and returns the number of orders. */
 export async function expectOracle(warehouse: Warehouse): Promise<number> {
   const expected = await totalsBySql(warehouse)
   const rows = await rowsOf(warehouse, 'repair_order_totals')
@@ -19,5 +49,6 @@ export async function expectOracle(warehouse: Warehouse): Promise<number> {
     return Object.fromEntries(Object.keys(expected[0] ?? {}).map((name) => [name, all[name]]))
   })
   expect(found).toEqual(expected)
+  expect(await storedNets(warehouse)).toEqual(await netsBySql(warehouse))
   return found.length
 }

@@ -16,14 +16,14 @@ const fine = 10_000
 const nanosOf = (column: string): string => `cast(round(${column} * ${nano}) as bigint)`
 const finely = (column: string): string => `cast(round(${column} * ${fine}) as bigint)`
 
-/** One line for each labor, part, sublet and hazmat: its kind, amount, whether it is taxable, its cost. */
+/** One line for each labor, part, sublet and hazmat: its kind, amount, whether it is taxable, its cost, its place. */
 const lines = `
   select l.tenant_id, l.repair_order_id, 'labor' as kind,
     case when l.hours is null then null when ${nanosOf('l.hours')} = 0 then 0
       when s.labor_rate_cents is null then null else ${rounded(`${nanosOf('l.hours')} * s.labor_rate_cents`, String(nano))} end as amount,
     l.taxable, 0 as cost, 0 as no_cost,
     coalesce(${nanosOf('l.hours')}, 0) as hours,
-    case when s.labor_rate_cents is null then 0 else coalesce(${nanosOf('l.hours')}, 0) end as rated
+    case when s.labor_rate_cents is null then 0 else coalesce(${nanosOf('l.hours')}, 0) end as rated, l.service_id, l.id
   from repair_order_labors l left join repair_order_services s on s.tenant_id = l.tenant_id and s.repair_order_id = l.repair_order_id and s.id = l.service_id
   union all
   select tenant_id, repair_order_id, 'part',
@@ -32,17 +32,17 @@ const lines = `
     taxable,
     case when quantity is null or (cost_cents is null and ${nanosOf('quantity')} <> 0) then 0
       when ${nanosOf('quantity')} = 0 then 0 else ${rounded(`${nanosOf('quantity')} * cost_cents`, String(nano))} end,
-    case when quantity is null or (cost_cents is null and ${nanosOf('quantity')} <> 0) then 1 else 0 end, 0, 0
+    case when quantity is null or (cost_cents is null and ${nanosOf('quantity')} <> 0) then 1 else 0 end, 0, 0, service_id, id
   from repair_order_parts
   union all
   select tenant_id, repair_order_id, 'sublet', price_cents, taxable, coalesce(cost_cents, 0),
-    case when cost_cents is null then 1 else 0 end, 0, 0
+    case when cost_cents is null then 1 else 0 end, 0, 0, service_id, id
   from repair_order_sublets
   union all
   select tenant_id, repair_order_id, 'hazmat',
     case when quantity is null then null when ${nanosOf('quantity')} = 0 then 0
       when fee_cents is null then null else ${rounded(`${nanosOf('quantity')} * fee_cents`, String(nano))} end,
-    taxable, 0, 0, 0, 0
+    taxable, 0, 0, 0, 0, service_id, id
   from repair_order_hazmats`
 
 const kinds = ['labor', 'part', 'sublet', 'hazmat'] as const
@@ -66,7 +66,20 @@ function tax(kind: (typeof kinds)[number], discount: string, besides: string): s
 const discount = (kind: string): string =>
   `coalesce(${kind}_discount_cents, case when ${kind}_discount_percentage is not null then ${rounded(`${kind}_gross * ${finely(`${kind}_discount_percentage`)}`, String(100 * fine))} end, 0)`
 
-const text = `
+/** What of a discount no line takes. */
+const unshared = (kind: string): string => `case when ${kind}_gross = 0 then ${kind}_discount else 0 end`
+
+/** The tax on the first taxable lines of a kind, which come to so much; nothing where nothing is taxed. */
+function taxUpTo(kind: (typeof kinds)[number], upTo: string): string {
+  const discounted = kind === 'labor' || kind === 'part' ? `${kind}_discount` : '0'
+  const exact = rounded(
+    `(${upTo}) * (${kind}_gross - ${discounted}) * ${finely(`${kind}_tax_rate`)}`,
+    `${kind}_gross * ${100 * fine}`,
+  )
+  return `(case when taxable = no or ${kind}_gross = 0 or ${kind}_tax_rate is null then 0 else ${exact} end)`
+}
+
+const begins = `
 with flags as (select YES as yes, NO as no),
 line as (${lines}),
 bill as (
@@ -100,7 +113,9 @@ whole as (
   select t.*, labor_tax + part_tax + sublet_tax + hazmat_tax as tax,
     case when without_price = 0 then sales + supply_fee_cents + labor_tax + part_tax + sublet_tax + hazmat_tax end as total
   from taxed t
-)
+)`
+
+const text = `${begins}
 select tenant_id, id as repair_order_id, hours, rated, labor_gross as labor_cents, labor_discount as labor_discount_cents,
   part_gross as parts_cents, part_discount as parts_discount_cents, sublet_gross as sublets_cents,
   hazmat_gross as hazmats_cents, sales as sales_cents, supply_fee_cents, labor_tax as labor_tax_cents,
@@ -108,8 +123,34 @@ select tenant_id, id as repair_order_id, hours, rated, labor_gross as labor_cent
   total as total_cents, parts_cost as parts_cost_cents, sublets_cost as sublets_cost_cents,
   case when without_price + without_cost = 0 then sales - parts_cost - sublets_cost end as gross_profit_cents,
   paid as paid_cents, payments, total - paid as balance_cents, without_price as lines_without_price,
-  without_cost as lines_without_cost
+  without_cost as lines_without_cost,
+  case when part_tax is not null then part_tax - ${taxUpTo('part', 'part_taxable')} end as supply_fee_tax_cents,
+  ${unshared('labor')} + ${unshared('part')} as unshared_discount_cents
 from whole order by tenant_id, id`
+
+/** What one kind of line takes: the share of all lines up to each, less that of those before it. */
+function sharesOf(kind: (typeof kinds)[number]): string {
+  const off = kind === 'labor' || kind === 'part' ? `${kind}_discount` : undefined
+  const share = (upTo: string): string => rounded(`${off} * (${upTo})`, `${kind}_gross`)
+  const [up, taxed] = ['coalesce(amount, 0)', `case when line_taxable then coalesce(amount, 0) else 0 end`]
+  return `select tenant_id, repair_order_id, kind, line_id, amount as _amount_cents,
+    case when amount is null then null when ${off ?? '0'} = 0 or ${kind}_gross = 0 then 0
+      else ${off ? `${share('up_to')} - ${share(`up_to - ${up}`)}` : '0'} end as _discount_cents,
+    case when amount is not null and ${kind}_tax is not null
+      then ${taxUpTo(kind, 'taxable_up_to')} - ${taxUpTo(kind, `taxable_up_to - (${taxed})`)} end as _tax_cents,
+    case when kind in ('part', 'sublet') and no_cost = 0 then cost end as _cost_cents
+  from placed where kind = '${kind}'`
+}
+
+const linesText = `${begins},
+placed as (
+  select w.*, l.kind, l.repair_order_id, l.id as line_id, l.amount, l.cost, l.no_cost, coalesce(l.taxable, yes) = yes as line_taxable,
+    ${asWhole(`sum(coalesce(l.amount, 0)) over (partition by l.tenant_id, l.repair_order_id, l.kind order by l.service_id, l.id) as up_to`)},
+    ${asWhole(`sum(case when coalesce(l.taxable, yes) = yes then coalesce(l.amount, 0) else 0 end) over (partition by l.tenant_id, l.repair_order_id, l.kind order by l.service_id, l.id) as taxable_up_to`)}
+  from whole w join line l on l.tenant_id = w.tenant_id and l.repair_order_id = w.id
+)
+${kinds.map(sharesOf).join('\nunion all\n')}
+order by 1, 2, 3, 4`
 
 /** A sum as a whole number: Postgres makes numerics of sums. */
 function asWhole(term: string): string {
@@ -118,7 +159,14 @@ function asWhole(term: string): string {
 }
 
 /** The columns that the oracle computes; hours as whole billionths. */
-export async function totalsBySql(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
+export const totalsBySql = (warehouse: Warehouse): Promise<Record<string, unknown>[]> =>
+  answer(warehouse, text)
+
+/** What each line adds to its order, in the order of tenants, orders, kinds and ids. */
+export const netsBySql = (warehouse: Warehouse): Promise<Record<string, unknown>[]> =>
+  answer(warehouse, linesText)
+
+async function answer(warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> {
   const [yes, no] = warehouse.dialect.numbers === 'double' ? ['1', '0'] : ['true', 'false']
   const query = sql.raw<Record<string, unknown>>(text.replace('YES', yes).replace('NO', no))
   const { rows } = await warehouse.dialect.transaction(async (session) => {

@@ -1,4 +1,5 @@
 /** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
@@ -6,13 +7,22 @@ import type { Rules } from '../../src/engine/warehouse/derived.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
 import { readOutdated, recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { labor, order, stamp, storeOrders } from '../support/orders.js'
+import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { sessionOf, through } from '../support/through.js'
 import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
 const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 30 }] as never })
+
+const lineOfEach = {
+  labors: [labor(1)],
+  parts: [part(1, 1000)],
+  sublets: [sublet(500)],
+  hazmats: [hazmat(1, 100)],
+}
 
 const changed = (warehouse: Warehouse, settings: Partial<RuleSettings>, text: string): Rules => {
   const usual = warehouse.rules
@@ -34,7 +44,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([
-      { tenant_id: 101, name: table, version: 1, records: 0, done_to: null },
+      { tenant_id: 101, name: table, version: 2, records: 0, done_to: null },
     ])
     expect(await rowsOf(warehouse, table)).toHaveLength(30)
     await warehouse.close()
@@ -44,17 +54,60 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
+    const parts = await rowsOf(warehouse, 'repair_order_parts')
     warehouse.rules = fractions(warehouse)
     expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
     const after = await rowsOf(warehouse, table)
     const taxed = before.filter(({ tax_cents }) => Number(tax_cents) > 0)
     expect(taxed.length).toBeGreaterThan(10)
+    // The taxes of lines are those of their orders; nothing else of them has changed.
+    const sumOf = (rows: readonly Record<string, unknown>[], name: string): number =>
+      rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)
+    const partsAfter = await rowsOf(warehouse, 'repair_order_parts')
+    expect(sumOf(partsAfter, '_tax_cents')).toBe(
+      sumOf(after, 'parts_tax_cents') - sumOf(after, 'supply_fee_tax_cents'),
+    )
+    const untaxed = (rows: readonly Record<string, unknown>[]) =>
+      rows.map((row) => ({ ...row, _tax_cents: 0 }))
+    expect(untaxed(partsAfter)).toEqual(untaxed(parts))
     expect(after.filter(({ tax_cents }, i) => tax_cents === before[i]?.tax_cents)).toHaveLength(
       30 - taxed.length,
     )
     expect(await noticesOf(warehouse)).toEqual([])
     await warehouse.close()
   })
+
+  it.runIf(kind.name === 'sqlite')(
+    'lines are found by their keys, in a file without statistics too',
+    async () => {
+      const warehouse = await open(kind)
+      await storeOrders(warehouse, [order(1, [lineOfEach])], stamp(100))
+      const asked = new Set<string>()
+      const watched = through(warehouse, {
+        transaction: (work) =>
+          warehouse.dialect.transaction((session) =>
+            work(
+              sessionOf(session, {
+                ask: (text, parameters) => {
+                  if (text.startsWith('update "repair_order_') && text.includes(' from ')) asked.add(text)
+                  return session.ask(text, parameters)
+                },
+              }),
+            ),
+          ),
+      })
+      await computeAnew(watched)
+      expect(asked.size).toBe(4)
+      for (const text of asked) {
+        const { rows } = await sql
+          .raw<{ detail: string }>(`explain query plan ${text.replaceAll('$1', "'[]'")}`)
+          .execute(warehouse.db)
+        const [found] = rows.filter(({ detail }) => /\bl\b/.test(detail))
+        expect(found?.detail).toContain('(tenant_id=? AND repair_order_id=? AND id=?)')
+      }
+      await warehouse.close()
+    },
+  )
 
   it('a table that was dropped comes back with all its rows', async () => {
     const warehouse = await open(kind)

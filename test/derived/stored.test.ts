@@ -16,11 +16,17 @@ const byId = async (warehouse: Warehouse): Promise<Map<unknown, Row>> =>
 const salesOf = async (warehouse: Warehouse): Promise<unknown> =>
   Object.fromEntries([...(await byId(warehouse))].map(([id, row]) => [id, row.sales_cents]))
 
+/** What follows from orders: their totals, and the nets of their labors. */
+const followed = async (warehouse: Warehouse): Promise<Row[][]> => [
+  await rowsOf(warehouse, table),
+  await rowsOf(warehouse, 'repair_order_labors'),
+]
+
 /** What is stored equals what the stored rows give: nothing is left of an earlier version. */
 async function expectConsistent(warehouse: Warehouse): Promise<void> {
-  const before = await rowsOf(warehouse, table)
+  const before = await followed(warehouse)
   await computeAnew(warehouse)
-  expect(await rowsOf(warehouse, table)).toEqual(before)
+  expect(await followed(warehouse)).toEqual(before)
 }
 
 const at = (second: number, record: OrderRecord): OrderRecord => ({ ...record, updated_at: stamp(second) })

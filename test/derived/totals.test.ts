@@ -26,8 +26,25 @@ describeBothWays((kind) => {
   })
   afterAll(() => warehouse.close())
 
-  it.each(cases)('$name', ({ record, row }) => {
+  /** Amount, discount, tax and cost of the lines of an order, as its record has them. */
+  const netsOf = async (order: unknown, kind: string): Promise<unknown[][]> => {
+    const lines = (await rowsOf(warehouse, `repair_order_${kind}`)).filter(
+      ({ repair_order_id }) => repair_order_id === order,
+    )
+    const first = cases.find(({ record }) => record.id === order)?.record.services as { id: unknown }[]
+    const services = first.map(({ id }) => id)
+    return lines
+      .sort(
+        (a, b) =>
+          services.indexOf(a.service_id) - services.indexOf(b.service_id) ||
+          Number(a.position) - Number(b.position),
+      )
+      .map((line) => [line._amount_cents, line._discount_cents, line._tax_cents, line._cost_cents])
+  }
+
+  it.each(cases)('$name', async ({ record, row, nets = {} }) => {
     expect(stored.get(record.id)).toMatchObject(row)
+    for (const [kind, wanted] of Object.entries(nets)) expect(await netsOf(record.id, kind)).toEqual(wanted)
   })
 
   it('is the same from the stored rows', async () => {
@@ -35,5 +52,7 @@ describeBothWays((kind) => {
     const rows = await rowsOf(warehouse, table)
     expect(rows).toEqual(rows.map(({ repair_order_id }) => stored.get(repair_order_id)))
     expect(rows).toHaveLength(cases.length)
+    for (const { record, nets = {} } of cases)
+      for (const [kind, wanted] of Object.entries(nets)) expect(await netsOf(record.id, kind)).toEqual(wanted)
   })
 })

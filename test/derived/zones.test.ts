@@ -33,6 +33,9 @@ type Report = Omit<typeof usual, 'shopTimeZones' | 'timeZone'> & {
 const dayIn = (zone: string, instant: unknown): string | null =>
   DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toISODate()
 
+const clockIn = (zone: string, instant: unknown): string =>
+  DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toFormat('yyyy-MM-dd HH:mm:ss')
+
 describe.each(warehouses())('$name', (kind) => {
   it('are computed with the orders, and anew where a zone comes or changes', async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
@@ -158,6 +161,14 @@ async function expectDays(
     [created_at, started_at, closed_at].map((instant) =>
       instant === null ? null : dayIn(zoneOf(shop_id, tenant_id), instant),
     ),
+  )
+  const clocks = orders.map(({ tenant_id, shop_id, created_at, closed_at }) =>
+    [created_at, closed_at].map((instant) =>
+      instant === null ? null : clockIn(zoneOf(shop_id, tenant_id), instant),
+    ),
+  )
+  expect(rows.map(({ created_at_local, closed_at_local }) => [created_at_local, closed_at_local])).toEqual(
+    clocks,
   )
   expect(rows.map(({ created_on, started_on, closed_on }) => [created_on, started_on, closed_on])).toEqual(
     wanted,

@@ -51,8 +51,11 @@ function contentOf(root: Row, children: ReadonlyMap<string, readonly Row[]>): st
 
 const recordOf = (row: Row): string => `${row.tenant_id}/${row.id}`
 
-const withoutOwner = (table: Table, row: Row): Row =>
-  sorted(row, new Set(['tenant_id', '_synced_at', table.owner ?? '']))
+/** What is computed of a row is no part of its version. */
+const withoutOwner = ({ owner = '', columns }: Table, row: Row): Row => {
+  const computed = columns.flatMap(({ name, computedBy }) => (computedBy === undefined ? [] : [name]))
+  return sorted(row, new Set(['tenant_id', '_synced_at', owner, ...computed]))
+}
 
 export class Observer {
   readonly ended: Ended[] = []

@@ -14,6 +14,7 @@ import { makePlan } from '../../src/features/plan/work.js'
 import { answersOf } from '../../src/features/report/answers.js'
 import { readReport } from '../../src/features/report/read/read.js'
 import { statusText } from '../../src/features/status/words.js'
+import { computeAnew } from '../derived/anew.js'
 import { Between } from '../support/between.js'
 import { model } from '../support/model.js'
 import { depsOf, type RunOptions, sync } from '../support/run.js'
@@ -101,7 +102,8 @@ describe.each(warehouses())('$name', (kind) => {
       what: 'change key to tenant_id, repair_order_id, id',
       size: { rows: (before.repair_order_parts as unknown[]).length, bytes: expect.any(Number) },
     })
-    expect(await contents(warehouse, known)).toEqual(before)
+    // Columns that came since are not in `before`.
+    expect(await contents(warehouse, known)).toMatchObject(before)
     // Those of the owner are gone with the keys that needed them.
     const indexes = (await warehouse.dialect.liveIndexes()).filter(({ isPrimary }) => !isPrimary)
     expect(
@@ -116,7 +118,9 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await refills(warehouse)).toEqual([])
     const { live: now, gone } = split(await contents(warehouse, known))
     expect(now).toEqual(await fresh(kind))
-    expect(gone).toEqual(split(before).gone)
+    // Totals are of today's rule.
+    const { repair_order_totals: _totals, ...others } = split(before).gone
+    expect(gone).toMatchObject(others)
     expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
     // The version that lacked a service has ended; what was whole has no other version.
     const history = (await rowsOf(warehouse, 'repair_orders_history')).slice()
@@ -265,6 +269,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(text).toMatch(/The keys of 18 tables change, on this side only: \d+ rows, .* (kB|MB)/)
 
     await warehouse.migrate()
+    await computeAnew(warehouse, known)
     await make(warehouse, {}, known)
     // Its lists are proven by their counts; rows of them may be missing all the same.
     expect(await answer()).toContain(

@@ -1,6 +1,7 @@
 import type { Derived } from '../../../schema/derive.js'
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { computedColumns } from './computedcolumns.js'
 import type { GrownKey } from './statetable.js'
 
 /**
@@ -20,6 +21,8 @@ export interface Column {
   readonly values?: readonly string[]
   /** The table whose id this is. */
   readonly references?: string
+  /** The derived table whose rule computes it from the whole record: no page of the source brings it. */
+  readonly computedBy?: string
 }
 
 /** One warehouse table, in the order in which its columns are created and its tuples are written. */
@@ -198,6 +201,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
       ...ownerColumns(owner),
       position,
       ...ownColumns(child.fields, new Set(hasId ? ['id'] : [])),
+      ...computedColumns(owner.resource, child.table),
       syncedAt,
     ],
     key,

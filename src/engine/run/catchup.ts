@@ -40,7 +40,10 @@ export async function recomputeDerived({
   clock,
   observer,
   signal,
-}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal'>): Promise<readonly Recomputed[]> {
+  afterRecompute,
+}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'afterRecompute'>): Promise<
+  readonly Recomputed[]
+> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
   const how = { signal, at: () => now({ clock }), progress }
@@ -61,12 +64,13 @@ export async function recomputeDerived({
         records,
       },
     )
+  if (done.length > 0) await afterRecompute?.()
   return done
 }
 
 /** As `migrateColumns`, without a run; claims the warehouse only where something is to be moved. */
 export async function migrateStored(
-  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer'>,
+  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
 ): Promise<{ readonly moved: readonly MovedColumn[]; readonly recomputed: readonly Recomputed[] }> {
   const { warehouse, model } = deps
   await warehouse.learnRules()

@@ -21,6 +21,8 @@ export interface Dependencies<W extends ReadingWarehouse = Warehouse>
    * people call things (src/features/analytics). Without it a run leaves that as it is.
    */
   readonly besideRows?: (run: Writing) => Promise<void>
+  /** Makes what waited until rows were computed again, such as views that read new columns of them. */
+  readonly afterRecompute?: () => Promise<void>
   /** Cursors that become due while the run is under way (src/features/events). Absent where nobody listens. */
   readonly beside?: BesideWork | undefined
   /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */

@@ -186,7 +186,8 @@ async function changesOf(
     ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
     : undefined
   const isMade = key && (isStrict || !key.obstacles?.length)
-  return [...added, ...drops, ...(isMade ? [key] : []), ...missingIndexes(dialect, table, indexes)]
+  // SQLite makes the table anew for its key, as it was found: a column that is added before would be lost.
+  return [...drops, ...(isMade ? [key] : []), ...added, ...missingIndexes(dialect, table, indexes)]
 }
 
 /**

@@ -10,6 +10,7 @@ import { deriveRecord, rowOfTuple } from '../model/flatten/derivedvalues.js'
 import type { DerivedModel, ResourceModel } from '../model/resourcemodel.js'
 import type { Column, Table } from '../model/table.js'
 import { rootTable } from './database.js'
+import { ChangedLines } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 import type { Version } from './versionbatch.js'
@@ -50,7 +51,9 @@ async function readRows(
   ids: Ids,
 ): Promise<Map<Int64, StoredRow[]>> {
   const owner = table.owner ?? table.key[1] ?? ''
-  const wanted = table.columns.filter(({ name }) => columns.includes(name))
+  const wanted = table.columns.filter(
+    ({ name, computedBy }) => columns.includes(name) || computedBy !== undefined,
+  )
   const query = dialect.db
     .selectFrom(rootTable(table))
     .select([
@@ -122,10 +125,13 @@ async function deriveOne(
     found.push([table.name, await readRows(records, table, one.declared.reads[table.name] ?? [], ids)])
   const paths = await readPaths(records, ids)
   const context = { tenantId, settings, form: dialect.numbers }
+  const changed = new ChangedLines(read, one.declared.name)
   const rows = [...versions].flatMap(([id, { syncedAt, deletedAt }]) => {
     const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))
     const record = { tenantId, rows: own, quarantined: paths.get(String(id)) ?? [] }
-    return deriveRecord(one, id, record, context).map((tuple) => ({
+    const { tuples, lines } = deriveRecord(one, id, record, context)
+    if (lines) changed.add(tenantId, id, own, lines)
+    return tuples.map((tuple) => ({
       tenant_id: tenantId,
       ...rowOfTuple(one.table, tuple),
       _synced_at: syncedAt,
@@ -133,6 +139,7 @@ async function deriveOne(
     }))
   })
   for (const statement of statementsFor(records, one.table, ids, rows)) await session.run(statement)
+  await changed.write(records)
 }
 
 /** Computes the rows that follow from those records anew. The records are locked first, as by whoever writes them. */

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.js'
 import type { NumberForm } from '../base/numbertoken.js'
 import type { Flattened, Tuple } from '../model/flatten/batch.js'
 import type { GrownKey } from '../model/statetable.js'
-import type { Table } from '../model/table.js'
+import type { Column, Table } from '../model/table.js'
 import type { BatchTables } from './batchtables.js'
 import type { Db } from './database.js'
 import type { AnyRows, Rows } from './rows.js'
@@ -113,6 +113,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    */
   dayRows(runs: readonly DayRun[]): Expression<unknown>
   readonly versionWords: VersionWords
+  /** A query of rows from a parameter that holds them as JSON, a list of lists: each column has its name and type. */
+  listed(parameter: string, columns: readonly Pick<Column, 'name' | 'kind'>[]): string
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   /** Runs the work in one transaction; rolls back when it throws. The work must not wait for the network. */

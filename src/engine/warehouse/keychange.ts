@@ -68,7 +68,7 @@ export async function measured<C extends Change>(dialect: Dialect, changes: read
 
 /** The same changes, with the sizes that were measured before. */
 export function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
-  const sizes = new Map(measuredOnes.map(({ table, size }) => [table, size]))
+  const sizes = new Map(measuredOnes.flatMap(({ table, size }) => (size ? [[table, size] as const] : [])))
   return changes.map((change) => {
     const size = change.kind === 'key' ? sizes.get(change.table) : undefined
     return size ? { ...change, size } : change

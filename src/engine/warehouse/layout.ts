@@ -106,6 +106,10 @@ export function consequencesOf(
       if (kind !== 'index') rederived.add(table)
       continue
     }
+    if (column?.computedBy !== undefined) {
+      rederived.add(column.computedBy)
+      continue
+    }
     if (column?.name === seenFrom) {
       fills.push({ resource: table, name: column.name, kind: column.kind })
       continue

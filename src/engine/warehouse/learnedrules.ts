@@ -13,6 +13,9 @@ export function minutesBetween(from: string, to: string): number {
   return minuteOf(to) - minuteOf(from) - (to.slice(17) < from.slice(17) ? 1 : 0)
 }
 
+/** A canonical instant, or a date and time of ISO, to the second: `YYYY-MM-DD HH:MM:SS`. */
+export const clockText = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)}`
+
 /** Days in UTC, tax rates in percent: where nothing is configured. */
 export function usualRules(clock: Clock): Rules {
   const year = Number(fromMicros(clock.nowMicros()).slice(0, 4))
@@ -21,7 +24,9 @@ export function usualRules(clock: Clock): Rules {
     const day = instant.slice(0, 10)
     return day >= firstDay && day <= lastDay ? day : null
   }
-  const settings = { taxRates: 'percent', dayOf, minutesBetween } as const
+  const localOf = (shop: unknown, instant: string): string | null =>
+    dayOf(shop, instant) === null ? null : clockText(instant)
+  const settings = { taxRates: 'percent', dayOf, localOf, minutesBetween } as const
   return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
 }
 

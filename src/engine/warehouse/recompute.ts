@@ -104,6 +104,32 @@ export const readOutdated = (
   model: Model,
 ): Promise<Outdated[]> => warehouse.read(() => outdated(warehouse.dialect, model, warehouse.rules))
 
+/**
+ * Whether rows of some tenant are of another version of a rule, or are just being computed: what reads columns of the new
+ * version would show half. Settings are not asked for, since a warehouse knows them only once it has been written to.
+ */
+export async function isHalfComputed(
+  warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules'>,
+  model: Model,
+): Promise<boolean> {
+  const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
+  return warehouse.read(async (db) => {
+    const states = await db.selectFrom('sync_derived').selectAll().execute()
+    const tenants = (await db.selectFrom('tenants').select('tenant_id').execute()).map((row) => row.tenant_id)
+    for (const { resource, derived } of all) {
+      const { name, version } = derived.declared
+      const done = new Set(
+        states.flatMap((row) =>
+          row.name === name && row.version === version && row.finished_at !== null ? [row.tenant_id] : [],
+        ),
+      )
+      const others = tenants.filter((tenantId) => !done.has(tenantId))
+      if (others.length > 0 && (await withRecords(warehouse.dialect, resource, others)).size > 0) return true
+    }
+    return false
+  })
+}
+
 /** Stored records, deleted ones included, of some tenants or of all. */
 export async function countRecords(
   warehouse: Reader,

@@ -37,9 +37,12 @@ export interface VersionTexts {
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** The columns of a nested row that the version does not have already. */
+/** The columns of a nested row that the version does not have already. What is computed of it is no part of it. */
 export const nestedColumns = ({ columns, owner }: Table) =>
-  columns.filter(({ name }) => name !== 'tenant_id' && name !== '_synced_at' && name !== owner)
+  columns.filter(
+    ({ name, computedBy }) =>
+      name !== 'tenant_id' && name !== '_synced_at' && name !== owner && computedBy === undefined,
+  )
 
 /** The order of the nested rows: those of one item together, by their places. */
 export const nestedOrder = (table: Table): string[] => {

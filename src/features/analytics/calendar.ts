@@ -68,8 +68,8 @@ async function fill(
   await warehouse.write([stale.compile(), ...filling(warehouse, zone, from, end)])
 }
 
-/** Views of somebody's own may stand on the table, and the role may not own it: then it stays, and nobody reads it. */
-async function dropFormer(warehouse: DialectWriter): Promise<void> {
+/** Called when no view of ours reads it. Views of somebody's own may stand on the table, and the role may not own it: then it stays, and nobody reads it. */
+export async function dropFormer(warehouse: DialectWriter): Promise<void> {
   if (!(await warehouse.has(formerStretches))) return
   try {
     await warehouse.write([warehouse.db.schema.dropTable(formerStretches).ifExists().compile()])

@@ -8,6 +8,7 @@ import type { CompiledQuery } from 'kysely'
 import { views } from '../../../schema/views/index.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
+import { isHalfComputed } from '../../engine/warehouse/recompute.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { formerStretches, withFormer } from './tables.js'
@@ -22,6 +23,8 @@ export interface ViewsWanted extends ViewSettings {
 export interface ViewsMade {
   readonly made: readonly { readonly table: string; readonly what: string }[]
   readonly troubles: readonly ViewTrouble[]
+  /** Rows that they read are to be computed again first. */
+  readonly isPostponed?: true
 }
 
 /** What is remembered of a view: its text when it was made, and what stood there then. */
@@ -155,9 +158,12 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
   const { stale } = await survey(warehouse, store, wanted, ask)
   if (stale.length === 0) return { made: [], troubles: [] }
+  // Until then the views that are there stay: they read no column which is filled by and by, and are right all along.
+  if (await isHalfComputed(warehouse, settings.model)) return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
-  const hasFormer = await warehouse.has(formerStretches)
+  // What was found there once may have been dropped since, in this process.
+  const hasFormer = (await dialect.liveColumns()).some(({ table }) => table === formerStretches)
   try {
     return await warehouse.transaction(async (session) => {
       await dialect.prepare(session)

@@ -7,6 +7,7 @@ import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
 import type { DayRun } from '../../engine/warehouse/dialect.js'
+import { clockText } from '../../engine/warehouse/learnedrules.js'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
@@ -112,6 +113,13 @@ class ZoneDays {
     return first === last ? first : this.#asked(day)
   }
 
+  /** What the clocks there are ahead of UTC by, in milliseconds. */
+  offsetAt(at: number): number {
+    const week = weekOf(Math.floor(at / dayMs))
+    const [first, last] = [this.#asked(week), this.#asked(week + 7)]
+    return first === last ? first : this.#offset(at)
+  }
+
   /** Asked once. */
   #asked(day: number): number {
     const known = this.#offsets.get(day)
@@ -128,7 +136,7 @@ class ZoneDays {
 
 const zones = new Map<string, ZoneDays>()
 
-export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs'> {
+export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'offsetAt'> {
   const known = zones.get(zone)
   if (known) return known
   const days = new ZoneDays(zone)
@@ -136,12 +144,23 @@ export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs'> {
   return days
 }
 
+const millisOf = (instant: string): number =>
+  minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
+
+/** What a clock in a zone shows at an instant, `YYYY-MM-DD HH:MM:SS`; null where the instant has no day. */
+export function localOf(zone: string, instant: string, end: number): string | null {
+  if (dayOf(zone, instant, end) === null) return null
+  if (zone === 'UTC') return clockText(instant)
+  const at = millisOf(instant)
+  return clockText(new Date(at + daysOf(zone).offsetAt(at)).toISOString())
+}
+
 /**
  * The day of an instant in a zone, `YYYY-MM-DD`; null outside of the calendar, which ends before `end` (`endDay`). The
  * instant is canonical text.
  */
 export function dayOf(zone: string, instant: string, end: number): string | null {
-  const at = minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
+  const at = millisOf(instant)
   // Local days are at most one away from those of UTC.
   let day = Math.floor(at / dayMs) + 1
   if (day < firstDay || day > end + 1) return null

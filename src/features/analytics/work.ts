@@ -18,6 +18,8 @@ export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'c
 export async function makeViewsOf(context: CommandContext, warehouse: Warehouse): Promise<ViewsMade> {
   const { makeViews } = await import('./makeviews.js')
   const views = await makeViews(warehouse, viewsWanted(context))
+  // Views of before stand on it until now, where rows had to be computed again first.
+  if (views.made.length > 0) await (await import('./calendar.js')).dropFormer(warehouse)
   for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
   return views
 }

@@ -16,7 +16,7 @@ import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { railsZones } from './railstimezones.js'
 import type { ReportConfig } from './settings.js'
-import { dayOf, endDay } from './shopday.js'
+import { dayOf, endDay, localOf } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /*
@@ -47,6 +47,7 @@ function rulesOf({ taxRates, timeZone }: RuleConfig, zones: readonly ShopZone[],
     of: (tenantId: Int64) => ({
       taxRates,
       dayOf: (shopId: Stored, instant: string) => dayOf(zoneOf(tenantId, shopId), instant, end),
+      localOf: (shopId: Stored, instant: string) => localOf(zoneOf(tenantId, shopId), instant, end),
       minutesBetween,
     }),
     textOf: (tenantId: Int64) => {

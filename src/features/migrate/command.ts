@@ -40,9 +40,11 @@ that write migrate by themselves, unless warehouse.autoMigrate is false.`,
       const { moved, recomputed } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
         migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
+      const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       const changes = [
         ...made,
         ...views.made,
+        ...later,
         ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
         ...recomputed.map((one) => ({ table: one.table, what: recomputedWhat(one) })),
       ]

@@ -85,6 +85,7 @@ function compareRows(table: Table, stored: readonly Row[], brought: readonly Row
         { table: table.name, row, column: null, warehouse: a ? 'a row' : null, source: b ? 'a row' : null },
       ]
     return tupleColumns(table).flatMap((column) => {
+      if (column.computedBy !== undefined) return []
       const [warehouse, source] = [plain(a[column.name], column), plain(b[column.name], column)]
       return same(warehouse, source)
         ? []

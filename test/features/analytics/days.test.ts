@@ -9,7 +9,7 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { railsZones } from '../../../src/features/analytics/railstimezones.js'
-import { dayOf, endDay } from '../../../src/features/analytics/shopday.js'
+import { dayOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
 import { withAnalytics } from '../../../src/features/analytics/tables.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
@@ -40,7 +40,9 @@ describe('the day of an instant', () => {
     const until = Date.parse('2036-12-30T00:00:00Z')
     fc.assert(
       fc.property(fc.constantFrom(...zones), fc.integer({ min: from, max: until }), (zone, ms) => {
-        expect(dayOf(zone, instant(ms), end)).toBe(DateTime.fromMillis(ms, { zone }).toISODate())
+        const there = DateTime.fromMillis(ms, { zone })
+        expect(dayOf(zone, instant(ms), end)).toBe(there.toISODate())
+        expect(localOf(zone, instant(ms), end)).toBe(there.toFormat('yyyy-MM-dd HH:mm:ss'))
       }),
       { numRuns: 1000 },
     )
@@ -61,10 +63,11 @@ describe('the day of an instant', () => {
         for (let minutes = -30 * 60; minutes <= 54 * 60; minutes += 30) {
           const ms = Date.parse(`${day}T00:00:00Z`) + minutes * 60_000
           for (const at of [ms - 1, ms])
-            expect([zone, at, dayOf(zone, instant(at), end)]).toEqual([
+            expect([zone, at, dayOf(zone, instant(at), end), localOf(zone, instant(at), end)]).toEqual([
               zone,
               at,
               DateTime.fromMillis(at, { zone }).toISODate(),
+              DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd HH:mm:ss'),
             ])
         }
   })
@@ -76,6 +79,8 @@ describe('the day of an instant', () => {
     expect(dayOf('America/Chicago', '2037-01-01T06:00:00.000000Z', end)).toBeNull()
     expect(dayOf('UTC', '0001-01-01T00:00:00.000000Z', end)).toBeNull()
     expect(dayOf('UTC', '9999-12-31T00:00:00.000000Z', end)).toBeNull()
+    expect(localOf('UTC', '9999-12-31T00:00:00.000000Z', end)).toBeNull()
+    expect(localOf('UTC', '1990-01-01T00:00:59.999999Z', end)).toBe('1990-01-01 00:00:59')
   })
 
   it('begins once where clocks go back over midnight: at the first time', () => {

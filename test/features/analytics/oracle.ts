@@ -205,6 +205,28 @@ function billOf(order: Fields): Bill {
   }
 }
 
+/**
+ * The shares of a tax on the lines of one kind, in the order of services and lines; null where the tax is unknown, and
+ * of lines without an amount.
+ */
+function taxShares(bill: Bill, kind: Kind, sorted: readonly Line[]): (bigint | null)[] {
+  const { order, gross, discount, taxes } = bill
+  const rate = nanos(order[`${kind}_tax_rate`]) ?? 0n
+  const whole = gross[kind]
+  const isTaxed = order.taxable === true && whole !== 0n
+  const taxOn = (base: bigint): bigint => {
+    const exact = isTaxed ? divided(base * (whole - discount[kind]) * rate, whole * 100n * unit) : 0n
+    return exact > absurdSum ? absurdSum : exact < -absurdSum ? -absurdSum : exact
+  }
+  let base = 0n
+  return sorted.map(({ amount, item }) => {
+    if (taxes[kinds.indexOf(kind)] === null || amount === null) return null
+    const before = taxOn(base)
+    if (item.taxable !== false) base += amount
+    return taxOn(base) - before
+  })
+}
+
 /** The shares of a discount, in the order of services and lines: each is a difference of rounded running sums. */
 function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bigint[] {
   if (discount === 0n || gross === 0n) return amounts.map(() => 0n)
@@ -228,6 +250,13 @@ export function dayIn(zone: string, instant: unknown): string | null {
     day: '2-digit',
   })
   return format.format(new Date(instant))
+}
+
+/** What a clock in a zone shows at an instant, by the runtime's own calendar. */
+export function clockIn(zone: string, instant: unknown): string | null {
+  if (typeof instant !== 'string') return null
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium', hourCycle: 'h23' })
+  return `${dayIn(zone, instant)} ${format.format(new Date(instant))}`
 }
 
 const daysApart = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
@@ -271,6 +300,10 @@ class Business {
     return dayIn(this.world.zoneOf(this.tenant, shop), instant)
   }
 
+  clock(shop: unknown, instant: unknown): string | null {
+    return clockIn(this.world.zoneOf(this.tenant, shop), instant)
+  }
+
   closed({ shop_id, closed_at }: Fields): string | null {
     return this.day(shop_id, closed_at)
   }
@@ -287,18 +320,26 @@ class Business {
 
 const key = (...ids: readonly unknown[]): string | null => (ids.includes(null) ? null : ids.join('-'))
 
+const hourOf = (clock: string | null): number | null => (clock === null ? null : Number(clock.slice(11, 13)))
+
+/** The lines of one kind in the order in which they take their shares. */
+const inOrder = ({ lines }: Bill, kind: Kind): Line[] =>
+  lines
+    .filter((line) => line.kind === kind)
+    .sort((a, b) => idOf(a.service) - idOf(b.service) || idOf(a.item) - idOf(b.item))
+
 function orderLines(business: Business): Row[] {
   const { tenant } = business
-  return business.bills.flatMap(({ order, lines, gross, discount }) =>
+  return business.bills.flatMap((bill) =>
     kinds.flatMap((kind) => {
-      const sorted = lines
-        .filter((line) => line.kind === kind)
-        .sort((a, b) => idOf(a.service) - idOf(b.service) || idOf(a.item) - idOf(b.item))
+      const { order, gross, discount } = bill
+      const sorted = inOrder(bill, kind)
       const off = shares(
         discount[kind],
         gross[kind],
         sorted.map(({ amount }) => amount ?? 0n),
       )
+      const taxes = taxShares(bill, kind, sorted)
       return sorted.map(({ service, item, units, price, amount, cost, costs }, i) => ({
         tenant_id: tenant,
         repair_order_id: order.id,
@@ -316,6 +357,7 @@ function orderLines(business: Business): Row[] {
         cost_cents: costs ? cost : null,
         price_unknown: amount === null,
         taxable: item.taxable !== false,
+        tax_cents: taxes[i],
       }))
     }),
   )
@@ -599,6 +641,13 @@ function totalsCheck(business: Business): Row[] {
 }
 
 function orders(business: Business): Row[] {
+  /** The tax of parts that is on no part. */
+  const feeTax = (bill: Bill): bigint | null => {
+    const [, tax] = bill.taxes
+    if (tax === undefined || tax === null) return null
+    const sorted = inOrder(bill, 'part')
+    return tax - sum(taxShares(bill, 'part', sorted))
+  }
   return business.bills.map(({ order, lines, gross, discount, hours, taxes, ...bill }) => ({
     tenant_id: business.tenant,
     repair_order_id: order.id,
@@ -624,6 +673,11 @@ function orders(business: Business): Row[] {
     lines_without_price: unknowns(lines.map(({ amount }) => amount)),
     lines_without_cost: unknowns(lines.filter(({ costs }) => costs).map(({ cost }) => cost)),
     taxable: order.taxable ?? null,
+    supply_fee_tax_cents: feeTax({ order, lines, gross, discount, hours, taxes, ...bill }),
+    unshared_discount_cents: sum(kinds.map((kind) => (gross[kind] === 0n ? discount[kind] : 0n))),
+    created_at_local: business.clock(order.shop_id, order.created_at),
+    closed_at_local: business.clock(order.shop_id, order.closed_at),
+    closed_hour: hourOf(business.clock(order.shop_id, order.closed_at)),
     ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }

@@ -145,6 +145,21 @@ describe.each(warehouses())('$name', (kind) => {
     ).toEqual([])
   })
 
+  it('lines sum to the sales and taxes of their orders, but for what no line takes', async () => {
+    const wrong = `select o.repair_order_key from {orders} o left join (
+        select repair_order_key, sum(net_cents) as net, sum(tax_cents) as tax, count(*) - count(tax_cents) as unknown
+        from {order_lines} group by repair_order_key) l on l.repair_order_key = o.repair_order_key
+      where o.sales_cents <> coalesce(l.net, 0) - o.unshared_discount_cents
+        or (o.tax_cents is not null and coalesce(l.unknown, 0) = 0 and o.tax_cents <> coalesce(l.tax, 0) + o.supply_fee_tax_cents)`
+    expect(await query(warehouse, wrong)).toEqual([])
+    const [found] = await query(
+      warehouse,
+      'select count(tax_cents) as known, sum(case when supply_fee_tax_cents > 0 then 1 else 0 end) as fees from {orders}',
+    )
+    expect(Number(found?.known)).toBeGreaterThan(100)
+    expect(Number(found?.fees)).toBeGreaterThan(10)
+  })
+
   it('parts sum to their invoices', async () => {
     const wrong = await query(
       warehouse,

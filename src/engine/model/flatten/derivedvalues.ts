@@ -2,7 +2,7 @@
  * Makes the rows of derived tables: of the records of one page, from the tuples that flatten made of them, or of stored
  * records, from their rows. Used by the warehouse, which stores them with the records.
  */
-import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
+import type { Lines, RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import type { DerivedModel, ResourceModel } from '../resourcemodel.js'
@@ -17,7 +17,8 @@ export interface DerivingContext {
 }
 
 /** A row as a rule reads it: the tuple itself, by names. Copies would be as many objects as the page has values. */
-type RowReader = new (tuple: Tuple) => StoredRow
+type RowReader = new (tuple: Tuple) => TupleRow
+type TupleRow = StoredRow & { readonly tuple: Tuple }
 
 function rowReader(table: Table, columns: readonly string[]): RowReader {
   class Row {
@@ -44,9 +45,17 @@ interface TableReading {
   readonly owner: number
 }
 
+/** A table with columns that the rule computes. They stand behind all others: the place of the first in a tuple. */
+interface Filling {
+  readonly name: string
+  readonly first: number
+  readonly width: number
+}
+
 /** What a derived table needs of each page and record, found once. */
 interface Plan {
   readonly reads: readonly TableReading[]
+  readonly fills: readonly Filling[]
   /** The columns of a tuple behind the record's id. */
   readonly columns: readonly Column[]
 }
@@ -62,16 +71,20 @@ function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
     const owner = placeOf(table, table.owner ?? table.key[1] ?? '')
     return [{ name: table.name, Row: rowReader(table, columns), owner }]
   })
-  const plan = { reads, columns: tupleColumns(one.table).slice(1) }
+  const fills = tables.flatMap((table) => {
+    const first = tupleColumns(table).findIndex(({ computedBy }) => computedBy === one.declared.name)
+    return first < 0 ? [] : [{ name: table.name, first, width: tupleColumns(table).length - first }]
+  })
+  const plan = { reads, fills, columns: tupleColumns(one.table).slice(1) }
   plans.set(one, plan)
   return plan
 }
 
 /** The rows of one table by the record that they belong to; those of one record nearly always follow each other. */
-function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, StoredRow[]> {
-  const found = new Map<Value, StoredRow[]>()
+function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, TupleRow[]> {
+  const found = new Map<Value, TupleRow[]>()
   let last: Value | undefined
-  let rows: StoredRow[] = []
+  let rows: TupleRow[] = []
   for (const tuple of tuples) {
     const id = tuple[owner] ?? null
     if (id !== last) {
@@ -100,26 +113,50 @@ function quarantinedPaths({ quarantine }: Pick<Flattened, 'quarantine'>): Readon
 const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
   kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
 
-/** The tuples of one record's rows. */
+/** What follows from one record. */
+export interface DerivedRecord {
+  readonly tuples: Tuple[]
+  readonly lines: Lines | undefined
+}
+
+/** The tuples of one record's rows, and what its lines are given. */
 export function deriveRecord(
   { declared, table }: DerivedModel,
   id: Value,
   record: WholeRecord,
   { settings, form }: DerivingContext,
   columns: readonly Column[] = tupleColumns(table).slice(1),
-): Tuple[] {
-  return declared.rule(record, settings).map((row) => {
+): DerivedRecord {
+  const { rows, lines } = declared.rule(record, settings)
+  const tuples = rows.map((row) => {
     const tuple: Tuple = [id]
     for (const column of columns) tuple.push(heldAs(row[column.name] ?? null, column, form))
     return tuple
   })
+  return { tuples, lines }
+}
+
+/** Puts what the rule computes of the record's lines into their tuples. */
+function fillLines(
+  fills: readonly Filling[],
+  rows: Readonly<Record<string, readonly TupleRow[]>>,
+  lines: Lines,
+): void {
+  for (const { name, first, width } of fills) {
+    const of = rows[name] ?? none
+    const values = lines[name] ?? none
+    for (let i = 0; i < of.length; i++) {
+      const tuple = of[i]?.tuple
+      if (tuple) for (let j = 0; j < width; j++) tuple[first + j] = values[i * width + j] ?? null
+    }
+  }
 }
 
 /** The row of one tuple of a derived table, tenant and stamps left out. */
 export const rowOfTuple = (table: Table, tuple: Tuple): Record<string, Value> =>
   Object.fromEntries(tupleColumns(table).map(({ name }, place) => [name, tuple[place] ?? null]))
 
-/** The tuples of a page's derived tables, by table. */
+/** The tuples of a page's derived tables, by table. Computed columns of the page's own tuples are filled. */
 export function derivePage(
   { derived, tables }: Pick<ResourceModel, 'derived' | 'tables'>,
   page: Pick<Flattened, 'rows' | 'quarantine' | 'records'>,
@@ -129,14 +166,17 @@ export function derivePage(
   const paths = quarantinedPaths(page)
   return new Map(
     derived.map((one) => {
-      const { reads, columns } = planOf(one, tables)
+      const { reads, fills, columns } = planOf(one, tables)
       const names = reads.map(({ name }) => name)
       const read = reads.map((reading) => byOwner(reading, page.rows.get(reading.name) ?? none))
       const tuples = page.records.flatMap(({ id }) => {
-        const rows: Record<string, readonly StoredRow[]> = {}
+        const rows: Record<string, readonly TupleRow[]> = {}
         for (let i = 0; i < names.length; i++) rows[names[i] ?? ''] = read[i]?.get(id) ?? none
         const quarantined = paths.get(String(id)) ?? none
-        return deriveRecord(one, id, { tenantId: context.tenantId, rows, quarantined }, context, columns)
+        const record = { tenantId: context.tenantId, rows, quarantined }
+        const { tuples: own, lines } = deriveRecord(one, id, record, context, columns)
+        if (lines) fillLines(fills, rows, lines)
+        return own
       })
       return [one.table.name, tuples] as const
     }),

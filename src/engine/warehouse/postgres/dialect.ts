@@ -15,7 +15,7 @@ import { changeKey, growKey } from './changekey.js'
 import { clientConfig, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
-import { dayRows, extra, versionWords } from './expressions.js'
+import { dayRows, extra, listed, versionWords } from './expressions.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { type BinaryRows, encode, type PostgresPage, rowsOf } from './rows.js'
@@ -221,6 +221,7 @@ export function postgresDialect(
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
     dayRows,
+    listed,
     versionWords: versionWords(schema),
     numbers: 'numeric',
     transaction: (work) => transact(shared, work),

@@ -1,8 +1,9 @@
 /* SQL that only Postgres understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
 
 import { type Expression, sql } from 'kysely'
+import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { DayRun, ExtraSql } from '../dialect.js'
+import type { DayRun, Dialect, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 const column = sql.ref('_extra')
@@ -40,6 +41,13 @@ export const versionWords = (schema: string): VersionWords => {
       return `jsonb_build_object(${lists.join(', ')})`
     },
   }
+}
+
+export const listed: Dialect['listed'] = (parameter, columns) => {
+  const picked = columns.map(
+    ({ name, kind }, i) => `(item ->> ${i})::${columnTypes[kind].postgres} as ${quoted(name)}`,
+  )
+  return `(select ${picked.join(', ')} from jsonb_array_elements(${parameter}::jsonb) as listed(item))`
 }
 
 export function dayRows(runs: readonly DayRun[]): Expression<unknown> {

@@ -14,7 +14,7 @@ import type { Dialect, LiveColumn } from '../dialect.js'
 import { changeKey, growKey } from './changekey.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
-import { dayRows, extra, versionWords } from './expressions.js'
+import { dayRows, extra, listed, versionWords } from './expressions.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -176,6 +176,7 @@ export function sqliteDialect(
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
     dayRows,
+    listed,
     versionWords,
     numbers: 'double',
     // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.

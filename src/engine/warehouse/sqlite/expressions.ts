@@ -2,7 +2,7 @@
 
 import { type Expression, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { DayRun, ExtraSql } from '../dialect.js'
+import type { DayRun, Dialect, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 /** The path of a member: quoted as JSON quotes it, so that a dot or a quote in the name is part of the name. */
@@ -42,6 +42,9 @@ export const versionWords: VersionWords = {
     return lists.length === 0 ? "'{}'" : `'{' || ${lists.join(" || ',' || ")} || '}'`
   },
 }
+
+export const listed: Dialect['listed'] = (parameter, columns) =>
+  `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
 /** Run after run, so that the rows come in the order of their key. */
 export function dayRows(runs: readonly DayRun[]): Expression<unknown> {

@@ -1,0 +1,142 @@
+/**
+ * What each line of a repair order adds to it. A discount and a tax are the order's, of a kind of lines: they are shared
+ * out by running sums, so that the lines of a kind sum to it to the cent. To a line falls the share of all lines up to
+ * and with it, less that of the lines before it; lines come by the ids of their services, then by their own.
+ */
+import type { Stored, StoredRow } from '../derive.js'
+import { minus, plus, rounded, times, type Whole } from '../exact.js'
+import { cents, nullable } from '../resource.js'
+
+const net = (doc: string) => nullable(cents(doc))
+
+const amount = (what: string) =>
+  net(`${what}, rounded to cents; null where that is unknown or absurd. Before discount and tax.`)
+const discount = (kind: string) =>
+  net(
+    `Its share of the order's discount on ${kind}: those of all ${kind} sum to it exactly. Null where the amount is.`,
+  )
+const noDiscount = net('0: an order has no discount on them. Null where the amount is.')
+const tax = (kind: string, besides = '') =>
+  net(
+    `Its share of the order's tax on ${kind}: those of all ${kind} sum to it exactly${besides}. Null where that tax or the amount is unknown.`,
+  )
+const cost = (what: string) => net(`${what}; null where that is unknown or absurd.`)
+const noCost = net('Null: the API shows no cost of them.')
+
+/** By the arrays of a service. */
+const columns = {
+  labors: {
+    _amount_cents: amount('Hours times the labor rate of the service'),
+    _discount_cents: discount('labor'),
+    _tax_cents: tax('labor'),
+    _cost_cents: noCost,
+  },
+  parts: {
+    _amount_cents: amount('Quantity times price'),
+    _discount_cents: discount('parts'),
+    _tax_cents: tax('parts', ', less that of the supply fee'),
+    _cost_cents: cost('Quantity times cost, rounded to cents'),
+  },
+  hazmats: {
+    _amount_cents: amount('Quantity times fee'),
+    _discount_cents: noDiscount,
+    _tax_cents: tax('hazmats'),
+    _cost_cents: noCost,
+  },
+  sublets: {
+    _amount_cents: net('Its price; null where that is unknown or absurd. Before tax.'),
+    _discount_cents: noDiscount,
+    _tax_cents: tax('sublets'),
+    _cost_cents: cost('Its cost'),
+  },
+} as const
+
+/** The columns of lines that the rule of `repair_order_totals` computes. */
+export const lineNets = { by: 'repair_order_totals', columns } as const
+
+/** Shares are held within so many cents either way: sums of hundreds of them fit 64 bits. */
+const mostShare = 9_000_000_000_000_000
+
+const held = (cents: Whole): Whole =>
+  cents > mostShare ? mostShare : cents < -mostShare ? -mostShare : cents
+
+/** The lines of one kind, one after the other as the record has them. */
+export interface NetLines {
+  readonly rows: readonly StoredRow[]
+  /** Null where unknown. */
+  readonly amounts: readonly (Whole | null)[]
+  /** Empty where the kind has none. */
+  readonly costs: readonly (Whole | null)[]
+  /** The sum of the known amounts. */
+  readonly cents: Whole
+}
+
+/** What the order takes off and puts on the lines of one kind. */
+export interface OnLines {
+  readonly discount: Whole
+  /** The tax on taxable lines of so many cents; null where the tax of the kind is unknown. */
+  readonly taxUpTo: ((taxable: Whole) => Whole) | null
+}
+
+/** The tax on lines where nothing is taxed. */
+export const untaxed = (): Whole => 0
+
+export interface SharedNets {
+  /** Line after line a value for each of the columns. */
+  readonly values: readonly Stored[]
+  /** The tax of all lines; null where it is unknown. */
+  readonly tax: Whole | null
+}
+
+const isAfter = (a: StoredRow | undefined, b: StoredRow | undefined): boolean => {
+  const first = a?.service_id ?? 0
+  const second = b?.service_id ?? 0
+  return first === second ? (a?.id ?? 0) > (b?.id ?? 0) : first > second
+}
+
+/** The places of the lines in the order in which they take their shares; undefined where they come so. */
+function placesOf(rows: readonly StoredRow[]): number[] | undefined {
+  let place = 1
+  while (place < rows.length && !isAfter(rows[place - 1], rows[place])) place++
+  return place < rows.length
+    ? rows.map((_, at) => at).sort((a, b) => (isAfter(rows[a], rows[b]) ? 1 : -1))
+    : undefined
+}
+
+const width = 4
+
+/** A line whose amount is unknown takes no share. */
+export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedNets {
+  const { rows, amounts, costs, cents } = lines
+  const values: Stored[] = new Array(rows.length * width).fill(null)
+  const isShared = discount !== 0 && cents !== 0
+  const isTaxed = taxUpTo !== null && taxUpTo !== untaxed
+  const places = isShared || isTaxed ? placesOf(rows) : undefined
+  let sum: Whole = 0
+  let taxable: Whole = 0
+  let off: Whole = 0
+  let taxed: Whole = 0
+  for (let i = 0; i < rows.length; i++) {
+    const place = places?.[i] ?? i
+    const at = place * width
+    const amount = amounts[place] ?? null
+    values[at + 3] = costs[place] ?? null
+    if (amount === null) continue
+    values[at] = amount
+    values[at + 1] = 0
+    if (isShared) {
+      sum = plus(sum, amount)
+      const upTo = held(rounded(times(discount, sum), cents))
+      values[at + 1] = minus(upTo, off)
+      off = upTo
+    }
+    values[at + 2] = taxUpTo === null ? null : 0
+    if (isTaxed && rows[place]?.taxable !== false) {
+      taxable = plus(taxable, amount)
+      const upTo = held(taxUpTo(taxable))
+      values[at + 2] = minus(upTo, taxed)
+      taxed = upTo
+    }
+  }
+  return { values, tax: taxUpTo === null ? null : taxed }
+}

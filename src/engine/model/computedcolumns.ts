@@ -1,0 +1,15 @@
+import type { Resource } from '../../../schema/resource.js'
+
+/**
+ * The columns of a nested table that follow from the whole record. In a tuple they stand behind all others: flatten leaves
+ * them empty, and the rule of their derived table fills them (flatten/derivedvalues.ts).
+ */
+export const computedColumns = ({ computed }: Resource, array: string) =>
+  Object.entries(computed?.columns[array] ?? {}).map(([name, { kind, doc }]) => ({
+    name,
+    kind,
+    nullable: true,
+    mayBeNull: true,
+    doc,
+    computedBy: computed?.by ?? '',
+  }))

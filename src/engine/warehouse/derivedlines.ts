@@ -1,0 +1,76 @@
+/**
+ * Writes computed columns of stored lines, where the values have changed (derived.ts). A change of a zone concerns no
+ * line, and one of a rate only those that are taxed: the others are not touched.
+ */
+import type { Lines, Stored, StoredRow } from '../../../schema/derive.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
+import type { Column, Table } from '../model/table.js'
+import type { Dialect } from './dialect.js'
+import type { Session } from './transaction.js'
+import { quoted } from './versiontext.js'
+
+/** Rows of one statement: their JSON has some hundred kilobytes. */
+const linesAtOnce = 5000
+
+/** Where the lines are. */
+interface LinesPlace {
+  readonly dialect: Dialect
+  readonly session: Session
+}
+
+interface Target {
+  readonly table: Table
+  /** The columns of its key, with the tenant. */
+  readonly key: readonly Column[]
+  readonly computed: readonly Column[]
+  readonly rows: (readonly Stored[])[]
+}
+
+const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
+  const found = columns.find((column) => column.name === wanted)
+  if (!found) throw new Bug(`${name} has no column ${wanted}`)
+  return found
+}
+
+/** A value as JSON, every digit kept. */
+const asJson = (value: Stored): string =>
+  typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
+
+export class ChangedLines {
+  readonly #targets: readonly Target[]
+
+  constructor(tables: readonly Table[], by: string) {
+    this.#targets = tables.flatMap((table) => {
+      const computed = table.columns.filter(({ computedBy }) => computedBy === by)
+      const key = table.key.map((name) => columnNamed(table, name))
+      return computed.length > 0 ? [{ table, key, computed, rows: [] }] : []
+    })
+  }
+
+  /** `rows`: of one record, as the rule has read them; `lines`: what it gives them. */
+  add(tenantId: Int64, id: Int64, rows: Readonly<Record<string, readonly StoredRow[]>>, lines: Lines): void {
+    for (const { table, key, computed, rows: changed } of this.#targets)
+      for (const [i, row] of (rows[table.name] ?? []).entries()) {
+        const values = lines[table.name]?.slice(i * computed.length, (i + 1) * computed.length) ?? []
+        if (computed.every(({ name }, j) => (row[name] ?? null) === (values[j] ?? null))) continue
+        const own = key.slice(1).map(({ name }) => (name === table.owner ? id : (row[name] ?? null)))
+        changed.push([tenantId, ...own, ...computed.map((_, j) => values[j] ?? null)])
+      }
+  }
+
+  async write({ dialect, session }: LinesPlace): Promise<void> {
+    for (const { table, key, computed, rows } of this.#targets) {
+      // The tenant is one of the given values: by a parameter, and without statistics, SQLite would read all lines of
+      // the tenant for each of these.
+      const given = dialect.listed('$1', [...key, ...computed])
+      const set = computed.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
+      const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
+      const text = `update ${dialect.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where ${same.join(' and ')}`
+      for (let i = 0; i < rows.length; i += linesAtOnce) {
+        const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
+        await session.ask(text, [`[${some.join(',')}]`])
+      }
+    }
+  }
+}

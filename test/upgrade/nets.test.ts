@@ -1,0 +1,173 @@
+/**
+ * Lines of a warehouse of before get their nets from what is stored: without a request, whatever kills the work, and
+ * while it is under way the views that there are stay as they were.
+ */
+import { rmSync } from 'node:fs'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/engine/base/clock.js'
+import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
+import { isHalfComputed, recompute } from '../../src/engine/warehouse/recompute.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { expectOracle } from '../derived/equal.js'
+import { shopsync } from '../support/call.js'
+import { type Address, configure } from '../support/place.js'
+import { known, sync } from '../support/run.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
+import { make, prepareViews, query } from '../support/views.js'
+import { type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+
+const lines = known.tables.filter(({ columns }) => columns.some(({ computedBy }) => computedBy !== undefined))
+const nets = ['_amount_cents', '_discount_cents', '_tax_cents', '_cost_cents']
+const sandbox = await sandboxOfFile()
+
+/** Makes it a warehouse of the version before: without the columns, its rows by the rule of then. */
+async function forgetNets(warehouse: Warehouse): Promise<void> {
+  const { db, dialect } = warehouse
+  const store = dialect.views()
+  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
+  // Views stand on the columns: what is there in their stead is as old as the tables.
+  for (const { name } of await viewsOf(warehouse)) await run(`drop view ${store.relation(name)}`)
+  for (const { name } of lines)
+    for (const column of nets) await run(`alter table ${store.sql.table(name)} drop column ${column}`)
+  await run(`update ${store.sql.table('sync_derived')} set version = 1`)
+  await run(`create view ${store.relation('order_lines')} as select 1 as made_before`)
+  const made = (await store.live((text) => db.executeQuery(text))).get('order_lines') ?? ''
+  const value = JSON.stringify({ order_lines: { wanted: 'of before', made } })
+  await db.updateTable('sync_meta').set({ value }).where('name', '=', store.memory).execute()
+}
+
+const viewsOf = async (warehouse: Warehouse): Promise<{ name: string }[]> => {
+  const store = warehouse.dialect.views()
+  const { rows } = await warehouse.db
+    .selectFrom('sync_meta')
+    .select('value')
+    .where('name', '=', store.memory)
+    .execute()
+    .then(([row]) => ({ rows: Object.keys(JSON.parse(row?.value ?? '{}') as object) }))
+  return rows.map((name) => ({ name }))
+}
+
+async function filled(kind: Kind): Promise<{ address: Address; warehouse: Warehouse }> {
+  sandbox.reset()
+  fillAsThen(sandbox, 'schema-2')
+  const address = kind.address()
+  const warehouse = await reopen(address)
+  await warehouse.migrate()
+  await sync(sandbox, warehouse)
+  await prepareViews(warehouse)
+  return { address, warehouse }
+}
+
+/** Computes the lines of one tenant, and dies with those of the next. */
+async function killedInSecond(warehouse: Warehouse): Promise<unknown> {
+  await using held = await openLease({ warehouse, clock: systemClock }, 'test')
+  let transactions = 0
+  const dying = {
+    dialect: warehouse.dialect,
+    rules: warehouse.rules,
+    read: warehouse.read.bind(warehouse),
+    transaction: ((work) =>
+      held.warehouse.transaction(async (session) => {
+        const result = await work(session)
+        if (++transactions === 2) throw new Error('killed')
+        return result
+      })) as Warehouse['transaction'],
+  }
+  const how = { signal: held.signal, at: () => '2026-11-01T00:00:00.000000Z' }
+  return recompute(dying, known, how).catch((error: Error) => error.message)
+}
+
+const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
+  Object.fromEntries(
+    await Promise.all(lines.map(async ({ name }) => [name, await rowsOf(warehouse, name)] as const)),
+  )
+
+describe.each(warehouses())('$name', (kind) => {
+  it('migrate computes them from the stored rows, and asks nothing', async () => {
+    const { address, warehouse } = await filled(kind)
+    const before = await rowsOfLines(warehouse)
+    await forgetNets(warehouse)
+    await warehouse.close()
+    const asked = sandbox.requests.length
+    const config = configure(sandbox, address, ['repair_orders'])
+    const migrated = await shopsync(['migrate', '--json', '--config', config])
+    expect(migrated.code, migrated.stderr).toBe(0)
+    const { changes } = migrated.json<{ changes: { table: string; what: string }[] }>()
+    for (const { name } of lines)
+      expect(changes.filter(({ table }) => table === name).map(({ what }) => what)).toHaveLength(nets.length)
+    expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
+    expect(changes.filter(({ what }) => what.startsWith('computed anew')).length).toBeGreaterThan(0)
+    expect(sandbox.requests).toHaveLength(asked)
+
+    const after = await reopen(address)
+    expect(await rowsOfLines(after)).toEqual(before)
+    expect(await expectOracle(after)).toBeGreaterThan(5)
+    // Nothing is read whole for them: an idle run costs each cursor its one request.
+    const report = await sync(sandbox, after)
+    expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
+    await after.close()
+  })
+
+  it('the views of before stay until all lines have them, though a run is killed half-way', async () => {
+    const { warehouse } = await filled(kind)
+    await forgetNets(warehouse)
+    await warehouse.migrate()
+    expect(await isHalfComputed(warehouse, known)).toBe(true)
+    expect(await make(warehouse)).toEqual({ made: [], troubles: [], isPostponed: true })
+    const asBefore = (): Promise<unknown> => query(warehouse, 'select made_before from {order_lines}')
+    expect(await asBefore()).toEqual([{ made_before: 1 }])
+    expect(await killedInSecond(warehouse)).toBe('killed')
+    expect(await rowsOf(warehouse, 'sync_derived')).toHaveLength(1)
+    expect(await isHalfComputed(warehouse, known)).toBe(true)
+    expect(await make(warehouse)).toMatchObject({ made: [], isPostponed: true })
+    expect(await asBefore()).toEqual([{ made_before: 1 }])
+
+    await sync(sandbox, warehouse)
+    expect(await isHalfComputed(warehouse, known)).toBe(false)
+    const { made, troubles } = await make(warehouse)
+    expect(troubles).toEqual([])
+    expect(made).toContainEqual({ table: 'order_lines', what: 'replace view' })
+    const [sums] = await query(warehouse, 'select sum(net_cents) as net, count(*) as n from {order_lines}')
+    const [orders] = await query(
+      warehouse,
+      'select sum(sales_cents + unshared_discount_cents) as net from {orders}',
+    )
+    expect(Number(sums?.n)).toBeGreaterThan(5)
+    expect(Number(sums?.net)).toBe(Number(orders?.net))
+    await warehouse.close()
+  })
+
+  it('a run makes the new views itself, once the lines are computed', async () => {
+    const { address, warehouse } = await filled(kind)
+    await forgetNets(warehouse)
+    await warehouse.close()
+    const config = configure(sandbox, address, ['repair_orders'])
+    const ran = await shopsync(['sync', '--config', config])
+    expect(ran.code, ran.stderr).toBe(0)
+    rmSync(config)
+    const after = await reopen(address)
+    expect(
+      await query(after, 'select count(*) as n from {order_lines} where net_cents is null'),
+    ).toMatchObject([{ n: expect.anything() }])
+    expect(await expectOracle(after)).toBeGreaterThan(5)
+    await after.close()
+  })
+
+  it('so do tables that get another key in the same migration', async () => {
+    const address = await keptWarehouse(kind, 'schema-2')
+    const config = configure(sandbox, address, ['repair_orders'])
+    expect((await shopsync(['migrate', '--config', config])).code).toBe(0)
+    const warehouse = await reopen(address)
+    expect(await isHalfComputed(warehouse, known)).toBe(false)
+    const [sums] = await query(warehouse, 'select sum(net_cents) as net, count(*) as n from {order_lines}')
+    const [orders] = await query(
+      warehouse,
+      'select sum(sales_cents + unshared_discount_cents) as net from {orders}',
+    )
+    expect(Number(sums?.n)).toBeGreaterThan(50)
+    expect(Number(sums?.net)).toBe(Number(orders?.net))
+    await warehouse.close()
+  })
+})
