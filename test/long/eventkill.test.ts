@@ -38,6 +38,8 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     storm.listening.run.kill('SIGTERM')
     expect((await storm.listening.run.ended).code).toBe(0)
     expect(await storm.command('reconcile')).toMatchObject({ code: 0 })
+    expect(await storm.command('sync')).toMatchObject({ code: 0 })
+    expect(await storm.waiting()).toEqual([])
     expect(await storm.command('verify', '--full')).toMatchObject({ code: 0 })
   }
 

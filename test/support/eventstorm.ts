@@ -137,19 +137,27 @@ export class EventStorm {
     return new Set(this.sandbox.deliveries.filter(({ status }) => status === 200).map(({ event }) => event))
   }
 
-  async inbox(): Promise<{ event_id: string; state: string | null; reason: string | null }[]> {
+  async inbox() {
     const inbox = await Inbox.there(this.warehouse)
-    const rows = await inbox?.read((db) =>
-      db.selectFrom('sync_events').select(['event_id', 'state', 'reason']).execute(),
-    )
+    const rows = await inbox?.read((db) => db.selectFrom('sync_events').selectAll().execute())
     await inbox?.close()
     return rows ?? []
   }
 
-  /** Waits until nothing waits any more; what still does after that long. */
+  async waiting() {
+    return (await this.inbox()).filter(({ state }) => state === 'waiting')
+  }
+
+  /**
+   * Waits until no event of a record that is there waits any more; those that still do after that long. One that is gone, and
+   * whose deletion nobody has told, is looked for again for a quarter of an hour.
+   */
   async settled(withinMs: number): Promise<string[]> {
     for (const until = performance.now() + withinMs; ; ) {
-      const waiting = (await this.inbox()).filter(({ state }) => state === 'waiting')
+      const waiting = (await this.waiting()).filter(
+        ({ tenant_id, resource, record_id }) =>
+          this.sandbox.store.get(Number(tenant_id), resource, Number(record_id)) !== undefined,
+      )
       if (waiting.length === 0 || performance.now() > until)
         return waiting.map(({ event_id, reason }) => `${event_id} ${reason}`)
       await sleep(500)
