@@ -1,7 +1,9 @@
 /** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
+import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { Listener } from '../../../src/features/events/listener.js'
+import { Between } from '../../support/between.js'
 import { EventWorld } from '../../support/eventworld.js'
 import { depsOf } from '../../support/run.js'
 import { until } from '../../support/scheduler.js'
@@ -46,6 +48,26 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     end.abort()
     await listening
     await close()
+  })
+
+  it('a command that finds it at work does not end with 4: it says so, waits, and takes over', async () => {
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    let run: Promise<RunReport> | undefined
+    const end = await world.turn({
+      around: (source) =>
+        new Between(source, async ({ signal }, ask) => {
+          run ??= world.sync({ beside: world.events.beside })
+          // No answer comes until the listener gives it up.
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+          return ask()
+        }),
+    })
+    expect(end).toEqual({ by: 'wanted' })
+    expect((await run)?.status).toBe('ok')
+    expect(await world.events.states()).toEqual(['settled'])
+    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
   })
 
   it('takes no turn while a job does its work, and one at once when that is done', async () => {

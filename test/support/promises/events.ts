@@ -4,6 +4,7 @@ import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
 import type * as leases from '../../../src/engine/warehouse/lease.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
+import type * as warehouses from '../../../src/engine/warehouse/warehouse.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
 import type * as ringing from '../../../src/features/events/ringing.js'
 import type * as settling from '../../../src/features/events/settling.js'
@@ -229,6 +230,34 @@ export const events: readonly Promised[] = [
     ),
     test: bounded,
     name: 'gives the lease back as soon as somebody wants it',
+    on: both,
+  },
+  {
+    promise: 'no command waits for a listener in vain',
+    broken: 'waits for the lease without a word',
+    breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
+      'wantLease',
+      () => async () => {},
+    ),
+    test: 'test/features/events/listener.test.ts',
+    name: 'a command that finds it at work',
+    on: both,
+  },
+  {
+    promise: 'no command waits for a listener in vain',
+    broken: 'takes a listener for any other run',
+    breakage: breaking<typeof warehouses>('src/engine/warehouse/warehouse.ts').method(
+      'Warehouse',
+      'claim',
+      (sound) =>
+        function (request) {
+          return sound.call(this, request).catch((error: object) => {
+            throw 'isListener' in error ? Object.assign(error, { isListener: false }) : error
+          })
+        },
+    ),
+    test: 'test/features/events/listener.test.ts',
+    name: 'a command that finds it at work',
     on: both,
   },
 ]
