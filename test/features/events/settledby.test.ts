@@ -42,7 +42,6 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       }),
     })
     expect(await world.events.states()).toEqual(['settled', 'waiting'])
-    expect(await world.row(other)).not.toMatchObject({ detail: 'behind its back' })
     await world.turn()
     expect(await world.events.states()).toEqual(['settled', 'settled'])
     expect(await world.row(other)).toMatchObject({ detail: 'behind its back' })
