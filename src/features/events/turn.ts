@@ -56,10 +56,12 @@ export async function takeTurn({
   await using ringing = new Ringing(rung, hands, inbox, synced, settings, memory)
   for (;;) {
     const { waiting, inMs } = await ringing.look()
+    const wanted = await wantedAt()
+    // A ring may have ended meanwhile: nothing is awaited between these looks and what follows from them.
     ringing.throwIfFailed()
     lease.throwIfLost()
     if (deps.signal.aborted) return { by: 'ended' }
-    if ((await wantedAt()) !== before) return { by: 'wanted' }
+    if (wanted !== before) return { by: 'wanted' }
     if (ringing.underWay === 0 && (waiting === 0 || inMs > betweenLooks)) return { by: 'done' }
     const window = spentWindow(run)
     if (window !== undefined) return { by: 'window', resetsAt: window }
